@@ -1,0 +1,266 @@
+//! Who may say what, and when: the order of a conversation, in every dialect.
+
+use crate::{Dialect, Envelope, Id, Refusal, code};
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+/// Whether a session-era peer must open with `initialize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Handshake {
+    /// It must.
+    #[default]
+    Required,
+    /// It may speak at once; it is then served in the fallback dialect.
+    Optional,
+}
+
+/// What becomes of an envelope.
+#[derive(Debug, PartialEq)]
+pub enum Gate {
+    /// Heard, in this dialect.
+    Pass(Dialect),
+    /// Heard as `initialize`: the peer asks for this dialect, and may show this token.
+    Open(Dialect, Option<String>),
+    /// Answered here and now.
+    Answer(Value),
+    /// Not heard, and told so.
+    Refuse(Refusal),
+    /// Not heard; it wanted no answer.
+    Drop,
+}
+
+/// The state of one connection.
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    handshake: Handshake,
+    dialect: Option<Dialect>,
+    locked: bool,
+    shut: bool,
+}
+
+impl Conversation {
+    /// A connection on which nothing has been said. A locked one hears only an `initialize` that carries a token.
+    pub fn new(handshake: Handshake, locked: bool) -> Self {
+        Self { handshake, dialect: None, locked, shut: false }
+    }
+
+    /// The dialect in which session-era messages are read.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect.unwrap_or(Dialect::FALLBACK)
+    }
+
+    /// Whether arrays of messages are part of this conversation.
+    pub fn has_batches(&self) -> bool {
+        match self.dialect {
+            Some(dialect) => dialect.has_batches(),
+            None => self.handshake == Handshake::Optional,
+        }
+    }
+
+    /// Whether the peer has yet to show a token.
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+
+    /// The token that came with `initialize` is good.
+    pub fn unlock(&mut self) {
+        self.locked = false;
+    }
+
+    /// `initialize` was let in: from now on this dialect is spoken.
+    pub fn opened(&mut self, dialect: Dialect) {
+        self.dialect = Some(dialect);
+        self.shut = false;
+    }
+
+    /// Decides about one message. Only [`Self::opened`] and a `shutdown` change what comes after.
+    pub fn gate(&mut self, envelope: &Envelope<'_>) -> Gate {
+        match envelope {
+            Envelope::Response { .. } | Envelope::Notification { .. } if self.locked => Gate::Drop,
+            Envelope::Response { .. } | Envelope::Notification { .. } => Gate::Pass(self.dialect()),
+            Envelope::Request { id, method, params } => self.gate_request(id, method, *params),
+        }
+    }
+
+    fn gate_request(&mut self, id: &Id, method: &str, params: Option<&str>) -> Gate {
+        let refuse = |message: &str| {
+            Gate::Refuse(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, message))
+        };
+        if method == "initialize" {
+            let opening = Opening::read(params);
+            return Gate::Open(Dialect::negotiate(opening.version()), opening.token());
+        }
+        if self.locked {
+            return refuse(
+                "Authentication required: send initialize with params.auth {\"type\": \"bearer\", \"token\": …}",
+            );
+        }
+        if self.shut {
+            return refuse("Server not initialized: it was shut down; only initialize is served");
+        }
+        if let Some(version) = params.and_then(modern_version) {
+            // A version that does not exist is answered by the method's handler, which names those that do.
+            return Gate::Pass(Dialect::of_version(&version).unwrap_or(Dialect::V2026_07_28));
+        }
+        if self.dialect.is_none() && self.handshake == Handshake::Required && method != "ping" {
+            return refuse("Server not initialized: send initialize first");
+        }
+        if method == "shutdown" {
+            self.shut = true;
+            return Gate::Answer(Value::Null);
+        }
+        Gate::Pass(self.dialect())
+    }
+}
+
+/// The protocol version that a request carries with itself, as the stateless revision has it.
+pub fn modern_version(params: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, default, rename = "_meta")]
+        meta: Option<Meta<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+        version: Option<Cow<'a, str>>,
+    }
+    // Most requests carry no metadata: a look at the text spares them a second parse.
+    if !params.contains("io.modelcontextprotocol/protocolVersion") {
+        return None;
+    }
+    serde_json::from_str::<Params<'_>>(params).ok()?.meta?.version
+}
+
+/// What `initialize` says that matters before it is let in. Anything unreadable counts as absent.
+#[derive(Default, Deserialize)]
+struct Opening {
+    #[serde(default, rename = "protocolVersion", alias = "protocol_version")]
+    version: Value,
+    #[serde(default)]
+    auth: Value,
+}
+
+impl Opening {
+    fn read(params: Option<&str>) -> Self {
+        params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default()
+    }
+
+    fn version(&self) -> &str {
+        self.version.as_str().unwrap_or_default()
+    }
+
+    fn token(&self) -> Option<String> {
+        self.auth.get("token").and_then(Value::as_str).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, read};
+
+    const MODERN: &str = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+
+    fn say(talk: &mut Conversation, method: &str, params: &str) -> String {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        let Frame::One(Ok(envelope)) = read(frame.as_bytes()) else { panic!("{frame}") };
+        match talk.gate(&envelope) {
+            Gate::Pass(dialect) => format!("pass {}", dialect.version()),
+            Gate::Open(dialect, token) => {
+                talk.opened(dialect);
+                format!("open {} {}", dialect.version(), token.unwrap_or_default())
+            }
+            Gate::Answer(value) => format!("answer {value}"),
+            Gate::Refuse(refusal) => format!("refuse {} {}", refusal.code, refusal.message),
+            Gate::Drop => "drop".to_owned(),
+        }
+    }
+
+    #[track_caller]
+    fn check(mut talk: Conversation, lines: &[(&str, &str, &str)]) {
+        for (method, params, want) in lines {
+            let got = say(&mut talk, method, params);
+            assert!(got.starts_with(want), "{method} {params}: {got}");
+        }
+    }
+
+    #[test]
+    fn the_handshake_comes_first() {
+        check(
+            Conversation::new(Handshake::Required, false),
+            &[
+                ("tools/list", "{}", "refuse -32600 Server not initialized"),
+                ("ping", "{}", "pass"),
+                ("tools/list", MODERN, "pass 2026-07-28"),
+                ("shutdown", "{}", "refuse"),
+                ("initialize", r#"{"protocolVersion":"2024-11-05"}"#, "open 2024-11-05"),
+                ("tools/list", "{}", "pass 2024-11-05"),
+                ("tools/list", MODERN, "pass 2026-07-28"),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_handshake_may_be_optional() {
+        check(
+            Conversation::new(Handshake::Optional, false),
+            &[("tools/list", "{}", "pass 2025-11-25")],
+        );
+    }
+
+    #[test]
+    fn an_opening_without_a_version_is_served_in_the_fallback() {
+        for params in
+            ["{}", "null", "[]", r#"{"protocolVersion":7}"#, r#"{"protocolVersion":"2099-01-01"}"#]
+        {
+            check(
+                Conversation::new(Handshake::Required, false),
+                &[("initialize", params, "open 2025-11-25")],
+            );
+        }
+    }
+
+    #[test]
+    fn after_shutdown_only_initialize_is_heard() {
+        check(
+            Conversation::new(Handshake::Required, false),
+            &[
+                ("initialize", r#"{"protocolVersion":"1.0"}"#, "open 1.0"),
+                ("shutdown", "{}", "answer null"),
+                ("ping", "{}", "refuse"),
+                ("tools/list", MODERN, "refuse"),
+                ("initialize", r#"{"protocolVersion":"1.0"}"#, "open 1.0"),
+                ("ping", "{}", "pass 1.0"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_locked_conversation_hears_initialize_alone() {
+        check(
+            Conversation::new(Handshake::Optional, true),
+            &[
+                ("tools/list", "{}", "refuse -32600 Authentication required"),
+                ("tools/list", MODERN, "refuse"),
+                ("ping", "{}", "refuse"),
+                ("initialize", r#"{"auth":{"type":"bearer","token":"s"}}"#, "open 2025-11-25 s"),
+            ],
+        );
+        let mut talk = Conversation::new(Handshake::Required, true);
+        let note =
+            Envelope::Notification { method: "notifications/initialized".into(), params: None };
+        assert_eq!(talk.gate(&note), Gate::Drop);
+    }
+
+    #[test]
+    fn batches_follow_the_dialect() {
+        let mut talk = Conversation::new(Handshake::Required, false);
+        assert!(!talk.has_batches());
+        talk.opened(Dialect::V2025_03_26);
+        assert!(talk.has_batches());
+        talk.opened(Dialect::V2025_06_18);
+        assert!(!talk.has_batches());
+    }
+}

@@ -1,0 +1,103 @@
+//! The revisions of the protocol, and what sets each apart.
+
+/// One revision of the protocol, or the plain dialect that predates and surrounds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
+    /// "1.0": JSON-RPC over pipes or a plain POST, with camelCase and `snake_case` fields both.
+    Plain,
+    /// The first published revision.
+    V2024_11_05,
+    /// Streamable HTTP, batches.
+    V2025_03_26,
+    /// No batches; structured answers.
+    V2025_06_18,
+    /// Bad arguments are answers of the tool.
+    V2025_11_25,
+    /// Stateless: no handshake, metadata on every request.
+    V2026_07_28,
+}
+
+impl Dialect {
+    /// Spoken with a peer that asks for a version we have never heard of, or for none.
+    pub const FALLBACK: Self = Self::V2025_11_25;
+
+    /// Every dialect, oldest first.
+    pub const ALL: [Self; 6] = [
+        Self::Plain,
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
+
+    /// The dialect with this version string.
+    pub fn of_version(version: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dialect| dialect.version() == version)
+    }
+
+    /// What `initialize` with this version is answered with. The newest revision has no `initialize`.
+    pub fn negotiate(version: &str) -> Self {
+        Self::of_version(version)
+            .filter(|dialect| *dialect != Self::V2026_07_28)
+            .unwrap_or(Self::FALLBACK)
+    }
+
+    /// Its version string.
+    pub fn version(self) -> &'static str {
+        match self {
+            Self::Plain => "1.0",
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// Whether several messages may come in one array.
+    pub fn has_batches(self) -> bool {
+        self <= Self::V2025_03_26
+    }
+
+    /// Whether bad arguments are told to the model as an answer of the tool, and not to the client as an error.
+    pub fn bad_arguments_are_answers(self) -> bool {
+        self >= Self::V2025_11_25
+    }
+
+    /// The code for a resource that is not there.
+    pub fn missing_resource_code(self) -> i32 {
+        match self {
+            Self::Plain => -32003,
+            Self::V2026_07_28 => -32602,
+            _ => -32002,
+        }
+    }
+
+    /// Whether its results and lists are written in camelCase and `snake_case` both.
+    pub fn is_plain(self) -> bool {
+        self == Self::Plain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_negotiated() {
+        let cases = [
+            ("1.0", "1.0"),
+            ("2024-11-05", "2024-11-05"),
+            ("2025-03-26", "2025-03-26"),
+            ("2025-06-18", "2025-06-18"),
+            ("2025-11-25", "2025-11-25"),
+            ("2026-07-28", "2025-11-25"),
+            ("2099-01-01", "2025-11-25"),
+            ("", "2025-11-25"),
+        ];
+        for (asked, answered) in cases {
+            assert_eq!(Dialect::negotiate(asked).version(), answered, "{asked}");
+        }
+    }
+}

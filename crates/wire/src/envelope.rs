@@ -1,0 +1,356 @@
+//! The JSON-RPC envelope: what is a message, what is none, and what to say about it.
+
+use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
+use serde_json::{Value, error::Category, json, value::RawValue};
+use std::borrow::Cow;
+
+/// JSON-RPC error codes that a peer may see.
+pub mod code {
+    /// Not JSON.
+    pub const PARSE: i32 = -32700;
+    /// JSON, but no message that may be sent now.
+    pub const INVALID_REQUEST: i32 = -32600;
+    /// Nobody answers to that method.
+    pub const METHOD_NOT_FOUND: i32 = -32601;
+    /// The method is known and its parameters are not right.
+    pub const INVALID_PARAMS: i32 = -32602;
+    /// The server is busy, closing or out of room.
+    pub const SERVER: i32 = -32000;
+}
+
+/// Deeper JSON than this is refused before anything recurses into it.
+const MAX_DEPTH: usize = 100;
+
+/// The id of a request, given back as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub enum Id {
+    /// A whole number.
+    Number(i64),
+    /// Any string.
+    String(String),
+}
+
+/// One message, its parts still text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Envelope<'a> {
+    /// Wants an answer.
+    Request {
+        /// Echoed in the answer.
+        id: Id,
+        /// What to do.
+        method: Cow<'a, str>,
+        /// With what; JSON text.
+        params: Option<&'a str>,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: Cow<'a, str>,
+        /// With what; JSON text.
+        params: Option<&'a str>,
+    },
+    /// The answer to a request of ours; the whole message as JSON text.
+    Response {
+        /// Which request.
+        id: Option<Id>,
+        /// The message.
+        text: &'a str,
+    },
+}
+
+/// What one frame holds.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// Nothing but white space.
+    Empty,
+    /// A message, or why it is none.
+    One(Result<Envelope<'a>, Refusal>),
+    /// Several, each with its own verdict.
+    Batch(Vec<Result<Envelope<'a>, Refusal>>),
+}
+
+/// Why a message was not taken; an error response in the making.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} ({code})")]
+pub struct Refusal {
+    /// Whose message it was, where that could be read.
+    pub id: Option<Id>,
+    /// JSON-RPC code.
+    pub code: i32,
+    /// What was wrong.
+    pub message: String,
+    /// More of it, for programs.
+    pub data: Option<Box<Value>>,
+}
+
+impl Refusal {
+    /// A refusal without data.
+    pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
+        Self { id, code, message: message.into(), data: None }
+    }
+
+    /// Adds data.
+    #[must_use]
+    pub fn with(mut self, data: Value) -> Self {
+        self.data = Some(Box::new(data));
+        self
+    }
+
+    /// A message over the size limit.
+    pub fn too_long(limit: usize) -> Self {
+        let limit_mb = limit.div_ceil(1 << 20);
+        Self::new(
+            None,
+            code::INVALID_REQUEST,
+            format!("message is longer than {limit_mb} MB ({limit} bytes)"),
+        )
+        .with(json!({ "limit": limit }))
+    }
+
+    /// Parameters that a known method can't use.
+    pub fn bad_params(id: Option<Id>, parameter: &str, reason: &str) -> Self {
+        Self::new(id, code::INVALID_PARAMS, format!("Invalid params: {parameter} {reason}")).with(
+            json!({ "parameter": parameter, "reason": reason, "details": format!("Validation failed for parameter '{parameter}'") }),
+        )
+    }
+
+    /// The error response.
+    pub fn to_value(&self) -> Value {
+        let mut error = json!({ "code": self.code, "message": self.message });
+        if let Some(data) = &self.data {
+            error["data"] = Value::clone(data);
+        }
+        json!({ "jsonrpc": "2.0", "id": self.id, "error": error })
+    }
+}
+
+/// Reads one frame.
+pub fn read(bytes: &[u8]) -> Frame<'_> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Frame::One(Err(Refusal::new(None, code::PARSE, "Parse error: not UTF-8")));
+    };
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return Frame::Empty;
+    }
+    if too_deep(text.as_bytes()) {
+        let message = format!("Invalid Request: nested deeper than {MAX_DEPTH} levels");
+        return Frame::One(Err(Refusal::new(None, code::INVALID_REQUEST, message)));
+    }
+    if !text.starts_with('[') {
+        return Frame::One(one(text));
+    }
+    match serde_json::from_str::<Vec<&RawValue>>(text) {
+        Err(error) => Frame::One(Err(not_json(&error))),
+        Ok(items) if items.is_empty() => Frame::One(Err(Refusal::new(
+            None,
+            code::INVALID_REQUEST,
+            "Invalid Request: the batch is empty",
+        ))),
+        Ok(items) => Frame::Batch(items.into_iter().map(|item| one(item.get())).collect()),
+    }
+}
+
+/// A member's text, which tells an absent member from a null one.
+#[derive(Default)]
+struct Member<'a>(Option<&'a str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&'a RawValue>::deserialize(deserializer).map(|raw| Self(Some(raw.get())))
+    }
+}
+
+/// The members that make a message. Deriving refuses a second member of the same name.
+#[derive(Deserialize)]
+struct Members<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Member<'a>,
+    #[serde(borrow, default)]
+    id: Member<'a>,
+    #[serde(borrow, default)]
+    method: Member<'a>,
+    #[serde(borrow, default)]
+    params: Member<'a>,
+    #[serde(borrow, default)]
+    result: Member<'a>,
+    #[serde(borrow, default)]
+    error: Member<'a>,
+}
+
+fn one(text: &str) -> Result<Envelope<'_>, Refusal> {
+    if !text.starts_with('{') {
+        return Err(match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => Refusal::new(
+                None,
+                code::INVALID_REQUEST,
+                "Invalid Request: a message is a JSON object",
+            ),
+            Err(error) => not_json(&error),
+        });
+    }
+    let members: Members<'_> =
+        serde_json::from_str(text).map_err(|error| match error.classify() {
+            Category::Data => {
+                Refusal::new(None, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
+            }
+            _ => not_json(&error),
+        })?;
+    let id = members.id.0.map(parse_id);
+    let known = id.clone().and_then(Result::ok);
+    let refuse = |reason: &str| {
+        Refusal::new(known.clone(), code::INVALID_REQUEST, format!("Invalid Request: {reason}"))
+    };
+    if members.jsonrpc.0 != Some("\"2.0\"") {
+        return Err(refuse("jsonrpc must be \"2.0\""));
+    }
+    if members.method.0.is_none() && (members.result.0.is_some() || members.error.0.is_some()) {
+        return Ok(Envelope::Response { id: known, text });
+    }
+    let method = members.method.0.and_then(|raw| serde_json::from_str::<Text<'_>>(raw).ok());
+    let Some(Text(method)) = method else {
+        return Err(refuse("method must be a string"));
+    };
+    match id {
+        None => Ok(Envelope::Notification { method, params: members.params.0 }),
+        Some(Ok(id)) => Ok(Envelope::Request { id, method, params: members.params.0 }),
+        Some(Err(())) => Err(refuse("id must be a string or a whole number")),
+    }
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+fn parse_id(raw: &str) -> Result<Id, ()> {
+    if raw.starts_with('"') {
+        return serde_json::from_str(raw).map(Id::String).map_err(|_| ());
+    }
+    raw.parse().map(Id::Number).map_err(|_| ())
+}
+
+fn not_json(error: &serde_json::Error) -> Refusal {
+    Refusal::new(None, code::PARSE, format!("Parse error: {error}"))
+}
+
+/// Counts open brackets outside strings, so that a hostile frame costs a scan and no stack.
+fn too_deep(text: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(verdict: &Result<Envelope<'_>, Refusal>) -> String {
+        match verdict {
+            Ok(Envelope::Request { id, method, params }) => {
+                format!("request {} {method} {}", json!(id), params.unwrap_or("-"))
+            }
+            Ok(Envelope::Notification { method, .. }) => format!("notification {method}"),
+            Ok(Envelope::Response { id, .. }) => format!("response {}", json!(id)),
+            Err(refusal) => format!("{} {}", json!(refusal.id), refusal.code),
+        }
+    }
+
+    #[track_caller]
+    fn check(frame: &str, want: &str) {
+        let got = match read(frame.as_bytes()) {
+            Frame::Empty => "empty".to_owned(),
+            Frame::One(verdict) => told(&verdict),
+            Frame::Batch(all) => all.iter().map(told).collect::<Vec<_>>().join("; "),
+        };
+        assert_eq!(got, want, "{frame}");
+    }
+
+    #[test]
+    fn frames() {
+        check(r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, "request 7 ping -");
+        check(
+            r#"{"jsonrpc":"2.0","id":"","method":"a","params":{"b":[1]}}"#,
+            r#"request "" a {"b":[1]}"#,
+        );
+        check(r#" {"jsonrpc":"2.0","method":"x"} "#, "notification x");
+        check(
+            r#"{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}"#,
+            "request 9007199254740993 ping -",
+        );
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"a\u0062"}"#, "request 1 ab -");
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response 1");
+        check(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}"#, "response 1");
+        check("", "empty");
+        check(" \r\n ", "empty");
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_with_its_id_where_there_is_one() {
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, "null -32600");
+        check(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, "null -32600");
+        check(r#"{"jsonrpc":"2.0","id":{"a":1},"method":"x"}"#, "null -32600");
+        check(r#"{"id":1,"method":"x"}"#, "1 -32600");
+        check(r#"{"jsonrpc":"1.0","id":2,"method":"x"}"#, "2 -32600");
+        check(r#"{"jsonrpc":"2.0","id":3}"#, "3 -32600");
+        check(r#"{"jsonrpc":"2.0","id":4,"method":5}"#, "4 -32600");
+        check(r#"{"jsonrpc":"2.0","id":5,"Method":"x"}"#, "5 -32600");
+        check(r#"{"jsonrpc":"2.0","id":6,"id":7,"method":"x"}"#, "null -32600");
+        check(r#"{"jsonrpc":"2.0","id":8,"method":"x","method":"y"}"#, "null -32600");
+        check("12", "null -32600");
+        check("null", "null -32600");
+        check("\"text\"", "null -32600");
+        check("[]", "null -32600");
+        check("{", "null -32700");
+        check("{\"a\":1}}", "null -32700");
+        check("not json", "null -32700");
+        check("[1,", "null -32700");
+        check(r#"[1,{"jsonrpc":"2.0","id":1,"method":"x"}]"#, "null -32600; request 1 x -");
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_a_parse_error() {
+        assert!(matches!(
+            read(b"{\"\xff\":1}"),
+            Frame::One(Err(Refusal { code: code::PARSE, .. }))
+        ));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_brackets_in_strings_are_not_nesting() {
+        check(
+            &format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{}1{}}}"#,
+                "[".repeat(100_000),
+                "]".repeat(100_000)
+            ),
+            "null -32600",
+        );
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":"{}\"{}"}}"#,
+            "[".repeat(200),
+            "{".repeat(200)
+        );
+        assert!(matches!(read(text.as_bytes()), Frame::One(Ok(_))));
+    }
+}

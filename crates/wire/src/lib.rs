@@ -1,0 +1,15 @@
+//! Bytes to messages and messages to bytes, in the dialect of whoever is at the other end.
+//!
+//! [`read`] turns a frame into envelopes and refuses what is malformed; a [`Conversation`] decides which of them may be
+//! heard, by how the peer opened; [`shape`] writes an answer as the peer's revision has it. No I/O, no clock, no
+//! runtime: everything here is a function of its arguments.
+
+mod conversation;
+mod dialect;
+mod envelope;
+mod shape;
+
+pub use conversation::{Conversation, Gate, Handshake, modern_version};
+pub use dialect::Dialect;
+pub use envelope::{Envelope, Frame, Id, Refusal, code, read};
+pub use shape::{needs_shaping, partial, shape, shape_message};
