@@ -1,0 +1,147 @@
+//! What a call gives back: blocks for the model, a typed value for programs.
+
+use crate::Object;
+use serde_json::Value;
+
+/// One piece of content, as the model reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Plain or Markdown text.
+    Text {
+        /// The text.
+        text: String,
+        /// Where it comes from, for dialects that carry it beside the text.
+        metadata: Option<Object>,
+        /// How well it matches, higher is better.
+        score: Option<f64>,
+    },
+    /// A picture.
+    Image {
+        /// Base64.
+        data: String,
+        /// Media type.
+        mime: String,
+    },
+    /// A sound.
+    Audio {
+        /// Base64.
+        data: String,
+        /// Media type.
+        mime: String,
+    },
+    /// A resource that can be read later.
+    Link(ResourceInfo),
+    /// A resource, contents and all.
+    Embedded(Contents),
+    /// Content of another server, passed on as it came.
+    Raw(Value),
+}
+
+impl Block {
+    /// Text with nothing beside it.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), metadata: None, score: None }
+    }
+}
+
+/// A resource as a list shows it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ResourceInfo {
+    /// Its address.
+    pub uri: String,
+    /// Short name.
+    pub name: String,
+    /// Name for people.
+    pub title: Option<String>,
+    /// What is in it.
+    pub about: Option<String>,
+    /// Media type.
+    pub mime: Option<String>,
+    /// Bytes, where known.
+    pub size: Option<u64>,
+}
+
+/// A family of resources.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TemplateInfo {
+    /// RFC 6570 template.
+    pub uri_template: String,
+    /// Short name.
+    pub name: String,
+    /// Name for people.
+    pub title: Option<String>,
+    /// What its members hold.
+    pub about: Option<String>,
+    /// Media type of its members.
+    pub mime: Option<String>,
+}
+
+/// The contents of one resource.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Contents {
+    /// Text.
+    Text {
+        /// Its address.
+        uri: String,
+        /// Media type.
+        mime: Option<String>,
+        /// The text.
+        text: String,
+    },
+    /// Bytes.
+    Blob {
+        /// Its address.
+        uri: String,
+        /// Media type.
+        mime: Option<String>,
+        /// Base64.
+        blob: String,
+    },
+}
+
+/// A tool's answer: `structured` is what its schema promises, `content` is the same thing told to a model.
+#[derive(Debug, Clone)]
+pub struct Answer<T> {
+    /// For programs.
+    pub structured: T,
+    /// For the model, after whatever the call has already emitted.
+    pub content: Vec<Block>,
+    /// The call was stopped before it had seen everything.
+    pub partial: bool,
+}
+
+impl<T> Answer<T> {
+    /// An answer with one block of text.
+    pub fn new(structured: T, text: impl Into<String>) -> Self {
+        Self { structured, content: vec![Block::text(text)], partial: false }
+    }
+
+    /// Adds a block.
+    #[must_use]
+    pub fn with(mut self, block: Block) -> Self {
+        self.content.push(block);
+        self
+    }
+
+    /// Marks the answer as cut short by the deadline.
+    #[must_use]
+    pub fn partial(mut self, partial: bool) -> Self {
+        self.partial = partial;
+        self
+    }
+}
+
+/// An answer whose type has been erased; what a catalogue's tools return.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// For the model.
+    pub content: Vec<Block>,
+    /// For programs.
+    pub structured: Option<Value>,
+    /// The tool ran and failed, and says so in `content`.
+    pub is_error: bool,
+    /// The call was stopped before it had seen everything.
+    pub partial: bool,
+    /// `_meta`, passed on as it came.
+    pub meta: Option<Object>,
+}

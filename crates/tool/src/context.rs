@@ -1,0 +1,216 @@
+//! All that a running call may know of its caller: how to report, how to ask, when to stop.
+
+use crate::{Block, Running, ToolError};
+use serde_json::Value;
+use std::{fmt, sync::Arc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How far a call has come. `done` only grows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Units done.
+    pub done: f64,
+    /// Units in all, where known.
+    pub total: Option<f64>,
+    /// What is being done.
+    pub message: String,
+}
+
+/// Syslog levels, quietest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// For the author of the tool.
+    Debug,
+    /// Normal.
+    Info,
+    /// Normal and worth a look.
+    Notice,
+    /// Something is odd.
+    Warning,
+    /// Something failed.
+    Error,
+    /// A part is unusable.
+    Critical,
+    /// Act at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+/// A question for the client; parameters as the protocol has them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// `sampling/createMessage`.
+    Sample(Value),
+    /// `elicitation/create`.
+    Elicit(Value),
+    /// `roots/list`.
+    Roots,
+}
+
+/// Why a call must end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The client no longer wants the answer.
+    Cancelled,
+    /// Time is up; what was found so far is wanted.
+    Deadline,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cancelled => "the client cancelled",
+            Self::Deadline => "the deadline passed",
+        })
+    }
+}
+
+/// Whoever listens while a call runs. Implemented by the server, once per call.
+pub trait Audience: Send + Sync {
+    /// Tells how far the call is. Never waits; may drop steps that come too fast.
+    fn progress(&self, progress: Progress);
+    /// Tells something worth a log line. Never waits.
+    fn log(&self, level: Level, logger: &str, data: Value);
+    /// Hands over a piece of the answer. The pieces come first in the final answer, or reach the client at once.
+    fn emit(&self, block: Block) -> Running<'_, ()>;
+    /// Asks the client. The key names the question: a call that is run again with the answers asks under the same key.
+    fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>>;
+    /// What the tool asked to have handed back, when it runs again with answers.
+    fn state(&self) -> Option<String>;
+}
+
+/// Given to every call.
+#[derive(Clone)]
+pub struct CallContext {
+    audience: Arc<dyn Audience>,
+    cancel: CancellationToken,
+    deadline: Option<Instant>,
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+impl CallContext {
+    /// Made by the server for each call.
+    pub fn new(
+        audience: Arc<dyn Audience>,
+        cancel: CancellationToken,
+        deadline: Option<Instant>,
+    ) -> Self {
+        Self { audience, cancel, deadline }
+    }
+
+    /// Whether to stop now, and why. Cheap: ask it in every loop that may run long.
+    pub fn stop(&self) -> Option<Stop> {
+        if self.cancel.is_cancelled() {
+            return Some(Stop::Cancelled);
+        }
+        self.deadline.is_some_and(|at| Instant::now() >= at).then_some(Stop::Deadline)
+    }
+
+    /// Waits until the call must stop.
+    pub async fn stopped(&self) -> Stop {
+        let deadline = async {
+            match self.deadline {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.cancel.cancelled() => Stop::Cancelled,
+            () = deadline => Stop::Deadline,
+        }
+    }
+
+    /// When time is up.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Cancelled with the call.
+    pub fn cancel_token(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// Tells how far the call is.
+    #[expect(clippy::cast_precision_loss, reason = "counts of files fit a double")]
+    pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
+        let (done, total) = (done as f64, total.map(|t| t as f64));
+        self.audience.progress(Progress { done, total, message: message.into() });
+    }
+
+    /// Passes a step on as it is.
+    pub fn report(&self, progress: Progress) {
+        self.audience.progress(progress);
+    }
+
+    /// Tells something worth a log line.
+    pub fn log(&self, level: Level, logger: &str, data: impl Into<Value>) {
+        self.audience.log(level, logger, data.into());
+    }
+
+    /// Hands over a piece of the answer before the rest.
+    pub async fn emit(&self, block: Block) {
+        self.audience.emit(block).await;
+    }
+
+    /// Asks the client's model for a completion.
+    pub async fn sample(&self, key: &str, params: Value) -> Result<Value, ToolError> {
+        self.audience.ask(key, Ask::Sample(params)).await
+    }
+
+    /// Asks the person at the client.
+    pub async fn elicit(&self, key: &str, params: Value) -> Result<Value, ToolError> {
+        self.audience.ask(key, Ask::Elicit(params)).await
+    }
+
+    /// Asks the client which folders it works in.
+    pub async fn client_roots(&self, key: &str) -> Result<Value, ToolError> {
+        self.audience.ask(key, Ask::Roots).await
+    }
+
+    /// What the tool asked to have handed back, when it runs again with answers.
+    pub fn state(&self) -> Option<String> {
+        self.audience.state()
+    }
+
+    /// Runs CPU or file work off the async threads. The work sees the same context and must look at [`Self::stop`].
+    pub async fn blocking<T, F>(&self, work: F) -> Result<T, ToolError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&CallContext) -> Result<T, ToolError> + Send + 'static,
+    {
+        let context = self.clone();
+        match tokio::task::spawn_blocking(move || work(&context)).await {
+            Ok(result) => result,
+            // A panic belongs to the call that caused it; the runner above reports it.
+            Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
+            Err(failure) => Err(ToolError::Bug(Box::new(failure))),
+        }
+    }
+}
+
+/// A context without listener, deadline or client: for tests and for callers in memory.
+pub fn nobody() -> CallContext {
+    CallContext::new(Arc::new(Nobody), CancellationToken::new(), None)
+}
+
+struct Nobody;
+
+impl Audience for Nobody {
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: Level, _: &str, _: Value) {}
+    fn emit(&self, _: Block) -> Running<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
+    }
+    fn state(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,28 @@
+//! What a tool is, and nothing of how it is reached.
+//!
+//! A [`Tool`] has typed arguments and a typed answer; [`erase`] turns it into the [`AnyTool`] that a catalogue holds.
+//! A [`Provider`] offers tools, resources and prompts. A [`CallContext`] is all that a running call may know of its
+//! caller. This crate must not know the wire, a transport, or any concrete tool.
+
+mod answer;
+mod context;
+mod error;
+mod provider;
+mod schema;
+mod tool;
+
+pub use answer::{Answer, Block, Contents, Outcome, ResourceInfo, TemplateInfo};
+pub use context::{Ask, Audience, CallContext, Level, Progress, Stop, nobody};
+pub use error::{Failure, FailureKind, InputNeeded, ToolError};
+pub use provider::{
+    Change, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider,
+    Role,
+};
+pub use schema::{answer_schema, argument_schema};
+pub use tool::{AnyTool, Hints, Tool, ToolInfo, erase};
+
+/// A boxed future, as object-safe traits need.
+pub type Running<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A JSON object.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,152 @@
+//! Where tools, resources and prompts come from.
+
+use crate::{
+    AnyTool, Block, CallContext, Contents, Object, ResourceInfo, Running, TemplateInfo, ToolError,
+};
+use std::sync::Arc;
+use tokio::sync::broadcast;
+
+/// A source of tools, resources and prompts: a built-in suite, or another server.
+///
+/// Every method has a default that offers nothing, so a provider writes only what it has.
+pub trait Provider: Send + Sync {
+    /// Names the provider in routes, scopes (`code:*`) and audit lines.
+    fn key(&self) -> &str;
+
+    /// The tools it has now.
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        Vec::new()
+    }
+
+    /// The resources it has now.
+    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// The families of resources it has.
+    fn templates(&self) -> Vec<TemplateInfo> {
+        Vec::new()
+    }
+
+    /// Reads one resource; `None` where the address is none of its own.
+    fn read<'a>(
+        &'a self,
+        _uri: &'a str,
+        _context: &'a CallContext,
+    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Somebody wants to hear of changes to this address; `false` where it is none of its own.
+    fn watch(&self, _uri: &str) -> bool {
+        false
+    }
+
+    /// Nobody listens to this address any more.
+    fn unwatch(&self, _uri: &str) {}
+
+    /// The prompts it has now.
+    fn prompts(&self) -> Vec<PromptInfo> {
+        Vec::new()
+    }
+
+    /// Renders one of its prompts. The required arguments are there.
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        _arguments: &'a Object,
+        _context: &'a CallContext,
+    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::not_found(format!(
+            "no prompt is called {name}"
+        )))))
+    }
+
+    /// Values that complete what has been typed; empty where it has none to offer.
+    fn complete<'a>(
+        &'a self,
+        _target: &'a CompletionTarget,
+        _argument: &'a str,
+        _typed: &'a str,
+    ) -> Running<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// What changes while it runs; `None` where nothing ever does.
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        None
+    }
+}
+
+/// Something changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// The list of tools, or the schema of one.
+    Tools,
+    /// The list of resources.
+    Resources,
+    /// The list of prompts.
+    Prompts,
+    /// The contents of one resource.
+    Updated(String),
+}
+
+/// What is being completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CompletionTarget {
+    /// An argument of the prompt with this name.
+    Prompt(String),
+    /// A variable of this template.
+    Template(String),
+}
+
+/// A prompt as a list shows it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PromptInfo {
+    /// Its name.
+    pub name: String,
+    /// For people.
+    pub title: Option<String>,
+    /// What it is for.
+    pub about: Option<String>,
+    /// What it takes.
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// One argument of a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PromptArgument {
+    /// Its name.
+    pub name: String,
+    /// What to give.
+    pub about: Option<String>,
+    /// Whether it must be given.
+    pub required: bool,
+}
+
+/// A rendered prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PromptAnswer {
+    /// What it is for.
+    pub about: Option<String>,
+    /// What to say.
+    pub messages: Vec<PromptMessage>,
+}
+
+/// One message of a rendered prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: Block,
+}
+
+/// Who says a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+}

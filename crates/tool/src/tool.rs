@@ -1,0 +1,136 @@
+//! A tool, typed once; and the same tool with its types erased.
+
+use crate::{
+    Answer, CallContext, Object, Outcome, Running, ToolError, answer_schema, argument_schema,
+};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What a client may assume of a tool before calling it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol has four independent hints")]
+pub struct Hints {
+    /// Changes nothing.
+    pub read_only: bool,
+    /// May destroy something.
+    pub destructive: bool,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// Reaches beyond this machine.
+    pub open_world: bool,
+}
+
+impl Hints {
+    /// Reads local things, changes nothing.
+    pub const READS: Self =
+        Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// Reads the network, changes nothing.
+    pub const READS_WEB: Self =
+        Self { read_only: true, destructive: false, idempotent: true, open_world: true };
+}
+
+/// One tool with typed arguments and a typed answer.
+pub trait Tool: Send + Sync + 'static {
+    /// Published to clients: 1-64 of `A-Z a-z 0-9 _ -`.
+    const NAME: &'static str;
+    /// For people.
+    const TITLE: &'static str;
+    /// For the model: what it does and when to use it.
+    const ABOUT: &'static str;
+    /// What a client may assume.
+    const HINTS: Hints = Hints::READS;
+    /// Arguments.
+    type Args: DeserializeOwned + JsonSchema + Send;
+    /// Answer.
+    type Answer: Serialize + JsonSchema + Send;
+
+    /// Schema of the arguments. Override to narrow it by what is known only at run time, such as the values of an enum.
+    fn input_schema(&self) -> Object {
+        argument_schema::<Self::Args>()
+    }
+
+    /// Does the work. Pure of wire types.
+    fn call(
+        &self,
+        args: Self::Args,
+        context: &CallContext,
+    ) -> impl Future<Output = Result<Answer<Self::Answer>, ToolError>> + Send;
+}
+
+/// What a list says of a tool.
+#[derive(Debug, Clone)]
+pub struct ToolInfo {
+    /// Its name with its provider.
+    pub name: String,
+    /// For people.
+    pub title: Option<String>,
+    /// For the model.
+    pub about: String,
+    /// Schema of the arguments.
+    pub input_schema: Arc<Object>,
+    /// Schema of `structured`.
+    pub output_schema: Option<Arc<Object>>,
+    /// What a client may assume.
+    pub hints: Option<Hints>,
+    /// `_meta`, passed on as it came.
+    pub meta: Option<Object>,
+}
+
+/// A tool whose types have been erased.
+pub trait AnyTool: Send + Sync {
+    /// What a list says of it, as of now.
+    fn info(&self) -> ToolInfo;
+    /// Parses, runs, serialises. The arguments have already passed the schema.
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>>;
+}
+
+struct Typed<T: Tool> {
+    tool: T,
+    output_schema: Arc<Object>,
+}
+
+/// Erases the types once, at registration.
+pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
+    Arc::new(Typed { tool, output_schema: Arc::new(answer_schema::<T::Answer>()) })
+}
+
+impl<T: Tool> AnyTool for Typed<T> {
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: T::NAME.to_owned(),
+            title: Some(T::TITLE.to_owned()),
+            about: T::ABOUT.to_owned(),
+            input_schema: Arc::new(self.tool.input_schema()),
+            output_schema: Some(Arc::clone(&self.output_schema)),
+            hints: Some(T::HINTS),
+            meta: None,
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        Box::pin(async move {
+            let args = serde_json::from_value(Value::Object(args))
+                .map_err(|error| ToolError::argument("arguments", error.to_string()))?;
+            let answer = self.tool.call(args, context).await?;
+            let structured = serde_json::to_value(answer.structured)
+                .map_err(|error| ToolError::Bug(Box::new(error)))?;
+            Ok(Outcome {
+                content: answer.content,
+                structured: Some(structured),
+                is_error: false,
+                partial: answer.partial,
+                meta: None,
+            })
+        })
+    }
+}
