@@ -1,0 +1,76 @@
+//! Bodies, bounded, and JSON-RPC errors as responses.
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::{Bytes, BytesMut};
+use docent_wire::Refusal;
+use futures::StreamExt;
+use serde_json::Value;
+
+/// An over-long body is read to its end and thrown away, up to this many times the limit, so that a client that is
+/// still writing hears the answer.
+const PATIENCE: usize = 8;
+
+/// Reads a whole body of JSON.
+pub(super) async fn read_json(
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+) -> Result<Bytes, Response> {
+    if !is_json(headers) {
+        let told = "Content-Type must be application/json";
+        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(told)));
+    }
+    let mut read = BytesMut::new();
+    let mut passed = 0_usize;
+    let mut chunks = body.into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| {
+            refused(StatusCode::BAD_REQUEST, &invalid(&format!("the body can't be read: {error}")))
+        })?;
+        passed += chunk.len();
+        if passed > limit.saturating_mul(PATIENCE) {
+            break;
+        }
+        if passed > limit {
+            read = BytesMut::new();
+        } else {
+            read.extend_from_slice(&chunk);
+        }
+    }
+    if passed > limit {
+        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(limit)));
+    }
+    Ok(read.freeze())
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let named =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = named.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/json")
+}
+
+fn invalid(message: &str) -> Refusal {
+    Refusal::new(None, docent_wire::code::INVALID_REQUEST, message)
+}
+
+/// A refusal as a response.
+pub(super) fn refused(status: StatusCode, refusal: &Refusal) -> Response {
+    let mut response = json(&refusal.to_value());
+    *response.status_mut() = status;
+    response
+}
+
+/// A JSON document.
+pub(super) fn json(value: &Value) -> Response {
+    json_bytes(value.to_string().into_bytes())
+}
+
+/// JSON that is written already.
+pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
+}

@@ -1,0 +1,161 @@
+//! Every request passes here first: Host, Origin, token, rate; and leaves with CORS and safety headers.
+
+use super::{Shared, State, Web, body::refused};
+use crate::{Caller, Origin, Via};
+use axum::{
+    extract::{ConnectInfo, Request},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use docent_wire::{Refusal, code};
+use rmcp::ServerHandler;
+use serde_json::json;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
+
+/// Request headers that a web page may send.
+const ALLOWED_HEADERS: &str = "content-type, accept, authorization, last-event-id, mcp-protocol-version, \
+                               mcp-session-id, mcp-method, mcp-name";
+/// Response headers that a web page may read.
+const EXPOSED_HEADERS: &str = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
+
+/// Lets a request through, with its [`Origin`] attached, or answers it.
+pub(super) async fn check<H: ServerHandler>(
+    shared: State<H>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let web = &shared.web;
+    let allowed_origin = match check_origin(web, request.headers(), request.uri()) {
+        Ok(origin) => origin,
+        Err(response) => return *response,
+    };
+    let response = if request.method() == Method::OPTIONS {
+        StatusCode::NO_CONTENT.into_response()
+    } else {
+        match admit(&shared, &request) {
+            Ok(origin) => {
+                request.extensions_mut().insert(origin);
+                next.run(request).await
+            }
+            Err(response) => *response,
+        }
+    };
+    with_headers(response, allowed_origin)
+}
+
+fn check_origin(
+    web: &Web,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<Option<HeaderValue>, Box<Response>> {
+    let forbidden = |told: &str| {
+        let refusal = Refusal::new(None, code::INVALID_REQUEST, told);
+        Box::new(refused(StatusCode::FORBIDDEN, &refusal))
+    };
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).or_else(|| uri.host());
+    if !host.is_some_and(|host| host_is_ours(web, host)) {
+        return Err(forbidden("Host is not one of this server's: add it to server.allowed_hosts"));
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else { return Ok(None) };
+    let told = origin.to_str().unwrap_or_default();
+    let listed =
+        web.origins.iter().any(|allowed| allowed == "*" || allowed.trim_end_matches('/') == told);
+    let own = told.split_once("://").map(|(_, authority)| authority) == host;
+    if listed || own {
+        return Ok(Some(origin.clone()));
+    }
+    Err(forbidden("Origin is not allowed: add it to server.cors.origins"))
+}
+
+/// A name can be made to point anywhere by whoever owns it; an address or a loopback name can't.
+fn host_is_ours(web: &Web, host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<IpAddr>().is_ok()
+        || web
+            .hosts
+            .iter()
+            .any(|ours| ours.eq_ignore_ascii_case(name) || ours.eq_ignore_ascii_case(host))
+}
+
+fn admit<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    request: &Request,
+) -> Result<Origin, Box<Response>> {
+    let door = &shared.web.door;
+    let path = request.uri().path();
+    let token = bearer(request.headers());
+    let is_open =
+        matches!(path, "/healthz" | "/readyz") || (path == "/" && request.method() == Method::GET);
+    // A WebSocket may show its token in `initialize`; until then it is locked.
+    let may_come_later =
+        is_upgrade(request.headers()) && !request.headers().contains_key(header::AUTHORIZATION);
+    let principal = match door.identify(token) {
+        Some(principal) => principal,
+        None if is_open || may_come_later => crate::Principal::unknown(),
+        None => return Err(Box::new(unauthorized())),
+    };
+    let via = match path {
+        "/sse" | "/message" => Via::Sse,
+        _ if is_upgrade(request.headers()) => Via::WebSocket,
+        _ => Via::Http,
+    };
+    let remote = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    let caller = Caller { principal, via, remote };
+    if request.method() == Method::POST {
+        door.admit(&caller).map_err(|wait| Box::new(too_many(wait.as_secs().max(1))))?;
+    }
+    Ok(Origin { caller, dialect: None, streams: false })
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// Whether a request asks to become a WebSocket.
+pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
+    let asked = headers.get(header::UPGRADE).and_then(|value| value.to_str().ok());
+    asked.is_some_and(|asked| asked.eq_ignore_ascii_case("websocket"))
+}
+
+fn unauthorized() -> Response {
+    let mut response = super::body::json(&json!({ "detail": "Invalid API key" }));
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"docent\""));
+    response
+}
+
+fn too_many(seconds: u64) -> Response {
+    let told = format!("Rate limit exceeded: try again in {seconds} s");
+    let refusal = Refusal::new(None, code::SERVER, told).with(json!({ "retryAfter": seconds }));
+    let mut response = refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
+}
+
+fn with_headers(mut response: Response, origin: Option<HeaderValue>) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Some(origin) = origin {
+        let fixed: [(HeaderName, &'static str); 4] = [
+            (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE, OPTIONS"),
+            (header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
+            (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS),
+            (header::ACCESS_CONTROL_MAX_AGE, "600"),
+        ];
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.append(header::VARY, HeaderValue::from_static("origin"));
+        headers.extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    }
+    response
+}

@@ -1,0 +1,212 @@
+//! `/mcp`: decides by how a request opens whether it is plain, a session's or stateless, and passes it on.
+
+use super::{
+    Shared, State,
+    body::{read_json, refused},
+    plain,
+};
+use crate::{
+    Origin, Seat,
+    message::{decode, fill_opening},
+};
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request::Parts},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
+use futures::{StreamExt, stream};
+use rmcp::ServerHandler;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+
+/// Any request to the endpoint.
+pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let Some(origin) = parts.extensions.get::<Origin>().cloned() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    if let Some(id) = text(&parts.headers, SESSION)
+        && shared.sessions.dialect_for(id, &origin.caller.principal).is_none()
+    {
+        return refused(
+            StatusCode::NOT_FOUND,
+            &Refusal::new(None, code::INVALID_REQUEST, "Session not found"),
+        );
+    }
+    match parts.method {
+        Method::POST => post(&shared, origin, parts, body).await,
+        Method::GET => listen(&shared, parts).await,
+        Method::DELETE => {
+            shared.streamable.handle(Request::from_parts(parts, Body::empty())).await.map(Body::new)
+        }
+        _ => {
+            let allowed = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
+            (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)]).into_response()
+        }
+    }
+}
+
+/// A stream of whatever the server has to say in a session.
+async fn listen<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts) -> Response {
+    let Some(seat) = shared.web.door.open_stream() else { return full("streams") };
+    let response =
+        shared.streamable.handle(Request::from_parts(parts, Body::empty())).await.map(Body::new);
+    held(response, seat)
+}
+
+async fn post<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: Origin,
+    mut parts: Parts,
+    body: Body,
+) -> Response {
+    let bytes = match read_json(&parts.headers, body, shared.web.message_bytes).await {
+        Ok(bytes) => bytes,
+        Err(response) => return response,
+    };
+    tracing::debug!(target: "mcp::protocol", "[MCP →] {}", String::from_utf8_lossy(&bytes).trim_end());
+    let frame = read(&bytes);
+    if is_plain(&parts.headers, &frame) {
+        return plain::answer(shared, &origin, frame).await;
+    }
+    match frame {
+        Frame::One(Ok(envelope)) => match check(&envelope, &origin) {
+            Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
+            Ok(Some(opening)) => open(shared, &origin, parts, opening).await,
+            Ok(None) => pass(shared, parts, bytes.clone()).await,
+        },
+        Frame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
+        Frame::Batch(_) => {
+            let dialect = text(&parts.headers, SESSION)
+                .and_then(|id| shared.sessions.dialect_for(id, &origin.caller.principal))
+                .unwrap_or(Dialect::FALLBACK);
+            batch(shared, dialect, &mut parts, &bytes).await
+        }
+        Frame::Empty => {
+            let refusal = Refusal::new(None, code::PARSE, "Parse error: the body is empty");
+            refused(StatusCode::BAD_REQUEST, &refusal)
+        }
+    }
+}
+
+/// Plain is what shows no sign of a session, of the stateless revision, or of a wish for events.
+fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
+    let wants_events = headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|accept| accept.to_str().ok())
+        .any(|accept| accept.contains("text/event-stream"));
+    let is_modern = |envelope: &Envelope<'_>| match envelope {
+        Envelope::Request { params, .. } | Envelope::Notification { params, .. } => {
+            params.and_then(modern_version).is_some()
+        }
+        Envelope::Response { .. } => false,
+    };
+    let signs = headers.contains_key(SESSION)
+        || text(headers, VERSION) == Some(Dialect::V2026_07_28.version())
+        || headers.contains_key("mcp-method")
+        || matches!(frame, Frame::One(Ok(envelope)) if is_modern(envelope));
+    !wants_events && !signs
+}
+
+/// Refuses parameters that a known method can't use; gives back `initialize` with its gaps filled.
+fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Option<Value>, Refusal> {
+    match envelope {
+        Envelope::Request { id, method, params } if method == "initialize" => {
+            let params =
+                params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
+            let filled = fill_opening(params);
+            Ok(Some(
+                json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": filled }),
+            ))
+        }
+        Envelope::Request { method, .. } if method == "shutdown" => Ok(None),
+        Envelope::Request { .. } => decode(envelope, origin).map(|_| None),
+        _ => Ok(None),
+    }
+}
+
+/// A new session, if there is a seat for it.
+async fn open<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    parts: Parts,
+    opening: Value,
+) -> Response {
+    let Some(seat) = shared.web.door.open_session() else { return full("sessions") };
+    let response = pass(shared, parts, opening.to_string().into()).await;
+    if let Some(id) = text(response.headers(), SESSION) {
+        shared.sessions.own(id, origin.caller.principal.clone(), seat);
+    }
+    response
+}
+
+async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: Bytes) -> Response {
+    shared.streamable.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new)
+}
+
+/// Each message of an array on its own, their events in one stream.
+async fn batch<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    dialect: Dialect,
+    parts: &mut Parts,
+    bytes: &[u8],
+) -> Response {
+    if !dialect.has_batches() {
+        let told = format!(
+            "Invalid Request: {} has no batches: send one message at a time",
+            dialect.version()
+        );
+        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, told));
+    }
+    let messages: Vec<Value> = serde_json::from_slice(bytes).unwrap_or_default();
+    let mut streams = Vec::new();
+    for message in messages {
+        if message.get("method").and_then(Value::as_str) == Some("initialize") {
+            let told = "Invalid Request: initialize can't be part of a batch";
+            return refused(
+                StatusCode::BAD_REQUEST,
+                &Refusal::new(None::<Id>, code::INVALID_REQUEST, told),
+            );
+        }
+        let response = pass(shared, parts.clone(), message.to_string().into()).await;
+        match response.status() {
+            StatusCode::ACCEPTED => {}
+            StatusCode::OK => streams.push(response.into_body().into_data_stream()),
+            _ => return response,
+        }
+    }
+    if streams.is_empty() {
+        return StatusCode::ACCEPTED.into_response();
+    }
+    let mime = HeaderValue::from_static("text/event-stream");
+    ([(header::CONTENT_TYPE, mime)], Body::from_stream(stream::select_all(streams))).into_response()
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Keeps a seat for as long as the body is being read.
+pub(super) fn held(response: Response, seat: Seat) -> Response {
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |chunk| {
+            let _held = &seat;
+            chunk
+        }))
+    })
+}
+
+/// No seat is left.
+pub(super) fn full(what: &str) -> Response {
+    let told = format!("Too many {what} are open: close one, or raise limits.{what}");
+    let mut response =
+        refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    response
+}

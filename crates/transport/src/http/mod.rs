@@ -1,0 +1,162 @@
+//! Everything on one listener: Streamable HTTP, plain POST, the older SSE pair, WebSocket, and pages for people.
+
+mod body;
+mod guard;
+mod mcp;
+mod page;
+mod plain;
+mod sessions;
+mod sse;
+mod ws;
+
+use crate::Door;
+use axum::{
+    Router, middleware,
+    routing::{any, get, post},
+};
+use docent_wire::Handshake;
+use rmcp::{
+    ServerHandler,
+    transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
+};
+use sessions::Sessions;
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// How long open connections may take to end once the server closes.
+const LAST_ORDERS: Duration = Duration::from_secs(5);
+
+/// Which protocols the listener speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spoken {
+    /// Streamable HTTP and plain POST on `/mcp`.
+    pub http: bool,
+    /// `GET /sse` and `POST /message`.
+    pub sse: bool,
+    /// WebSocket on `/` and `/ws`.
+    pub websocket: bool,
+}
+
+/// A tool as the page for people shows it.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub about: String,
+}
+
+/// What [`serve`] needs to know.
+#[derive(Clone)]
+pub struct Web {
+    /// Guards the server.
+    pub door: Arc<dyn Door>,
+    /// Which protocols to speak.
+    pub spoken: Spoken,
+    /// The server's name, for the health document and the page.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Host names beside the loopback ones and addresses that a request may name.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may call; `*` is any.
+    pub origins: Vec<String>,
+    /// Whether a session-era WebSocket or SSE peer must open with `initialize`.
+    pub handshake: Handshake,
+    /// Longest message.
+    pub message_bytes: usize,
+    /// Prometheus text.
+    pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
+    /// The tools that anyone may see.
+    pub tools: Arc<dyn Fn() -> Vec<Shown> + Send + Sync>,
+    /// Ends the server: no new requests, open ones are answered.
+    pub closing: CancellationToken,
+}
+
+/// Makes a handler for each connection.
+pub type Make<H> = Arc<dyn Fn() -> H + Send + Sync>;
+
+/// What every route shares.
+struct Shared<H: ServerHandler> {
+    web: Web,
+    make: Make<H>,
+    sessions: Arc<Sessions>,
+    streamable: StreamableHttpService<H, Sessions>,
+    streams: sse::Streams,
+    ready: AtomicBool,
+}
+
+type State<H> = axum::extract::State<Arc<Shared<H>>>;
+
+/// Serves a listener until `closing` is cancelled, and then for as long as open requests take, within bounds.
+pub async fn serve<H: ServerHandler>(
+    listener: TcpListener,
+    make: Make<H>,
+    web: Web,
+) -> io::Result<()> {
+    use axum::serve::ListenerExt;
+    let closing = web.closing.clone();
+    let app = router(make, web).into_make_service_with_connect_info::<SocketAddr>();
+    // Small answers must not wait for a full segment.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY was refused");
+        }
+    });
+    let ended = closing.clone();
+    let serving =
+        axum::serve(listener, app).with_graceful_shutdown(async move { ended.cancelled().await });
+    tokio::select! {
+        result = serving.into_future() => result,
+        () = async { closing.cancelled().await; tokio::time::sleep(LAST_ORDERS).await } => Ok(()),
+    }
+}
+
+fn router<H: ServerHandler>(make: Make<H>, web: Web) -> Router {
+    let sessions = Arc::new(Sessions::default());
+    let factory = Arc::clone(&make);
+    let config = StreamableHttpServerConfig::default()
+        .with_cancellation_token(web.closing.child_token())
+        .with_max_request_body_bytes(web.message_bytes)
+        // Host and Origin are checked by the guard, on every route alike.
+        .disable_allowed_hosts()
+        .with_json_response(true);
+    let streamable =
+        StreamableHttpService::new(move || Ok(factory()), Arc::clone(&sessions), config);
+    let Spoken { http, sse, websocket } = web.spoken;
+    let shared = Arc::new(Shared {
+        web,
+        make,
+        sessions,
+        streamable,
+        streams: sse::Streams::default(),
+        ready: true.into(),
+    });
+    let mut router = Router::new()
+        .route("/healthz", get(page::healthz))
+        .route("/readyz", get(page::readyz::<H>))
+        .route("/metrics", get(page::metrics::<H>));
+    router = if http {
+        router
+            .route("/mcp", any(mcp::handle::<H>))
+            .route("/", get(page::root::<H>).post(mcp::handle::<H>))
+    } else {
+        router.route("/", get(page::root::<H>))
+    };
+    if sse {
+        router =
+            router.route("/sse", get(sse::open::<H>)).route("/message", post(sse::message::<H>));
+    }
+    if websocket {
+        router = router.route("/ws", any(ws::upgrade::<H>));
+    }
+    router
+        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard::check::<H>))
+        .with_state(shared)
+}

@@ -1,0 +1,191 @@
+//! One JSON message a POST, one JSON message back: no session, no stream, as curl would have it.
+
+use super::{
+    Shared,
+    body::{json, json_bytes, refused},
+};
+use crate::{
+    Origin,
+    link::{PARTIAL, piece_of},
+    message::{decode, encode, to_value},
+};
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use docent_wire::{Conversation, Dialect, Envelope, Frame, Gate, Handshake, Refusal, code};
+use futures::{future::join_all, stream};
+use rmcp::{
+    RoleServer, ServerHandler,
+    model::{
+        ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage,
+        ServerNotification,
+    },
+    service::serve_directly_with_ct,
+    transport::OneshotTransport,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// Answers a frame that needs no session.
+pub(super) async fn answer<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    frame: Frame<'_>,
+) -> Response {
+    match frame {
+        Frame::Empty => {
+            let refusal = Refusal::new(None, code::PARSE, "Parse error: the body is empty");
+            refused(StatusCode::BAD_REQUEST, &refusal)
+        }
+        Frame::One(verdict) => one(shared, origin, verdict).await,
+        Frame::Batch(verdicts) => {
+            let answers =
+                join_all(verdicts.into_iter().map(|verdict| member(shared, origin, verdict))).await;
+            let answers: Vec<Value> = answers.into_iter().flatten().collect();
+            if answers.is_empty() {
+                StatusCode::ACCEPTED.into_response()
+            } else {
+                json(&Value::Array(answers))
+            }
+        }
+    }
+}
+
+async fn one<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    verdict: Result<Envelope<'_>, Refusal>,
+) -> Response {
+    match verdict.and_then(|envelope| admit(origin, &envelope)) {
+        Err(refusal) if refusal.code == code::PARSE => refused(StatusCode::BAD_REQUEST, &refusal),
+        Err(refusal) => json(&refusal.to_value()),
+        Ok(Admitted::Nothing) => StatusCode::ACCEPTED.into_response(),
+        Ok(Admitted::Answered(value)) => json(&value),
+        Ok(Admitted::Request(message, dialect)) => {
+            let streams = streams(&message);
+            let mut call = Call::start(shared, *message);
+            if streams {
+                return call.into_pieces(dialect);
+            }
+            match call.last().await {
+                Some(answer) => json_bytes(encode(dialect, &answer)),
+                None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+            }
+        }
+    }
+}
+
+async fn member<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    verdict: Result<Envelope<'_>, Refusal>,
+) -> Option<Value> {
+    match verdict.and_then(|envelope| admit(origin, &envelope)) {
+        Err(refusal) => Some(refusal.to_value()),
+        Ok(Admitted::Nothing) => None,
+        Ok(Admitted::Answered(value)) => Some(value),
+        Ok(Admitted::Request(message, dialect)) => {
+            let answer = Call::start(shared, *message).last().await?;
+            to_value(dialect, &answer).ok()
+        }
+    }
+}
+
+enum Admitted {
+    Request(Box<ClientJsonRpcMessage>, Dialect),
+    Answered(Value),
+    Nothing,
+}
+
+fn admit(origin: &Origin, envelope: &Envelope<'_>) -> Result<Admitted, Refusal> {
+    let mut talk = Conversation::new(Handshake::Optional, false);
+    talk.opened(Dialect::Plain);
+    let dialect = match talk.gate(envelope) {
+        Gate::Pass(dialect) | Gate::Open(dialect, _) => dialect,
+        Gate::Refuse(refusal) => return Err(refusal),
+        Gate::Drop => return Ok(Admitted::Nothing),
+        Gate::Answer(result) => {
+            let Envelope::Request { id, .. } = envelope else { return Ok(Admitted::Nothing) };
+            return Ok(Admitted::Answered(json!({ "jsonrpc": "2.0", "id": id, "result": result })));
+        }
+    };
+    let origin = Origin { dialect: Some(dialect), ..origin.clone() };
+    Ok(match decode(envelope, &origin)? {
+        Some(message @ JsonRpcMessage::Request(_)) => Admitted::Request(Box::new(message), dialect),
+        _ => Admitted::Nothing,
+    })
+}
+
+fn streams(message: &ClientJsonRpcMessage) -> bool {
+    match message {
+        JsonRpcMessage::Request(request) => {
+            Origin::of(request.request.extensions()).is_some_and(|origin| origin.streams)
+        }
+        _ => false,
+    }
+}
+
+/// One request being served. Dropping it cancels the work.
+struct Call {
+    messages: mpsc::Receiver<ServerJsonRpcMessage>,
+    _cancel: DropGuard,
+}
+
+impl Call {
+    fn start<H: ServerHandler>(shared: &Arc<Shared<H>>, message: ClientJsonRpcMessage) -> Self {
+        let (transport, messages) = OneshotTransport::<RoleServer>::new(message);
+        let cancel = CancellationToken::new();
+        let running = serve_directly_with_ct((shared.make)(), transport, None, cancel.clone());
+        tokio::spawn(running.waiting());
+        Self { messages, _cancel: cancel.drop_guard() }
+    }
+
+    /// The final answer; nobody listens to what comes before it.
+    async fn last(&mut self) -> Option<ServerJsonRpcMessage> {
+        while let Some(message) = self.messages.recv().await {
+            if matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
+                return Some(message);
+            }
+        }
+        None
+    }
+
+    /// The answer piece by piece, a JSON message a line.
+    fn into_pieces(self, dialect: Dialect) -> Response {
+        let pieces = stream::unfold(self, move |mut call| async move {
+            loop {
+                let message = call.messages.recv().await?;
+                if let Some(value) = piece(dialect, &message) {
+                    let line = Bytes::from(format!("{value}\n"));
+                    return Some((Ok::<_, std::convert::Infallible>(line), call));
+                }
+            }
+        });
+        let mime = HeaderValue::from_static("application/x-ndjson");
+        ([(header::CONTENT_TYPE, mime)], Body::from_stream(pieces)).into_response()
+    }
+}
+
+fn piece(dialect: Dialect, message: &ServerJsonRpcMessage) -> Option<Value> {
+    match message {
+        JsonRpcMessage::Notification(note) => match &note.notification {
+            ServerNotification::CustomNotification(piece) if piece.method == PARTIAL => {
+                piece_of(piece.params.as_ref()?)
+            }
+            _ => None,
+        },
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
+            let mut value = to_value(dialect, message).ok()?;
+            if let Some(Value::Object(result)) = value.get_mut("result") {
+                result.insert("partial".into(), false.into());
+            }
+            Some(value)
+        }
+        JsonRpcMessage::Request(_) => None,
+    }
+}

@@ -1,0 +1,13 @@
+//! stdio, Streamable HTTP, plain POST, the older SSE pair and WebSocket: framing, limits, headers.
+//!
+//! A transport bounds bytes, asks the [`Door`] who may come in, and hands decoded messages to an `rmcp` service with
+//! their [`Origin`] attached. It must not know tools, policy or configuration.
+
+mod door;
+pub mod http;
+mod lines;
+mod link;
+mod message;
+pub mod stdio;
+
+pub use door::{Caller, Door, Origin, Principal, Seat, Via};

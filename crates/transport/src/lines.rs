@@ -1,0 +1,112 @@
+//! Newline-delimited frames from a pipe, bounded. Knows bytes, not messages.
+
+use crate::link::Frames;
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// A frame was longer than the limit; its bytes are gone and the next frame can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// Reads frames that end at a newline or at the end of the pipe.
+///
+/// All state lives in the struct, so a `next` that is dropped half-way loses nothing.
+pub(crate) struct Lines<R> {
+    reader: R,
+    limit: usize,
+    buffer: BytesMut,
+    /// How much of `buffer` is known to hold no newline.
+    searched: usize,
+    /// The rest of an over-long frame is being passed over.
+    skipping: bool,
+    ended: bool,
+}
+
+impl<R: AsyncRead + Unpin + Send> Lines<R> {
+    pub(crate) fn new(reader: R, limit: usize) -> Self {
+        let buffer = BytesMut::with_capacity(8 * 1024);
+        Self { reader, limit, buffer, searched: 0, skipping: false, ended: false }
+    }
+
+    /// A whole frame from what has been read already.
+    fn take(&mut self) -> Option<Result<Bytes, TooLong>> {
+        let newline = self.buffer.iter().skip(self.searched).position(|byte| *byte == b'\n');
+        if let Some(offset) = newline {
+            let frame = self.buffer.split_to(self.searched + offset + 1).freeze();
+            self.searched = 0;
+            if std::mem::take(&mut self.skipping) {
+                return self.take();
+            }
+            return Some(if frame.len() > self.limit { Err(TooLong) } else { Ok(frame) });
+        }
+        if self.skipping {
+            self.buffer.clear();
+        } else if self.buffer.len() > self.limit {
+            self.buffer.clear();
+            self.searched = 0;
+            self.skipping = true;
+            return Some(Err(TooLong));
+        }
+        self.searched = self.buffer.len();
+        None
+    }
+}
+
+impl<R: AsyncRead + Unpin + Send> Frames for Lines<R> {
+    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+        loop {
+            if let Some(frame) = self.take() {
+                return Some(frame);
+            }
+            if self.ended {
+                let rest = self.buffer.split().freeze();
+                self.searched = 0;
+                return (!rest.is_empty() && !self.skipping).then_some(Ok(rest));
+            }
+            match self.reader.read_buf(&mut self.buffer).await {
+                Ok(0) => self.ended = true,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "the pipe broke");
+                    self.ended = true;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn frames(input: &[u8], limit: usize) -> Vec<String> {
+        let mut lines = Lines::new(input, limit);
+        let mut seen = Vec::new();
+        while let Some(frame) = lines.next().await {
+            seen.push(match frame {
+                Ok(bytes) => String::from_utf8_lossy(&bytes).trim_end().to_owned(),
+                Err(TooLong) => "too long".to_owned(),
+            });
+        }
+        seen
+    }
+
+    #[tokio::test]
+    async fn frames_end_at_newlines_bounds_and_the_end() {
+        assert_eq!(frames(b"{}\n[]\n", 4).await, ["{}", "[]"]);
+        assert_eq!(frames(b"{}\nlast", 8).await, ["{}", "last"]);
+        assert_eq!(frames(b"123456789\n{}\n", 4).await, ["too long", "{}"]);
+        assert_eq!(frames(b"123456789", 4).await, ["too long"]);
+        assert_eq!(frames(b"", 4).await, [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn an_over_long_frame_is_not_kept() {
+        let mut input = vec![b'a'; 1 << 20];
+        input.extend_from_slice(b"\n{}\n");
+        let mut lines = Lines::new(&input[..], 1024);
+        assert_eq!(lines.next().await, Some(Err(TooLong)));
+        assert!(lines.buffer.capacity() < 64 * 1024, "{}", lines.buffer.capacity());
+        assert_eq!(lines.next().await.unwrap().unwrap(), "{}\n");
+    }
+}

@@ -1,0 +1,407 @@
+//! One connection: frames in, frames out, `rmcp` in between.
+//!
+//! A [`Link`] reads frames in the connection's dialect, answers what is malformed or out of order, and hands the rest
+//! to the service that it is served with. stdio, the older SSE pair and WebSocket differ only in their frames.
+
+use crate::{
+    Caller, Door, Origin,
+    lines::TooLong,
+    message::{decode, encode, to_value, wire_id},
+};
+use bytes::Bytes;
+use docent_wire::{
+    Conversation, Dialect, Envelope, Frame, Gate, Handshake, Id, Refusal, code, partial, read,
+};
+use rmcp::{
+    RoleServer,
+    model::{JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerNotification},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{sync::mpsc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How long a peer that must show a token may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where frames come from. `next` must be safe to drop half-way.
+pub(crate) trait Frames: Send {
+    /// The next frame; `None` at the end.
+    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, TooLong>>> + Send;
+}
+
+impl Frames for mpsc::Receiver<Bytes> {
+    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+        self.recv().await.map(Ok)
+    }
+}
+
+/// What a connection starts with.
+pub(crate) struct Opening {
+    pub(crate) caller: Caller,
+    /// The caller has yet to show a token.
+    pub(crate) locked: bool,
+    pub(crate) handshake: Handshake,
+    pub(crate) message_bytes: usize,
+    /// Requests are counted by the transport that brings them.
+    pub(crate) counted: bool,
+    pub(crate) door: Arc<dyn Door>,
+    pub(crate) closing: CancellationToken,
+}
+
+/// The peer went away.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the peer went away")]
+pub(crate) struct Gone;
+
+/// A request that is being worked on.
+struct Pending {
+    dialect: Dialect,
+    streams: bool,
+    batch: Option<u64>,
+}
+
+/// An array whose answers go out together.
+struct Batch {
+    waiting: HashSet<RequestId>,
+    answers: Vec<Value>,
+}
+
+pub(crate) struct Link<F> {
+    frames: F,
+    out: mpsc::Sender<Vec<u8>>,
+    opening: Opening,
+    talk: Conversation,
+    locked_until: Instant,
+    /// Frames of our own making, until there is room for them.
+    outbox: VecDeque<Vec<u8>>,
+    inbox: VecDeque<RxJsonRpcMessage<RoleServer>>,
+    pending: HashMap<RequestId, Pending>,
+    batches: HashMap<u64, Batch>,
+    batches_seen: u64,
+}
+
+impl<F: Frames> Link<F> {
+    pub(crate) fn new(frames: F, out: mpsc::Sender<Vec<u8>>, opening: Opening) -> Self {
+        let talk = Conversation::new(opening.handshake, opening.locked);
+        let locked_until = Instant::now() + PATIENCE;
+        let (outbox, inbox, pending, batches) = Default::default();
+        Self {
+            frames,
+            out,
+            opening,
+            talk,
+            locked_until,
+            outbox,
+            inbox,
+            pending,
+            batches,
+            batches_seen: 0,
+        }
+    }
+
+    fn say(&mut self, value: &Value) {
+        self.outbox.push_back(value.to_string().into_bytes());
+    }
+
+    fn take_frame(&mut self, bytes: &[u8]) {
+        tracing::debug!(target: "mcp::protocol", "[MCP →] {}", String::from_utf8_lossy(bytes).trim_end());
+        match read(bytes) {
+            Frame::Empty => {}
+            Frame::One(verdict) => {
+                if let Some(answer) = self.take(verdict, None) {
+                    self.say(&answer);
+                }
+            }
+            Frame::Batch(_) if !self.talk.has_batches() => {
+                let version = self.talk.dialect().version();
+                let told = format!(
+                    "Invalid Request: {version} has no batches: send one message at a time"
+                );
+                self.say(&Refusal::new(None, code::INVALID_REQUEST, told).to_value());
+            }
+            Frame::Batch(verdicts) => self.take_batch(verdicts),
+        }
+    }
+
+    fn take_batch(&mut self, verdicts: Vec<Result<Envelope<'_>, Refusal>>) {
+        self.batches_seen += 1;
+        let key = self.batches_seen;
+        self.batches.insert(key, Batch { waiting: HashSet::new(), answers: Vec::new() });
+        for verdict in verdicts {
+            let verdict = verdict.and_then(|envelope| match &envelope {
+                Envelope::Request { id, method, .. } if method == "initialize" => {
+                    let told = "Invalid Request: initialize can't be part of a batch";
+                    Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, told))
+                }
+                _ => Ok(envelope),
+            });
+            let answer = self.take(verdict, Some(key));
+            if let (Some(answer), Some(batch)) = (answer, self.batches.get_mut(&key)) {
+                batch.answers.push(answer);
+            }
+        }
+        if let Some(frame) = self.finished_batch(key) {
+            self.outbox.push_back(frame);
+        }
+    }
+
+    /// The whole array, once its last answer is in.
+    fn finished_batch(&mut self, key: u64) -> Option<Vec<u8>> {
+        if !self.batches.get(&key)?.waiting.is_empty() {
+            return None;
+        }
+        let answers = self.batches.remove(&key)?.answers;
+        (!answers.is_empty()).then(|| Value::Array(answers).to_string().into_bytes())
+    }
+
+    /// Hands a message on, or gives the answer to what is not handed on.
+    fn take(
+        &mut self,
+        verdict: Result<Envelope<'_>, Refusal>,
+        batch: Option<u64>,
+    ) -> Option<Value> {
+        let envelope = match verdict {
+            Ok(envelope) => envelope,
+            Err(refusal) => return Some(refusal.to_value()),
+        };
+        match self.admit(&envelope, batch) {
+            Ok(answer) => answer.map(|result| answer_to(&envelope, &result)),
+            Err(refusal) => Some(refusal.to_value()),
+        }
+    }
+
+    fn admit(
+        &mut self,
+        envelope: &Envelope<'_>,
+        batch: Option<u64>,
+    ) -> Result<Option<Value>, Refusal> {
+        if let Envelope::Request { id, .. } = envelope {
+            self.count(id)?;
+        }
+        let dialect = match self.talk.gate(envelope) {
+            Gate::Pass(dialect) => dialect,
+            Gate::Open(dialect, token) => self.open(envelope, dialect, token.as_deref())?,
+            Gate::Answer(result) => return Ok(Some(result)),
+            Gate::Refuse(refusal) => return Err(refusal),
+            Gate::Drop => return Ok(None),
+        };
+        let origin =
+            Origin { caller: self.opening.caller.clone(), dialect: Some(dialect), streams: false };
+        let Some(message) = decode(envelope, &origin)? else { return Ok(None) };
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                let streams = Origin::of(rmcp::model::GetExtensions::extensions(&request.request))
+                    .is_some_and(|origin| origin.streams);
+                self.expect(&request.id, Pending { dialect, streams, batch })?;
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.forget(&id.clone());
+                }
+            }
+            _ => {}
+        }
+        self.inbox.push_back(message);
+        Ok(None)
+    }
+
+    fn count(&self, id: &Id) -> Result<(), Refusal> {
+        if self.opening.counted {
+            return Ok(());
+        }
+        self.opening.door.admit(&self.opening.caller).map_err(|wait| {
+            let seconds = wait.as_secs().max(1);
+            Refusal::new(
+                Some(id.clone()),
+                code::SERVER,
+                format!("Rate limit exceeded: try again in {seconds} s"),
+            )
+            .with(json!({ "retryAfter": seconds }))
+        })
+    }
+
+    fn open(
+        &mut self,
+        envelope: &Envelope<'_>,
+        dialect: Dialect,
+        token: Option<&str>,
+    ) -> Result<Dialect, Refusal> {
+        if self.talk.is_locked() {
+            let id = match envelope {
+                Envelope::Request { id, .. } => Some(id.clone()),
+                _ => None,
+            };
+            let known = token.and_then(|token| self.opening.door.identify(Some(token)));
+            let Some(principal) = known else {
+                return Err(Refusal::new(id, code::INVALID_REQUEST, "Invalid API key"));
+            };
+            self.opening.caller.principal = principal;
+            self.talk.unlock();
+        }
+        self.talk.opened(dialect);
+        Ok(dialect)
+    }
+
+    fn expect(&mut self, id: &RequestId, pending: Pending) -> Result<(), Refusal> {
+        if self.pending.contains_key(id) {
+            let told = "Invalid Request: a request with this id is still being answered";
+            return Err(Refusal::new(Some(wire_id(id)), code::INVALID_REQUEST, told));
+        }
+        if let Some(batch) = pending.batch.and_then(|key| self.batches.get_mut(&key)) {
+            batch.waiting.insert(id.clone());
+        }
+        self.pending.insert(id.clone(), pending);
+        Ok(())
+    }
+
+    /// A cancelled request is never answered, so nothing may wait for it.
+    fn forget(&mut self, id: &RequestId) {
+        let Some(Pending { batch: Some(key), .. }) = self.pending.remove(id) else { return };
+        if let Some(batch) = self.batches.get_mut(&key) {
+            batch.waiting.remove(id);
+        }
+        if let Some(frame) = self.finished_batch(key) {
+            self.outbox.push_back(frame);
+        }
+    }
+
+    /// The frame for a message of the service's, where it makes one now.
+    fn write(&mut self, message: &ServerJsonRpcMessage) -> Option<Vec<u8>> {
+        let id = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            JsonRpcMessage::Notification(note) => {
+                return self.write_note(&note.notification, message);
+            }
+            JsonRpcMessage::Request(_) => None,
+        };
+        let Some(pending) = id.and_then(|id| self.pending.remove(id)) else {
+            return Some(encode(self.talk.dialect(), message));
+        };
+        if pending.batch.is_none() && !pending.streams {
+            return Some(encode(pending.dialect, message));
+        }
+        let mut value = to_value(pending.dialect, message).ok()?;
+        if pending.streams
+            && let Some(Value::Object(result)) = value.get_mut("result")
+        {
+            result.insert("partial".into(), false.into());
+        }
+        let Some(key) = pending.batch else { return Some(value.to_string().into_bytes()) };
+        let batch = self.batches.get_mut(&key)?;
+        if let Some(id) = id {
+            batch.waiting.remove(id);
+        }
+        batch.answers.push(value);
+        self.finished_batch(key)
+    }
+
+    fn write_note(
+        &self,
+        note: &ServerNotification,
+        message: &ServerJsonRpcMessage,
+    ) -> Option<Vec<u8>> {
+        match note {
+            ServerNotification::CustomNotification(piece) if piece.method == PARTIAL => {
+                piece_of(piece.params.as_ref()?).map(|value| value.to_string().into_bytes())
+            }
+            _ => Some(encode(self.talk.dialect(), message)),
+        }
+    }
+}
+
+/// The notification with which the server hands over a piece of an answer.
+pub(crate) const PARTIAL: &str = "docent/partial";
+
+/// A piece of an answer as the plain dialect has it.
+pub(crate) fn piece_of(params: &Value) -> Option<Value> {
+    let id = match params.get("requestId")? {
+        Value::Number(number) => Id::Number(number.as_i64()?),
+        Value::String(text) => Id::String(text.clone()),
+        _ => return None,
+    };
+    Some(partial(&id, params.get("content")?))
+}
+
+fn answer_to(envelope: &Envelope<'_>, result: &Value) -> Value {
+    let id = match envelope {
+        Envelope::Request { id, .. } => Some(id),
+        _ => None,
+    };
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
+    type Error = Gone;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
+        let frame = self.write(&item);
+        // Sent at once where there is room, so that messages leave in the order in which they were made.
+        let late = match frame.map(|frame| self.out.try_send(frame)) {
+            None | Some(Ok(())) => Ok(None),
+            Some(Err(mpsc::error::TrySendError::Full(frame))) => Ok(Some(frame)),
+            Some(Err(mpsc::error::TrySendError::Closed(_))) => Err(Gone),
+        };
+        let out = late.as_ref().is_ok_and(Option::is_some).then(|| self.out.clone());
+        async move {
+            match (late?, out) {
+                (Some(frame), Some(out)) => out.send(frame).await.map_err(|_| Gone),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            // A peer that does not read is not read from either.
+            while !self.outbox.is_empty() || self.out.capacity() == 0 {
+                let room = self.out.reserve().await.ok()?;
+                match self.outbox.pop_front() {
+                    Some(frame) => room.send(frame),
+                    None => break,
+                }
+            }
+            if let Some(message) = self.inbox.pop_front() {
+                return Some(message);
+            }
+            let until = self.talk.is_locked().then_some(self.locked_until);
+            let frame = tokio::select! {
+                biased;
+                () = self.opening.closing.cancelled() => return None,
+                () = at(until) => return None,
+                frame = self.frames.next() => frame?,
+            };
+            match frame {
+                Ok(bytes) => self.take_frame(&bytes),
+                Err(TooLong) => self.say(&Refusal::too_long(self.opening.message_bytes).to_value()),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Gone> {
+        while let Some(frame) = self.outbox.pop_front() {
+            self.out.send(frame).await.map_err(|_| Gone)?;
+        }
+        Ok(())
+    }
+}
+
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}

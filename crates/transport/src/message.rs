@@ -1,0 +1,245 @@
+//! Envelopes to the messages that `rmcp` serves, and its messages to bytes.
+
+use crate::Origin;
+use docent_wire::{Dialect, Envelope, Id, Refusal, code, needs_shaping, shape_message};
+use rmcp::model::{
+    CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest,
+    CustomNotification, CustomRequest, Extensions, GetExtensions, JsonObject, JsonRpcMessage,
+    NotificationMetaObject, Request, RequestId, RequestMetaObject, RequestNoParam,
+    RequestOptionalParam, ServerJsonRpcMessage,
+};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+/// The id as `rmcp` has it.
+pub(crate) fn request_id(id: &Id) -> RequestId {
+    match id {
+        Id::Number(number) => RequestId::Number(*number),
+        Id::String(text) => RequestId::String(text.as_str().into()),
+    }
+}
+
+/// The id as the wire has it.
+pub(crate) fn wire_id(id: &RequestId) -> Id {
+    match id {
+        RequestId::Number(number) => Id::Number(*number),
+        RequestId::String(text) => Id::String(text.to_string()),
+    }
+}
+
+/// An admitted envelope as a message; `None` for what is heard and needs no handler.
+pub(crate) fn decode(
+    envelope: &Envelope<'_>,
+    origin: &Origin,
+) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    match envelope {
+        Envelope::Request { id, method, params } => {
+            let mut request = request(id, method, *params)?;
+            let mut origin = origin.clone();
+            origin.streams = origin.dialect == Some(Dialect::Plain) && wants_pieces(*params);
+            request.extensions_mut().insert(origin);
+            Ok(Some(JsonRpcMessage::request(request, request_id(id))))
+        }
+        Envelope::Notification { method, params } => {
+            Ok(notification(method, *params).map(|mut notification| {
+                notification.extensions_mut().insert(origin.clone());
+                JsonRpcMessage::notification(notification)
+            }))
+        }
+        Envelope::Response { text, .. } => Ok(serde_json::from_str(text)
+            .inspect_err(
+                |error| tracing::debug!(%error, "a response that can't be read is passed over"),
+            )
+            .ok()),
+    }
+}
+
+fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest, Refusal> {
+    Ok(match method {
+        "initialize" => ClientRequest::InitializeRequest(Request::new(opening(id, params)?)),
+        "ping" => ClientRequest::PingRequest(without(params)),
+        "server/discover" => ClientRequest::DiscoverRequest(with(id, params)?),
+        "tools/call" => {
+            ClientRequest::CallToolRequest(with::<_, CallToolRequestParams>(id, params)?)
+        }
+        "tools/list" => ClientRequest::ListToolsRequest(maybe(id, params)?),
+        "resources/list" => ClientRequest::ListResourcesRequest(maybe(id, params)?),
+        "resources/templates/list" => {
+            ClientRequest::ListResourceTemplatesRequest(maybe(id, params)?)
+        }
+        "resources/read" => ClientRequest::ReadResourceRequest(with(id, params)?),
+        "resources/subscribe" => ClientRequest::SubscribeRequest(with(id, params)?),
+        "resources/unsubscribe" => ClientRequest::UnsubscribeRequest(with(id, params)?),
+        "subscriptions/listen" => ClientRequest::SubscriptionsListenRequest(with(id, params)?),
+        "prompts/list" => ClientRequest::ListPromptsRequest(maybe(id, params)?),
+        "prompts/get" => ClientRequest::GetPromptRequest(with(id, params)?),
+        "completion/complete" => ClientRequest::CompleteRequest(with(id, params)?),
+        "logging/setLevel" => ClientRequest::SetLevelRequest(with(id, params)?),
+        "tasks/get" => ClientRequest::GetTaskRequest(with(id, params)?),
+        "tasks/update" => ClientRequest::UpdateTaskRequest(with(id, params)?),
+        "tasks/cancel" => ClientRequest::CancelTaskRequest(with(id, params)?),
+        _ => {
+            let mut request =
+                CustomRequest::new(method, params.and_then(|text| serde_json::from_str(text).ok()));
+            insert_meta(&mut request.extensions, params);
+            ClientRequest::CustomRequest(request)
+        }
+    })
+}
+
+fn with<M: Default, P: DeserializeOwned>(
+    id: &Id,
+    params: Option<&str>,
+) -> Result<Request<M, P>, Refusal> {
+    let mut request = Request::new(parse(id, params.unwrap_or("{}"))?);
+    insert_meta(&mut request.extensions, params);
+    Ok(request)
+}
+
+fn maybe<M: Default, P: DeserializeOwned>(
+    id: &Id,
+    params: Option<&str>,
+) -> Result<RequestOptionalParam<M, P>, Refusal> {
+    let mut request = RequestOptionalParam {
+        method: M::default(),
+        params: None,
+        extensions: Extensions::default(),
+    };
+    if let Some(text) = params.filter(|text| *text != "null") {
+        request.params = Some(parse(id, text)?);
+        insert_meta(&mut request.extensions, params);
+    }
+    Ok(request)
+}
+
+fn without<M: Default>(params: Option<&str>) -> RequestNoParam<M> {
+    let mut request = RequestNoParam::default();
+    insert_meta(&mut request.extensions, params);
+    request
+}
+
+fn parse<P: DeserializeOwned>(id: &Id, params: &str) -> Result<P, Refusal> {
+    serde_json::from_str(params).map_err(|error| {
+        let told = error.to_string();
+        // serde names the member in backquotes; without one, the parameters as a whole are at fault.
+        let member = told.split('`').nth(1).filter(|_| told.starts_with("missing field"));
+        let reason = if member.is_some() { "is required" } else { told.as_str() };
+        Refusal::bad_params(Some(id.clone()), member.unwrap_or("params"), reason)
+    })
+}
+
+#[derive(Deserialize)]
+struct OnlyMeta {
+    #[serde(default, rename = "_meta")]
+    meta: Option<JsonObject>,
+}
+
+fn meta(params: Option<&str>) -> Option<JsonObject> {
+    let text = params.filter(|text| text.contains("\"_meta\""))?;
+    serde_json::from_str::<OnlyMeta>(text).ok()?.meta
+}
+
+fn insert_meta(extensions: &mut Extensions, params: Option<&str>) {
+    if let Some(meta) = meta(params) {
+        extensions.insert(RequestMetaObject::from(meta));
+    }
+}
+
+/// `initialize` as loose peers send it: what is missing or empty is filled in.
+fn opening<P: DeserializeOwned>(id: &Id, params: Option<&str>) -> Result<P, Refusal> {
+    let filled =
+        fill_opening(params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default());
+    serde_json::from_value(filled)
+        .map_err(|error| Refusal::bad_params(Some(id.clone()), "params", &error.to_string()))
+}
+
+/// Parameters of `initialize` with every required member present.
+pub(crate) fn fill_opening(params: Value) -> Value {
+    let mut params = match params {
+        Value::Object(params) => params,
+        _ => JsonObject::new(),
+    };
+    if !params.get("protocolVersion").is_some_and(Value::is_string) {
+        let version = params.get("protocol_version").filter(|v| v.is_string()).cloned();
+        params.insert(
+            "protocolVersion".into(),
+            version.unwrap_or_else(|| Dialect::FALLBACK.version().into()),
+        );
+    }
+    if !params.get("capabilities").is_some_and(Value::is_object) {
+        params.insert("capabilities".into(), json!({}));
+    }
+    let client = params.entry("clientInfo").or_insert_with(|| json!({}));
+    if !client.is_object() {
+        *client = json!({});
+    }
+    for (member, filler) in [("name", "unknown"), ("version", "0")] {
+        if !client.get(member).is_some_and(Value::is_string) {
+            client[member] = filler.into();
+        }
+    }
+    Value::Object(params)
+}
+
+fn wants_pieces(params: Option<&str>) -> bool {
+    #[derive(Deserialize)]
+    struct Stream {
+        #[serde(default)]
+        stream: bool,
+    }
+    params
+        .filter(|text| text.contains("\"stream\""))
+        .and_then(|text| serde_json::from_str::<Stream>(text).ok())
+        .is_some_and(|params| params.stream)
+}
+
+fn notification(method: &str, params: Option<&str>) -> Option<ClientNotification> {
+    let typed = |method: &str| {
+        let params: Value =
+            params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| json!({}));
+        serde_json::from_value::<ClientNotification>(json!({ "method": method, "params": params }))
+            .ok()
+    };
+    match method {
+        "initialized" | "notifications/initialized" => typed("notifications/initialized"),
+        "notifications/cancelled"
+        | "notifications/progress"
+        | "notifications/roots/list_changed" => typed(method).filter(|notification| {
+            !matches!(notification, ClientNotification::CustomNotification(_))
+        }),
+        _ => {
+            let mut custom = CustomNotification::new(
+                method,
+                params.and_then(|text| serde_json::from_str(text).ok()),
+            );
+            if let Some(meta) = meta(params) {
+                custom.extensions.insert(NotificationMetaObject::from(meta));
+            }
+            Some(ClientNotification::CustomNotification(custom))
+        }
+    }
+}
+
+/// A message of ours as JSON, shaped for the dialect.
+pub(crate) fn encode(dialect: Dialect, message: &ServerJsonRpcMessage) -> Vec<u8> {
+    let written = if needs_shaping(dialect) {
+        to_value(dialect, message).and_then(|value| serde_json::to_vec(&value))
+    } else {
+        serde_json::to_vec(message)
+    };
+    written.unwrap_or_else(|error| {
+        let refusal =
+            Refusal::new(None, code::SERVER, format!("the answer can't be written: {error}"));
+        refusal.to_value().to_string().into_bytes()
+    })
+}
+
+/// A message of ours as a JSON value, shaped for the dialect.
+pub(crate) fn to_value(
+    dialect: Dialect,
+    message: &ServerJsonRpcMessage,
+) -> serde_json::Result<Value> {
+    let mut value = serde_json::to_value(message)?;
+    shape_message(dialect, &mut value);
+    Ok(value)
+}

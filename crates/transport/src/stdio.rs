@@ -1,0 +1,101 @@
+//! The pipes of the process.
+
+use crate::{
+    Caller, Door, Via,
+    lines::Lines,
+    link::{Link, Opening},
+};
+use docent_wire::Handshake;
+use rmcp::{ServerHandler, service::serve_directly};
+use std::{io, sync::Arc};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    net::UnixStream,
+    sync::mpsc,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Frames that wait for a slow reader.
+const OUT: usize = 256;
+
+/// What [`serve`] needs to know.
+#[derive(Clone)]
+pub struct Stdio {
+    /// Guards the server.
+    pub door: Arc<dyn Door>,
+    /// Whether the peer must open with `initialize`.
+    pub handshake: Handshake,
+    /// Longest message.
+    pub message_bytes: usize,
+    /// Ends the conversation: nothing more is read, what is being worked on is answered.
+    pub closing: CancellationToken,
+}
+
+/// Serves the process's own stdin and stdout until stdin ends or `closing` is cancelled.
+pub async fn serve<H: ServerHandler>(handler: H, setup: Stdio) -> io::Result<()> {
+    // Node hands its children sockets; a shell hands them pipes. Both can be driven without a thread per read.
+    if let Some((reader, writer)) = socket_pair() {
+        return serve_on(handler, setup, reader, writer).await;
+    }
+    let (reader, writer) = rmcp::transport::stdio_pipes();
+    serve_on(handler, setup, reader, writer).await
+}
+
+/// Serves any pair of pipes.
+pub async fn serve_on<H, R, W>(handler: H, setup: Stdio, reader: R, writer: W) -> io::Result<()>
+where
+    H: ServerHandler,
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let locked = setup.door.needs_token();
+    let principal = setup.door.identify(None).unwrap_or_else(crate::Principal::unknown);
+    let (out, frames) = mpsc::channel(OUT);
+    let opening = Opening {
+        caller: Caller { principal, via: Via::Stdio, remote: None },
+        locked,
+        handshake: setup.handshake,
+        message_bytes: setup.message_bytes,
+        counted: false,
+        door: setup.door,
+        closing: setup.closing,
+    };
+    let link = Link::new(Lines::new(reader, setup.message_bytes), out, opening);
+    let writing = tokio::spawn(write_lines(writer, frames));
+    let running = serve_directly(handler, link, None);
+    running.waiting().await.map_err(io::Error::other)?;
+    writing.await.map_err(io::Error::other)?
+}
+
+/// Writes frames as lines, as many as are there in one go.
+async fn write_lines<W: AsyncWrite + Unpin>(
+    mut writer: W,
+    mut frames: mpsc::Receiver<Vec<u8>>,
+) -> io::Result<()> {
+    let mut lines = Vec::with_capacity(8 * 1024);
+    while let Some(first) = frames.recv().await {
+        let mut next = Some(first);
+        while let Some(frame) = next {
+            tracing::debug!(target: "mcp::protocol", "[MCP ←] {}", String::from_utf8_lossy(&frame));
+            lines.extend_from_slice(&frame);
+            lines.push(b'\n');
+            next = if lines.len() < 64 * 1024 { frames.try_recv().ok() } else { None };
+        }
+        writer.write_all(&lines).await?;
+        writer.flush().await?;
+        lines.clear();
+        lines.shrink_to(64 * 1024);
+    }
+    Ok(())
+}
+
+fn socket_pair() -> Option<(UnixStream, UnixStream)> {
+    use std::os::{fd::AsFd, unix::net::UnixStream as Blocking};
+    let open = |fd: std::os::fd::BorrowedFd<'_>| {
+        let stream = Blocking::from(fd.try_clone_to_owned().ok()?);
+        stream.peer_addr().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        UnixStream::from_std(stream).ok()
+    };
+    Some((open(io::stdin().as_fd())?, open(io::stdout().as_fd())?))
+}
