@@ -1,0 +1,376 @@
+//! Owns the command line: what can be typed, what each command does with it, and the exit code.
+//!
+//! Flags as typed are the structs here; settings as used are [`crate::config::Config`].
+
+use crate::{
+    config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
+    doctor, logging, serve,
+};
+use anyhow::Context as _;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use serde_json::{Value, json};
+use std::{
+    ffi::OsString,
+    fmt::Write as _,
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// Shows AI agents round your code, documentation, the web and your other MCP servers.
+#[derive(Parser)]
+#[command(name = "docent", version, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 done, 1 failed, 2 used wrongly.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve MCP until stopped
+    Serve(Box<SettingFlags>),
+    /// Show or write the configuration
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+    /// Check that docent can work here, and say what is in force
+    Doctor {
+        #[command(flatten)]
+        settings: Box<SettingFlags>,
+        /// Print for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the completion script of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Print every value with where it came from
+    Show {
+        #[command(flatten)]
+        settings: Box<SettingFlags>,
+        /// Print for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a commented docent.toml to start from
+    Init {
+        /// The directory to write to
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+        /// Write docent.json instead
+        #[arg(long)]
+        json: bool,
+        /// Replace the file if it exists
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print the JSON Schema of docent.toml
+    #[command(hide = true)]
+    Schema,
+    /// Print the configuration reference
+    #[command(hide = true)]
+    Reference,
+    /// Print the command line reference
+    #[command(hide = true)]
+    CliReference,
+}
+
+/// Flags that set keys of the configuration.
+#[derive(Args, Default)]
+struct SettingFlags {
+    /// Ways in, comma-separated; the network ones share one listener [default: stdio]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "TRANSPORT")]
+    transport: Vec<Transport>,
+    /// Address to bind [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    host: Option<String>,
+    /// Port to listen on; 0 takes a free one [default: 8001]
+    #[arg(long)]
+    port: Option<u16>,
+    /// Directory that tools may read; may be repeated [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Require this key of every client (other users may see it in the process list; `MCP_API_KEY` hides it)
+    #[arg(long, value_name = "TOKEN")]
+    auth: Option<String>,
+    /// Requests a minute allowed to one client; 0 lifts the limit [default: 100]
+    #[arg(long, value_name = "N")]
+    rate_limit: Option<u32>,
+    /// Whether a session must open with `initialize` [default: required]
+    #[arg(long, value_enum)]
+    handshake: Option<Handshake>,
+    /// Configuration file to read in place of the root's own
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Allow a non-loopback address without auth
+    #[arg(long)]
+    allow_open: bool,
+    /// Value of the Host header to accept; may be repeated
+    #[arg(long, value_name = "HOST")]
+    allowed_host: Vec<String>,
+    /// Milliseconds that one call may take [default: 30000]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    tool_timeout: Option<u64>,
+    /// Least severe level to log [default: info]
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    log_level: Option<Level>,
+    /// File that gets every log line besides stderr
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
+}
+
+impl SettingFlags {
+    /// The keys that the flags set.
+    fn into_flags(self) -> Flags {
+        let mut overrides = Vec::new();
+        let mut set = |flag, key, value: Option<Value>| {
+            overrides.extend(value.map(|value| Override { flag, key, value }));
+        };
+        let given = |values: Vec<Value>| (!values.is_empty()).then_some(Value::Array(values));
+        let ways = self.transport.iter().map(|way| json!(way)).collect();
+        set("--transport", "server.transport", given(ways));
+        set("--host", "server.host", self.host.map(Value::from));
+        set("--port", "server.port", self.port.map(Value::from));
+        // Asking for a key on the command line turns auth on, whatever a file says.
+        set("--auth", "server.auth.required", self.auth.is_some().then_some(true.into()));
+        set("--auth", "server.auth.token", self.auth.map(Value::from));
+        set(
+            "--rate-limit",
+            "server.rate_limit.enabled",
+            self.rate_limit.map(|n| Value::from(n > 0)),
+        );
+        let requests = self.rate_limit.filter(|n| *n > 0);
+        set("--rate-limit", "server.rate_limit.requests", requests.map(Value::from));
+        set("--rate-limit", "server.rate_limit.window", requests.map(|_| Value::from(60_000)));
+        set("--handshake", "server.handshake", self.handshake.map(|handshake| json!(handshake)));
+        set("--allow-open", "server.allow_open", self.allow_open.then_some(true.into()));
+        let hosts = self.allowed_host.into_iter().map(Value::from).collect();
+        set("--allowed-host", "server.allowed_hosts", given(hosts));
+        set("--tool-timeout", "limits.tool_timeout_ms", self.tool_timeout.map(Value::from));
+        set("--log-level", "server.logging.level", self.log_level.map(|level| json!(level)));
+        let file = self.log_file.map(|file| Value::from(file.to_string_lossy()));
+        set("--log-file", "server.logging.file", file);
+        Flags { roots: self.root, config_file: self.config, overrides }
+    }
+}
+
+/// Runs one command line to its exit code.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Where even that can't be printed, the exit code is all there is to say.
+            usage.print().unwrap_or_default();
+            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+        }
+    };
+    match dispatch(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            let red =
+                io::stderr().is_terminal() && Environment::of_process().get("NO_COLOR").is_none();
+            let label = if red { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
+            writeln!(io::stderr(), "{label} {error:#}").unwrap_or_default();
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(flags) => {
+            let config = Config::load(&inputs(flags.into_flags())?)?;
+            config.check_serving()?;
+            let guard = logging::init(&config)?;
+            serve::run(&config)?;
+            drop(guard);
+        }
+        Command::Config { command } => configure(command)?,
+        Command::Doctor { settings, json } => {
+            let inputs = inputs(settings.into_flags())?;
+            let report = doctor::examine(&inputs);
+            let colours =
+                io::stdout().is_terminal() && inputs.environment.get("NO_COLOR").is_none();
+            let text = if json { format!("{:#}\n", report.json()) } else { report.text(colours) };
+            print(&text)?;
+            if report.failed() {
+                return Ok(ExitCode::from(1));
+            }
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "docent", &mut script);
+            print(&String::from_utf8_lossy(&script))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn configure(command: ConfigCommand) -> anyhow::Result<()> {
+    match command {
+        ConfigCommand::Show { settings, json } => {
+            let config = Config::load(&inputs(settings.into_flags())?)?;
+            if json {
+                print(&format!("{:#}\n", config.show_json()))
+            } else {
+                print(&config.show_text())
+            }
+        }
+        ConfigCommand::Init { root, json, force } => {
+            let flags = Flags { roots: root.into_iter().collect(), ..Flags::default() };
+            let path = config::init(&config::root_of(&inputs(flags)?), json, force)?;
+            print(&format!("wrote {}\n", path.display()))
+        }
+        ConfigCommand::Schema => print(&config::json_schema()),
+        ConfigCommand::Reference => print(&config::reference_page()),
+        ConfigCommand::CliReference => print(&reference_page()),
+    }
+}
+
+fn inputs(flags: Flags) -> anyhow::Result<Inputs> {
+    let working_dir = std::env::current_dir().context("the working directory can't be found")?;
+    Ok(Inputs {
+        environment: Environment::of_process(),
+        home: std::env::home_dir(),
+        working_dir,
+        flags,
+    })
+}
+
+/// Standard output is ours only in the commands that end here: while serving it belongs to the protocol.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // The reader has seen enough, as `head` has.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("can't write to standard output"),
+    }
+}
+
+/// The command line reference, in Markdown: the help of every command.
+fn reference_page() -> String {
+    let mut page = String::from(
+        "# Command line\n\nEvery command takes `--help`. Exit codes: 0 done, 1 failed, 2 used wrongly. Flags win over\n\
+         environment variables, which win over files: see [configuration.md](configuration.md).\n",
+    );
+    // A fixed width: the page must not depend on the terminal that it was made in.
+    let mut command = Cli::command().term_width(100);
+    command.build();
+    describe(&mut command, 2, &mut page);
+    page
+}
+
+fn describe(command: &mut clap::Command, depth: usize, page: &mut String) {
+    let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let help = command.render_long_help().to_string();
+    let help: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+    let marks = "#".repeat(depth);
+    write!(page, "\n{marks} {name}\n\n```text\n{}\n```\n", help.join("\n")).unwrap_or_default();
+    for inner in command.get_subcommands_mut() {
+        if !inner.is_hide_set() && inner.get_name() != "help" {
+            describe(inner, (depth + 1).min(4), page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    /// The keys that a command line sets, as `key=value`.
+    #[track_caller]
+    fn check(args: &str, want: &[&str]) {
+        let words = ["docent", "serve"].into_iter().chain(args.split_whitespace());
+        let Command::Serve(flags) =
+            Cli::try_parse_from(words).unwrap_or_else(|e| panic!("{e}")).command
+        else {
+            panic!("not serve");
+        };
+        let flags = flags.into_flags();
+        let got: Vec<String> =
+            flags.overrides.iter().map(|o| format!("{}={}", o.key, o.value)).collect();
+        assert_eq!(got, want, "{args}");
+    }
+
+    #[test]
+    fn flags_set_keys() {
+        check("", &[]);
+        check(
+            "--transport http,sse --port 9",
+            &[r#"server.transport=["http","sse"]"#, "server.port=9"],
+        );
+        check("--auth abc", &["server.auth.required=true", "server.auth.token=\"abc\""]);
+        check("--rate-limit 0", &["server.rate_limit.enabled=false"]);
+        check(
+            "--rate-limit 5",
+            &[
+                "server.rate_limit.enabled=true",
+                "server.rate_limit.requests=5",
+                "server.rate_limit.window=60000",
+            ],
+        );
+        check(
+            "--handshake optional --allow-open",
+            &["server.handshake=\"optional\"", "server.allow_open=true"],
+        );
+        check(
+            "--allowed-host a --allowed-host b --tool-timeout 7 --log-level debug --log-file x.log",
+            &[
+                r#"server.allowed_hosts=["a","b"]"#,
+                "limits.tool_timeout_ms=7",
+                "server.logging.level=\"debug\"",
+                "server.logging.file=\"x.log\"",
+            ],
+        );
+    }
+
+    /// The help words defaults that live in the configuration.
+    #[test]
+    fn defaults_in_the_help_are_the_ones_in_force() {
+        let working_dir = tempfile::tempdir().unwrap();
+        let inputs = Inputs { working_dir: working_dir.path().into(), ..Inputs::default() };
+        let Config { server, limits, .. } = Config::load(&inputs).unwrap_or_else(|e| panic!("{e}"));
+        let mut command = Cli::command();
+        let serve = command.find_subcommand_mut("serve").unwrap();
+        let flag = |name: &str| {
+            let flag = serve.get_arguments().find(|flag| flag.get_long() == Some(name)).unwrap();
+            flag.get_help().unwrap().to_string()
+        };
+        let rate = server.rate_limit.unwrap();
+        assert_eq!(rate.window.as_secs(), 60, "--rate-limit counts by the minute");
+        for (name, value) in [
+            ("transport", json!(server.transports[0])),
+            ("host", json!(server.host)),
+            ("port", json!(server.port)),
+            ("rate-limit", json!(rate.requests)),
+            ("handshake", json!(server.handshake)),
+            ("tool-timeout", json!(limits.tool_timeout.as_millis())),
+            ("log-level", json!(server.logging.level)),
+        ] {
+            let want = format!("[default: {}]", value.to_string().trim_matches('"'));
+            assert!(flag(name).ends_with(&want), "--{name} doesn't say {want}: {}", flag(name));
+        }
+    }
+
+    #[test]
+    fn every_transport_has_one_spelling() {
+        for way in <Transport as clap::ValueEnum>::value_variants() {
+            let typed = clap::ValueEnum::to_possible_value(way).unwrap();
+            assert_eq!(json!(way), json!(typed.get_name()));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What can be wrong with a configuration, said so that it can be mended.
+
+use std::{fmt, io, path::PathBuf};
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Built in.
+    Default,
+    /// A configuration file.
+    File(PathBuf),
+    /// An environment variable.
+    Environment(String),
+    /// A flag of the command line.
+    Flag(&'static str),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => out.write_str("default"),
+            Self::File(path) => write!(out, "{}", path.display()),
+            Self::Environment(name) => write!(out, "environment {name}"),
+            Self::Flag(flag) => write!(out, "flag {flag}"),
+        }
+    }
+}
+
+/// One thing to mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it was found.
+    pub place: Source,
+    /// What is wrong, with its key, and what is accepted.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.place, self.what)
+    }
+}
+
+/// Why there is no configuration to work with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A file is there but can't be read.
+    #[error("can't read the configuration file {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is not TOML or JSON. The parser's own report is left out: it quotes the line, which may hold a secret.
+    #[error("{}:{line}:{column}: not valid {format}: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What it should be.
+        format: &'static str,
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1.
+        column: usize,
+        /// The parser's sentence.
+        message: String,
+    },
+    /// Two files claim the same place.
+    #[error(
+        "both {} and {} exist; docent reads one of them: keep docent.toml and remove docent.json, or the other way round",
+        toml.display(), json.display()
+    )]
+    BothFiles {
+        /// One.
+        toml: PathBuf,
+        /// The other.
+        json: PathBuf,
+    },
+    /// Keys or values that can't stand.
+    #[error("{}", lines(.0))]
+    Problems(Vec<Problem>),
+    /// Auth is on and nobody could pass.
+    #[error(
+        "auth is required but no key is configured ({0} asks for it): set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys"
+    )]
+    NoKey(Source),
+    /// Anybody on the network could connect.
+    #[error(
+        "refusing to listen on {host} without auth ({place}): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it"
+    )]
+    Open {
+        /// The address.
+        host: String,
+        /// Who asked for it.
+        place: Source,
+    },
+}
+
+fn lines(problems: &[Problem]) -> String {
+    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+}

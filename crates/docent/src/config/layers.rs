@@ -1,0 +1,340 @@
+//! Gathers the layers, lowest first (defaults, user file, root file, environment, flags), into one tree of values in
+//! which every value remembers where it came from.
+
+use super::{
+    check::{Checker, from_text},
+    environment::Environment,
+    error::{ConfigError, Problem, Source},
+    keys::{self, Kind, join},
+    raw::RawConfig,
+};
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// What the configuration is made from, besides files. Holds secrets, so it can't be printed.
+#[derive(Default)]
+pub struct Inputs {
+    /// The environment, or a stand-in for it.
+    pub environment: Environment,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// The directory that relative paths of flags and variables start from.
+    pub working_dir: PathBuf,
+    /// From the command line.
+    pub flags: Flags,
+}
+
+/// What the command line says about the configuration.
+#[derive(Default)]
+pub struct Flags {
+    /// `--root`, in order.
+    pub roots: Vec<PathBuf>,
+    /// `--config`: read in place of the root's own file.
+    pub config_file: Option<PathBuf>,
+    /// Flags that set one key each.
+    pub overrides: Vec<Override>,
+}
+
+/// One key set by one flag.
+pub struct Override {
+    /// The flag as typed, such as `--port`.
+    pub flag: &'static str,
+    /// The dotted key.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Value,
+}
+
+/// The layers as one.
+pub(super) struct Settings {
+    tree: Value,
+    origins: IndexMap<String, Source>,
+    /// Files read, lowest layer first.
+    pub(super) files: Vec<PathBuf>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Settings {
+    pub(super) fn gather(inputs: &Inputs) -> Result<Self, ConfigError> {
+        let mut settings = Self {
+            tree: Value::Object(Map::new()),
+            origins: IndexMap::new(),
+            files: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let defaults = serde_json::to_value(RawConfig::default()).unwrap_or_default();
+        settings.put_tree(keys::root(), &mut Vec::new(), defaults, &Source::Default);
+        let mut problems = Vec::new();
+        for path in config_files(inputs)? {
+            let mut checker = Checker::new(Source::File(path.clone()));
+            let value = checker.file(parse(&path)?);
+            problems.extend(checker.into_problems());
+            settings.put_tree(keys::root(), &mut Vec::new(), value, &Source::File(path.clone()));
+            settings.files.push(path);
+        }
+        settings.add_environment(&inputs.environment, &mut problems);
+        settings.add_flags(inputs, &mut problems);
+        if problems.is_empty() { Ok(settings) } else { Err(ConfigError::Problems(problems)) }
+    }
+
+    /// Where the value of a dotted key came from; for a key inside a list, where the list came from.
+    pub(super) fn origin(&self, path: &str) -> &Source {
+        self.origins.get(path).unwrap_or(&Source::Default)
+    }
+
+    /// Every key with a value and where it came from.
+    pub(super) fn origins(&self) -> impl Iterator<Item = (&str, &Source)> {
+        self.origins.iter().map(|(path, source)| (path.as_str(), source))
+    }
+
+    pub(super) fn tree(&self) -> &Value {
+        &self.tree
+    }
+
+    fn add_environment(&mut self, environment: &Environment, problems: &mut Vec<Problem>) {
+        let mut known = Vec::new();
+        for setting in keys::settings() {
+            let derived = setting.env_name();
+            // The derived name comes last, so that it wins over a name shared with other programs.
+            for name in setting.field.extra_env.iter().chain([&derived]) {
+                if let Some(text) = environment.get(name) {
+                    let value = from_text(&setting.field.kind, text);
+                    self.put_setting(setting, value, &Source::Environment(name.clone()), problems);
+                }
+            }
+            known.push(derived);
+        }
+        for name in environment.names().filter(|name| name.starts_with("DOCENT_")) {
+            if !known.iter().any(|known| known == name) {
+                self.warnings.push(unknown_variable(name, &known));
+            }
+        }
+    }
+
+    fn add_flags(&mut self, inputs: &Inputs, problems: &mut Vec<Problem>) {
+        let roots: Vec<Value> =
+            inputs.flags.roots.iter().map(|root| Value::from(root.to_string_lossy())).collect();
+        let roots = (!roots.is_empty()).then(|| ("--root", "roots", Value::Array(roots)));
+        let others = inputs.flags.overrides.iter().map(|o| (o.flag, o.key, o.value.clone()));
+        for (flag, key, value) in roots.into_iter().chain(others) {
+            match keys::settings().find(|setting| setting.path == key) {
+                Some(setting) => self.put_setting(setting, value, &Source::Flag(flag), problems),
+                None => problems.push(Problem {
+                    place: Source::Flag(flag),
+                    what: format!("sets the unknown key `{key}`"),
+                }),
+            }
+        }
+    }
+
+    fn put_setting(
+        &mut self,
+        setting: keys::Setting<'_>,
+        value: Value,
+        source: &Source,
+        problems: &mut Vec<Problem>,
+    ) {
+        let mut checker = Checker::new(source.clone());
+        let value = checker.field(setting.path, setting.field, value);
+        problems.extend(checker.into_problems());
+        if let Some(value) = value {
+            let mut path = setting.path.split('.').map(str::to_owned).collect();
+            self.put_tree(&setting.field.kind, &mut path, value, source);
+        }
+    }
+
+    /// Puts every value under `value` in its place: tables merge key by key, everything else replaces.
+    fn put_tree(&mut self, kind: &Kind, path: &mut Vec<String>, value: Value, source: &Source) {
+        match (kind, value) {
+            (Kind::Table(fields), Value::Object(map)) if !map.is_empty() => {
+                for (name, value) in map {
+                    let Some(field) = fields.iter().find(|field| field.name == name) else {
+                        continue;
+                    };
+                    path.push(name);
+                    self.put_tree(&field.kind, path, value, source);
+                    path.pop();
+                }
+            }
+            (Kind::Map(item), Value::Object(map)) if !map.is_empty() => {
+                for (name, value) in map {
+                    path.push(name);
+                    self.put_tree(item, path, value, source);
+                    path.pop();
+                }
+            }
+            // An empty table adds its name, and never empties one that a lower layer filled.
+            (Kind::Table(_) | Kind::Map(_), value) => {
+                place(&mut self.tree, path).get_or_insert_with(|| value);
+                if *source != Source::Default {
+                    self.origins.entry(dotted(path)).or_insert_with(|| source.clone());
+                }
+            }
+            (_, Value::Null) => {}
+            (_, value) => {
+                place(&mut self.tree, path).replace(value);
+                self.origins.insert(dotted(path), source.clone());
+            }
+        }
+    }
+}
+
+fn dotted(path: &[String]) -> String {
+    path.iter().fold(String::new(), |at, name| join(&at, name))
+}
+
+/// A place in the tree: present or not.
+struct Place<'a> {
+    map: &'a mut Map<String, Value>,
+    name: &'a str,
+}
+
+impl Place<'_> {
+    fn replace(self, value: Value) {
+        self.map.insert(self.name.to_owned(), value);
+    }
+
+    fn get_or_insert_with(self, value: impl FnOnce() -> Value) {
+        self.map.entry(self.name).or_insert_with(value);
+    }
+}
+
+fn place<'a>(tree: &'a mut Value, path: &'a [String]) -> Place<'a> {
+    let (name, tables) =
+        path.split_last().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));
+    let map = tables.iter().fold(object(tree), |map, table| {
+        object(map.entry(table.as_str()).or_insert_with(|| Value::Object(Map::new())))
+    });
+    Place { map, name }
+}
+
+fn object(value: &mut Value) -> &mut Map<String, Value> {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    match value {
+        Value::Object(map) => map,
+        _ => unreachable!("made an object just above"),
+    }
+}
+
+fn unknown_variable(name: &str, known: &[String]) -> String {
+    let near = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    let near = near.map(String::as_str).unwrap_or_default();
+    format!("the environment variable {name} names no key and is ignored; the nearest is {near}")
+}
+
+/// The root that the root file is looked for in.
+pub(super) fn first_root(inputs: &Inputs) -> PathBuf {
+    let from_environment = || {
+        let setting = keys::settings().find(|setting| setting.path == "roots")?;
+        let text = inputs.environment.get(&setting.env_name())?;
+        let value = Checker::new(Source::Default).field(
+            "roots",
+            setting.field,
+            from_text(&setting.field.kind, text),
+        )?;
+        value.get(0)?.as_str().map(PathBuf::from)
+    };
+    let root = inputs.flags.roots.first().cloned().or_else(from_environment);
+    root.map_or_else(|| inputs.working_dir.clone(), |root| inputs.working_dir.join(root))
+}
+
+/// The user's configuration directory for docent.
+pub(super) fn user_dir(inputs: &Inputs) -> Option<PathBuf> {
+    let base = match inputs.environment.get("XDG_CONFIG_HOME").map(Path::new) {
+        // The specification says that a relative path here is to be ignored.
+        Some(path) if path.is_absolute() => path.to_owned(),
+        _ => inputs.home.as_ref()?.join(".config"),
+    };
+    Some(base.join("docent"))
+}
+
+/// The files to read, lowest layer first.
+pub(super) fn config_files(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
+    let user = user_dir(inputs).map(|dir| file_in(&dir)).transpose()?.flatten();
+    let root = match &inputs.flags.config_file {
+        Some(path) => Some(inputs.working_dir.join(path)),
+        None => file_in(&first_root(inputs))?,
+    };
+    Ok(user.into_iter().chain(root).collect())
+}
+
+fn file_in(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
+    let (toml, json) = (dir.join("docent.toml"), dir.join("docent.json"));
+    match (toml.exists(), json.exists()) {
+        (true, true) => Err(ConfigError::BothFiles { toml, json }),
+        (true, false) => Ok(Some(toml)),
+        (false, true) => Ok(Some(json)),
+        (false, false) => Ok(None),
+    }
+}
+
+/// Reads one file; its name says which of the two forms it has.
+fn parse(path: &Path) -> Result<Value, ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    parse_text(path, &text)
+}
+
+pub(super) fn parse_text(path: &Path, text: &str) -> Result<Value, ConfigError> {
+    let syntax = |format, (line, column), message| ConfigError::Syntax {
+        path: path.to_owned(),
+        format,
+        line,
+        column,
+        message,
+    };
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
+        return serde_json::from_str(text).map_err(|error| {
+            let place = (error.line(), error.column());
+            let message = error.to_string();
+            let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+            syntax("JSON", place, message)
+        });
+    }
+    toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        syntax("TOML", line_and_column(text, start), error.message().to_owned())
+    })
+}
+
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let column = before.get(line_start..).map_or(0, |line| line.chars().count());
+    (before.matches('\n').count() + 1, column + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_syntax(name: &str, text: &str, want: &str) {
+        let got =
+            parse_text(Path::new(name), text).map_or_else(|e| e.to_string(), |v| v.to_string());
+        assert_eq!(got, want);
+    }
+
+    #[test]
+    fn both_forms_give_the_same_values_and_errors_with_a_place() {
+        check_syntax("docent.toml", "[server]\nport = 1", r#"{"server":{"port":1}}"#);
+        check_syntax("docent.json", r#"{"server": {"port": 1}}"#, r#"{"server":{"port":1}}"#);
+        check_syntax(
+            "docent.toml",
+            "[docs.collections.z]\n[docs.collections.a]",
+            r#"{"docs":{"collections":{"z":{},"a":{}}}}"#,
+        );
+        check_syntax(
+            "docent.json",
+            "{\"server\": }",
+            "docent.json:1:12: not valid JSON: expected value",
+        );
+        let secret = "a = 1\n[server]\ntoken = sekrit";
+        let got = parse_text(Path::new("docent.toml"), secret).unwrap_err().to_string();
+        assert!(got.starts_with("docent.toml:3:9: not valid TOML: "), "{got}");
+        assert!(!got.contains("sekrit"), "{got}");
+    }
+}

@@ -1,0 +1,305 @@
+//! Owns the configuration: reads its layers, checks them, and hands out one [`Config`].
+//!
+//! The only module that reads the environment. `raw` is the list of keys as typed, `keys` what is derived from it,
+//! `check` and `layers` the way from files, variables and flags to one tree, `resolve` the way from there to values
+//! that can be used as they are. `show`, `init` and `reference` write for people.
+
+mod check;
+mod environment;
+mod error;
+mod init;
+mod keys;
+mod layers;
+mod raw;
+mod reference;
+mod resolve;
+mod show;
+
+pub use environment::Environment;
+pub use error::{ConfigError, Problem, Source};
+pub use init::{InitError, init};
+pub use layers::{Flags, Inputs, Override};
+pub use raw::{Handshake, Level, LogFormat, Transport};
+pub use reference::{json_schema, reference_page};
+pub use resolve::Secret;
+
+use indexmap::IndexMap;
+use layers::Settings;
+use serde_json::Value;
+use std::{
+    fmt,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The configuration, checked: paths are absolute, roots exist, secrets are found. It can't be printed whole.
+pub struct Config {
+    /// How clients reach docent.
+    pub server: Server,
+    /// Bounds in force.
+    pub limits: Limits,
+    /// The record of calls.
+    pub audit: Audit,
+    /// Span export.
+    pub telemetry: Telemetry,
+    /// Directories that tools may read; at least one, each absolute, with links resolved.
+    pub roots: Vec<PathBuf>,
+    /// Documentation collections by name, in the order written.
+    pub collections: IndexMap<String, Collection>,
+    /// Other MCP servers by name, as written.
+    pub mcp_servers: IndexMap<String, Value>,
+    /// The user's cache directory for docent, if there is a home to hold it.
+    pub cache_dir: Option<PathBuf>,
+    /// What is odd but not wrong; logged at start.
+    pub warnings: Vec<String>,
+    settings: Settings,
+}
+
+/// How clients reach docent.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Address or name to bind.
+    pub host: String,
+    /// Port to listen on; 0 takes a free one.
+    pub port: u16,
+    /// Ways in, each once, at least one.
+    pub transports: Vec<Transport>,
+    /// Whether a session must open with `initialize`.
+    pub handshake: Handshake,
+    /// Whether a non-loopback address is allowed without auth.
+    pub allow_open: bool,
+    /// Further accepted values of the Host header, in lower case.
+    pub allowed_hosts: Vec<String>,
+    /// Who may connect.
+    pub auth: Auth,
+    /// `None` where no limit is in force.
+    pub rate_limit: Option<RateLimit>,
+    /// Browsers' access.
+    pub cors: Cors,
+    /// Log lines.
+    pub logging: Logging,
+}
+
+/// Who may connect.
+#[derive(Debug, Clone)]
+pub struct Auth {
+    /// Whether a key is needed.
+    pub required: bool,
+    /// Keys with distinct names; `server.auth.token` is the one named `default`.
+    pub keys: Vec<Key>,
+}
+
+/// A named key.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// The name that audit lines carry.
+    pub name: String,
+    /// What the client must present.
+    pub token: Secret,
+    /// What it may use; at least one.
+    pub scopes: Vec<Scope>,
+}
+
+/// What a key may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// `*`
+    Everything,
+    /// `suite:*`, held without the `:*`.
+    Suite(String),
+    /// One tool by name.
+    Tool(String),
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Everything => out.write_str("*"),
+            Self::Suite(suite) => write!(out, "{suite}:*"),
+            Self::Tool(tool) => out.write_str(tool),
+        }
+    }
+}
+
+/// How often one client may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Requests in a window; at least 1.
+    pub requests: u32,
+    /// The window.
+    pub window: Duration,
+}
+
+/// Browsers' access from other origins.
+#[derive(Debug, Clone)]
+pub struct Cors {
+    /// Whether CORS headers are sent.
+    pub enabled: bool,
+    /// `scheme://host[:port]` in lower case without a trailing slash, or `*`.
+    pub origins: Vec<String>,
+}
+
+/// Where log lines go, and which.
+#[derive(Debug, Clone)]
+pub struct Logging {
+    /// The least severe level written.
+    pub level: Level,
+    /// A file that gets every line besides stderr.
+    pub file: Option<PathBuf>,
+    /// The form of a line.
+    pub format: LogFormat,
+    /// `RUST_LOG`, which wins over everything else.
+    pub rust_log: Option<String>,
+    /// `DEBUG`, comma-separated names such as `mcp:protocol`.
+    pub debug: Option<String>,
+    /// Whether `NO_COLOR` is set.
+    pub no_color: bool,
+}
+
+/// Bounds in force.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes in one message.
+    pub message_bytes: usize,
+    /// Bytes in one part of a result.
+    pub page_bytes: usize,
+    /// How long one call may take.
+    pub tool_timeout: Duration,
+    /// Calls that one client may have running.
+    pub calls_in_flight: usize,
+    /// Sessions open at one time.
+    pub sessions: usize,
+    /// Event streams and web sockets open at one time.
+    pub streams: usize,
+    /// How long the parts of a paged result stay readable.
+    pub result_ttl: Duration,
+    /// Bounds for single tools.
+    pub tools: IndexMap<String, ToolLimits>,
+}
+
+/// Bounds for one tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// In place of the general bound.
+    pub timeout: Option<Duration>,
+    /// Calls that one client may make in a minute.
+    pub rate_per_minute: Option<u32>,
+}
+
+/// The record of every call.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    /// Whether calls are recorded.
+    pub enabled: bool,
+    /// `None` stands for `audit.jsonl` in the state directory.
+    pub file: Option<PathBuf>,
+    /// Bytes after which a new file is begun.
+    pub max_bytes: Option<u64>,
+}
+
+/// Export of spans.
+#[derive(Debug, Clone)]
+pub struct Telemetry {
+    /// The full address of the collector's trace endpoint; `None` exports nothing.
+    pub otlp_endpoint: Option<String>,
+    /// The service name that spans carry.
+    pub service_name: String,
+}
+
+/// One documentation collection, from a directory or an address.
+#[derive(Debug, Clone)]
+pub struct Collection {
+    /// The directory, absolute.
+    pub path: Option<PathBuf>,
+    /// The address.
+    pub url: Option<String>,
+    /// What the documents are.
+    pub kind: Option<String>,
+    /// The version that they describe.
+    pub version: Option<String>,
+    /// One sentence for clients.
+    pub description: Option<String>,
+    /// Patterns of the files to take; empty takes all.
+    pub include: Vec<String>,
+    /// Patterns of the files to leave out.
+    pub exclude: Vec<String>,
+}
+
+impl Config {
+    /// Reads, merges and checks every layer.
+    pub fn load(inputs: &Inputs) -> Result<Self, ConfigError> {
+        resolve::resolve(Settings::gather(inputs)?, inputs)
+    }
+
+    /// Refuses what must not be served: auth that nobody can pass, and an open door to the network.
+    pub fn check_serving(&self) -> Result<(), ConfigError> {
+        let auth = &self.server.auth;
+        if auth.required && auth.keys.is_empty() {
+            return Err(ConfigError::NoKey(self.settings.origin("server.auth.required").clone()));
+        }
+        let networked = self.server.transports.iter().any(|way| *way != Transport::Stdio);
+        if networked && !self.server.binds_loopback() && !auth.required && !self.server.allow_open {
+            return Err(ConfigError::Open {
+                host: self.server.host.clone(),
+                place: self.settings.origin("server.host").clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The root that state is kept in.
+    pub fn first_root(&self) -> &Path {
+        self.roots.first().map_or(Path::new("."), PathBuf::as_path)
+    }
+
+    /// Configuration files that were read, lowest layer first.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.settings.files
+    }
+
+    /// Every secret, for masking.
+    pub fn secrets(&self) -> Vec<Secret> {
+        self.server.auth.keys.iter().map(|key| key.token.clone()).collect()
+    }
+
+    /// Every value with where it came from, for people; secrets masked.
+    pub fn show_text(&self) -> String {
+        show::text(&self.settings)
+    }
+
+    /// Every value with where it came from, for programs; secrets masked.
+    pub fn show_json(&self) -> Value {
+        show::json(&self.settings)
+    }
+}
+
+impl Server {
+    /// Whether only this machine can reach the bound address.
+    pub fn binds_loopback(&self) -> bool {
+        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
+        bare.eq_ignore_ascii_case("localhost")
+            || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    }
+}
+
+/// The files that would be read, for a report on each; an error where two claim the same place.
+pub fn files_in_place(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
+    layers::config_files(inputs)
+}
+
+/// Checks the text of one file by itself, without the other layers; `path` says which form it has.
+pub fn check_text(path: &Path, text: &str) -> Result<(), ConfigError> {
+    let mut checker = check::Checker::new(Source::File(path.to_owned()));
+    checker.file(layers::parse_text(path, text)?);
+    let problems = checker.into_problems();
+    if problems.is_empty() { Ok(()) } else { Err(ConfigError::Problems(problems)) }
+}
+
+/// The directory that `docent config init` writes to.
+pub fn root_of(inputs: &Inputs) -> PathBuf {
+    layers::first_root(inputs)
+}
+
+#[cfg(test)]
+mod tests;

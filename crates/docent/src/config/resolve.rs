@@ -1,0 +1,381 @@
+//! From values as typed to values as used: paths made absolute, secrets found, shapes checked.
+
+use super::{
+    Audit, Auth, Collection, Config, Cors, Key, Limits, Logging, RateLimit, Scope, Server,
+    Telemetry, ToolLimits, Transport,
+    error::{ConfigError, Problem, Source},
+    keys::join,
+    layers::{Inputs, Settings},
+    raw::{RawAuth, RawCollection, RawConfig, RawCors, RawKey, RawLimits, RawServer, RawTelemetry},
+};
+use indexmap::IndexMap;
+use serde::Deserialize;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Text that is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself, for comparing and masking only.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("***")
+    }
+}
+
+struct Resolver<'a> {
+    settings: &'a Settings,
+    inputs: &'a Inputs,
+    problems: Vec<Problem>,
+}
+
+pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
+    let raw = RawConfig::deserialize(settings.tree()).map_err(|error| {
+        // The layers were checked against the same types, so this names a gap in the check.
+        let what = format!("the merged configuration doesn't hold together: {error}");
+        ConfigError::Problems(vec![Problem { place: Source::Default, what }])
+    })?;
+    let mut resolver = Resolver { settings: &settings, inputs, problems: Vec::new() };
+    let server = resolver.server(raw.server);
+    let limits = limits(raw.limits);
+    let audit = Audit {
+        enabled: raw.audit.enabled,
+        file: raw.audit.file.map(|file| resolver.path("audit.file", &file)),
+        max_bytes: raw.audit.max_bytes,
+    };
+    let telemetry = resolver.telemetry(raw.telemetry);
+    let roots = resolver.roots(&raw.roots);
+    let collections = resolver.collections(raw.docs.collections);
+    let mut warnings = settings.warnings.clone();
+    warnings.extend(resolver.idle_listener(&server));
+    let problems = resolver.problems;
+    if !problems.is_empty() {
+        return Err(ConfigError::Problems(problems));
+    }
+    Ok(Config {
+        server,
+        limits,
+        audit,
+        telemetry,
+        roots,
+        collections,
+        mcp_servers: raw.mcp_servers,
+        cache_dir: cache_dir(inputs),
+        warnings,
+        settings,
+    })
+}
+
+fn limits(raw: RawLimits) -> Limits {
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let bytes = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let tools = raw.tools.into_iter().map(|(name, limits)| {
+        let timeout = limits.timeout_ms.map(Duration::from_millis);
+        (name, ToolLimits { timeout, rate_per_minute: limits.rate_per_minute })
+    });
+    Limits {
+        message_bytes: bytes(raw.message_bytes),
+        page_bytes: bytes(raw.page_bytes),
+        tool_timeout: Duration::from_millis(raw.tool_timeout_ms),
+        calls_in_flight: count(raw.calls_in_flight),
+        sessions: count(raw.sessions),
+        streams: count(raw.streams),
+        result_ttl: Duration::from_millis(raw.result_ttl_ms),
+        tools: tools.collect(),
+    }
+}
+
+fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
+    let base = match inputs.environment.get("XDG_CACHE_HOME").map(Path::new) {
+        Some(path) if path.is_absolute() => path.to_owned(),
+        _ => inputs.home.as_ref()?.join(".cache"),
+    };
+    Some(base.join("docent"))
+}
+
+impl Resolver<'_> {
+    fn problem(&mut self, key: &str, what: impl fmt::Display) {
+        let place = self.settings.origin(key).clone();
+        self.problems.push(Problem { place, what: format!("`{key}` {what}") });
+    }
+
+    /// Relative paths start from the file that names them, or from the working directory.
+    fn path(&self, key: &str, text: &str) -> PathBuf {
+        if let (Some(rest), Some(home)) = (text.strip_prefix("~/"), &self.inputs.home) {
+            return home.join(rest);
+        }
+        let base = match self.settings.origin(key) {
+            Source::File(file) => file.parent().unwrap_or(Path::new("")),
+            _ => &self.inputs.working_dir,
+        };
+        base.join(text)
+    }
+
+    fn server(&mut self, raw: RawServer) -> Server {
+        let host = raw.host.trim().to_owned();
+        let ip_like = host.trim_start_matches('[').trim_end_matches(']');
+        let name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        if ip_like.parse::<std::net::IpAddr>().is_err()
+            && (host.is_empty() || !host.chars().all(name))
+        {
+            self.problem(
+                "server.host",
+                "must be an address or a host name, without scheme and port",
+            );
+        }
+        let mut transports: Vec<Transport> = Vec::new();
+        for way in raw.transport {
+            if !transports.contains(&way) {
+                transports.push(way);
+            }
+        }
+        if transports.is_empty() {
+            self.problem(
+                "server.transport",
+                "must name at least one of stdio, http, sse, websocket",
+            );
+        }
+        let environment = &self.inputs.environment;
+        let logging = Logging {
+            level: raw.logging.level,
+            file: raw.logging.file.map(|file| self.path("server.logging.file", &file)),
+            format: raw.logging.format,
+            rust_log: environment.get("RUST_LOG").map(str::to_owned),
+            debug: environment.get("DEBUG").map(str::to_owned),
+            no_color: environment.get("NO_COLOR").is_some(),
+        };
+        let rate_limit = raw.rate_limit.enabled.then(|| RateLimit {
+            requests: raw.rate_limit.requests,
+            window: Duration::from_millis(raw.rate_limit.window),
+        });
+        Server {
+            host,
+            port: raw.port,
+            transports,
+            handshake: raw.handshake,
+            allow_open: raw.allow_open,
+            allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
+            auth: self.auth(raw.auth),
+            rate_limit,
+            cors: self.cors(raw.cors),
+            logging,
+        }
+    }
+
+    fn auth(&mut self, raw: RawAuth) -> Auth {
+        let mut keys: Vec<Key> = Vec::new();
+        if let Some(token) = raw.token.filter(|token| !token.is_empty()) {
+            let secret = self.secret("server.auth.token", token);
+            keys.extend(secret.map(|token| Key {
+                name: "default".into(),
+                token,
+                scopes: vec![Scope::Everything],
+            }));
+        }
+        for (at, raw) in raw.keys.into_iter().enumerate() {
+            let Some(key) = self.key(at, raw) else { continue };
+            if keys.iter().any(|other| other.name == key.name) {
+                let what = format!("has two keys named {:?}; names must differ", key.name);
+                self.problem("server.auth.keys", what);
+            }
+            keys.push(key);
+        }
+        Auth { required: raw.required.unwrap_or(!keys.is_empty()), keys }
+    }
+
+    fn key(&mut self, at: usize, raw: RawKey) -> Option<Key> {
+        const KEYS: &str = "server.auth.keys";
+        let label = if raw.name.is_empty() { format!("[{at}]") } else { format!("{:?}", raw.name) };
+        if raw.name.trim().is_empty() {
+            self.problem(KEYS, format!("{label} needs a `name`"));
+            return None;
+        }
+        let token = match (raw.token, raw.token_env, raw.token_file) {
+            (Some(token), None, None) => token,
+            (None, Some(variable), None) => {
+                let Some(token) = self.inputs.environment.get(&variable) else {
+                    let what = format!("{label}: the environment variable {variable} is not set");
+                    self.problem(KEYS, what);
+                    return None;
+                };
+                token.to_owned()
+            }
+            (None, None, Some(file)) => {
+                let path = self.path(KEYS, &file);
+                match std::fs::read_to_string(&path) {
+                    Ok(text) => text.trim().to_owned(),
+                    Err(error) => {
+                        let what = format!("{label}: can't read {}: {error}", path.display());
+                        self.problem(KEYS, what);
+                        return None;
+                    }
+                }
+            }
+            _ => {
+                let what =
+                    format!("{label} needs exactly one of `token`, `token_env`, `token_file`");
+                self.problem(KEYS, what);
+                return None;
+            }
+        };
+        let token = self.secret(KEYS, token)?;
+        let scopes = raw.scopes.unwrap_or_default();
+        if scopes.is_empty() {
+            let what =
+                "needs `scopes`: tool names, suites such as \"code:*\", or \"*\" for everything";
+            self.problem(KEYS, format!("{label} {what}"));
+        }
+        let scopes = scopes.iter().filter_map(|scope| self.scope(&label, scope)).collect();
+        Some(Key { name: raw.name, token, scopes })
+    }
+
+    /// A token must fit in a header, or no client could present it.
+    fn secret(&mut self, key: &str, token: String) -> Option<Secret> {
+        if token.is_empty() {
+            self.problem(key, "holds an empty token");
+            return None;
+        }
+        if !token.chars().all(|c| c.is_ascii_graphic()) {
+            self.problem(key, "holds a token with white space or characters outside ASCII");
+            return None;
+        }
+        Some(Secret(token))
+    }
+
+    fn scope(&mut self, label: &str, text: &str) -> Option<Scope> {
+        let plain = |name: &str| {
+            !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
+        };
+        match text.strip_suffix(":*") {
+            _ if text == "*" => Some(Scope::Everything),
+            Some(suite) if plain(suite) => Some(Scope::Suite(suite.to_owned())),
+            None if plain(text) => Some(Scope::Tool(text.to_owned())),
+            _ => {
+                let what = format!(
+                    "{label}: the scope {text:?} is not a tool name, a suite such as \"code:*\", or \"*\""
+                );
+                self.problem("server.auth.keys", what);
+                None
+            }
+        }
+    }
+
+    fn cors(&mut self, raw: RawCors) -> Cors {
+        let mut origins = Vec::new();
+        for origin in raw.origins {
+            let plain = origin.trim_end_matches('/').to_ascii_lowercase();
+            let host = plain.split_once("://").map(|(_, host)| host);
+            let shaped = host.is_some_and(|host| {
+                !host.is_empty() && !host.contains(['/', '?', '#', '@', '*', ' '])
+            });
+            if plain == "*" || plain == "null" || shaped {
+                origins.push(plain);
+            } else {
+                let what = format!(
+                    "holds {origin:?}, which is not an origin; write scheme://host[:port], or * for every origin"
+                );
+                self.problem("server.cors.origins", what);
+            }
+        }
+        Cors { enabled: raw.enabled.unwrap_or(!origins.is_empty()), origins }
+    }
+
+    fn telemetry(&mut self, raw: RawTelemetry) -> Telemetry {
+        const KEY: &str = "telemetry.otlp_endpoint";
+        let endpoint = raw.otlp_endpoint.filter(|text| !text.is_empty()).and_then(|text| {
+            let Some((host, path)) = text.strip_prefix("http://").map(|rest| rest.split_once('/').unwrap_or((rest, ""))) else {
+                self.problem(KEY, format!("is {text:?}; write http://host:port (spans are sent without TLS: run a collector near docent and let it forward them)"));
+                return None;
+            };
+            if host.is_empty() || host.contains(['@', ' ']) {
+                self.problem(KEY, "has no plain host; write http://host:port");
+                return None;
+            }
+            // The protocol's own rule: a bare address stands for the trace endpoint under it.
+            Some(if path.is_empty() { format!("http://{host}/v1/traces") } else { text })
+        });
+        Telemetry { otlp_endpoint: endpoint, service_name: raw.service_name }
+    }
+
+    fn roots(&mut self, raw: &[String]) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = raw.iter().map(|root| self.path("roots", root)).collect();
+        if paths.is_empty() {
+            paths.push(self.inputs.working_dir.clone());
+        }
+        let mut roots = Vec::new();
+        for path in paths {
+            match path.canonicalize() {
+                Ok(real) if real.is_dir() => {
+                    if !roots.contains(&real) {
+                        roots.push(real);
+                    }
+                }
+                Ok(_) => self.problem(
+                    "roots",
+                    format!("holds {}, which is not a directory", path.display()),
+                ),
+                Err(error) => {
+                    self.problem(
+                        "roots",
+                        format!("holds {}, which can't be opened: {error}", path.display()),
+                    );
+                }
+            }
+        }
+        roots
+    }
+
+    fn collections(
+        &mut self,
+        raw: IndexMap<String, RawCollection>,
+    ) -> IndexMap<String, Collection> {
+        let mut collections = IndexMap::new();
+        for (name, raw) in raw {
+            let here = join("docs.collections", &name);
+            if raw.path.is_some() == raw.url.is_some() {
+                // Any key of the collection tells which file holds it.
+                let within = self.settings.origins().find(|(path, _)| path.starts_with(&here));
+                let place = within.map_or(Source::Default, |(_, source)| source.clone());
+                let what = format!("`{here}` needs exactly one of `path` and `url`");
+                self.problems.push(Problem { place, what });
+                continue;
+            }
+            let path = raw.path.map(|path| self.path(&join(&here, "path"), &path));
+            let collection = Collection {
+                path,
+                url: raw.url,
+                kind: raw.kind,
+                version: raw.version,
+                description: raw.description,
+                include: raw.include,
+                exclude: raw.exclude,
+            };
+            collections.insert(name, collection);
+        }
+        collections
+    }
+
+    /// `--port` with no listener is a likely slip: the server would read stdin and look hung.
+    fn idle_listener(&self, server: &Server) -> Option<String> {
+        let listens = server.transports.iter().any(|way| *way != Transport::Stdio);
+        let flagged = ["server.port", "server.host"].into_iter().find_map(|key| {
+            match self.settings.origin(key) {
+                Source::Flag(flag) => Some(*flag),
+                _ => None,
+            }
+        });
+        let flag = flagged.filter(|_| !listens)?;
+        Some(format!("{flag} has no effect: the transport is stdio alone; add --transport http"))
+    }
+}

@@ -1,0 +1,390 @@
+//! Every layer and every refusal, through `Config::load`.
+
+use super::*;
+use serde_json::json;
+use std::fs;
+use tempfile::TempDir;
+
+/// A home, a root, and what to load them with.
+struct World {
+    dir: TempDir,
+    environment: Vec<(String, String)>,
+    flags: Vec<(&'static str, &'static str, Value)>,
+}
+
+impl World {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("root")).unwrap();
+        fs::create_dir_all(dir.path().join("home/.config/docent")).unwrap();
+        Self { dir, environment: Vec::new(), flags: Vec::new() }
+    }
+
+    /// A file of the root.
+    fn root_file(self, name: &str, text: &str) -> Self {
+        fs::write(self.root().join(name), text).unwrap();
+        self
+    }
+
+    fn user_file(self, name: &str, text: &str) -> Self {
+        fs::write(self.dir.path().join("home/.config/docent").join(name), text).unwrap();
+        self
+    }
+
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    fn flag(mut self, flag: &'static str, key: &'static str, value: Value) -> Self {
+        self.flags.push((flag, key, value));
+        self
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("root")
+    }
+
+    fn inputs(&self) -> Inputs {
+        let overrides = self.flags.iter().map(|(flag, key, value)| Override {
+            flag,
+            key,
+            value: value.clone(),
+        });
+        Inputs {
+            environment: self.environment.iter().cloned().collect(),
+            home: Some(self.dir.path().join("home")),
+            working_dir: self.root(),
+            flags: Flags { overrides: overrides.collect(), ..Flags::default() },
+        }
+    }
+
+    #[track_caller]
+    fn load(&self) -> Config {
+        Config::load(&self.inputs()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The value and the source of one key as `config show` gives them, with the world's own path left out.
+    #[track_caller]
+    fn check(self, key: &str, want: &str) -> Self {
+        let shown = self.load().show_json();
+        let row = shown.get(key).unwrap_or_else(|| panic!("no {key} in {shown:#}"));
+        let source = &row["source"];
+        let name = source["name"].as_str().unwrap_or(source["kind"].as_str().unwrap());
+        let got = format!("{} {name}", row["value"]);
+        let base = format!("{}/", self.dir.path().display());
+        assert_eq!(got.replace(&base, ""), want, "{key}");
+        self
+    }
+
+    /// What is said on refusal, from loading or from the check before serving.
+    #[track_caller]
+    fn refuses(&self, want: &str) {
+        let refused = Config::load(&self.inputs()).and_then(|config| config.check_serving());
+        let got = refused.expect_err("it was accepted").to_string();
+        let base = format!("{}/", self.dir.path().display());
+        assert_eq!(got.replace(&base, ""), want);
+    }
+}
+
+#[test]
+fn each_layer_wins_over_the_one_below() {
+    World::new().check("server.port", "8001 default");
+    let world = World::new()
+        .user_file("docent.toml", "[server]\nport = 1\nhost = \"::1\"\n[limits]\nsessions = 7")
+        .check("server.port", "1 home/.config/docent/docent.toml")
+        .root_file("docent.json", r#"{"server": {"port": 2}}"#)
+        .check("server.port", "2 root/docent.json")
+        .check("server.host", "\"::1\" home/.config/docent/docent.toml")
+        .env("MCP_SERVER_PORT", "3")
+        .check("server.port", "3 MCP_SERVER_PORT")
+        .env("DOCENT_SERVER_PORT", "4")
+        .check("server.port", "4 DOCENT_SERVER_PORT")
+        .flag("--port", "server.port", json!(5))
+        .check("server.port", "5 --port")
+        .check("limits.sessions", "7 home/.config/docent/docent.toml");
+    assert_eq!(world.load().server.port, 5);
+}
+
+#[test]
+fn the_users_directory_follows_xdg() {
+    let world = World::new().user_file("docent.toml", "[server]\nport = 1");
+    let elsewhere = world.dir.path().join("xdg");
+    fs::create_dir_all(elsewhere.join("docent")).unwrap();
+    fs::write(elsewhere.join("docent/docent.json"), r#"{"server":{"port":2}}"#).unwrap();
+    let world = world.env("XDG_CONFIG_HOME", elsewhere.to_str().unwrap());
+    let world = world.check("server.port", "2 xdg/docent/docent.json");
+    assert_eq!(world.load().cache_dir.unwrap(), world.dir.path().join("home/.cache/docent"));
+    World::new()
+        .user_file("docent.toml", "[server]\nport = 1")
+        .env("XDG_CONFIG_HOME", "relative")
+        .check("server.port", "1 home/.config/docent/docent.toml");
+}
+
+#[test]
+fn the_environment_sets_every_kind_of_key() {
+    let world = World::new()
+        .env("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "500")
+        .env("DOCENT_SERVER_TRANSPORT", "http, websocket")
+        .env("DOCENT_SERVER_ALLOW_OPEN", "yes")
+        .env(
+            "DOCENT_SERVER_AUTH_KEYS",
+            r#"[{"name":"ci","tokenEnv":"CI_KEY","scopes":["code:*","repo_tree"]}]"#,
+        )
+        .env("CI_KEY", "from-the-environment")
+        .env("DOCENT_LIMITS_TOOLS", r#"{"code_search":{"timeoutMs":9}}"#)
+        .env("DOCENT_MCP_SERVERS", r#"{"time":{"command":"t","env":{"KEY":"sekrit"}}}"#)
+        .env("DOCENT_LIMITS_PAGE_BYTES", "")
+        .check("limits.tool_timeout_ms", "500 DOCENT_LIMITS_TOOL_TIMEOUT_MS")
+        .check("limits.page_bytes", "1048576 default")
+        .check("limits.tools.code_search.timeout_ms", "9 DOCENT_LIMITS_TOOLS")
+        .check("mcp_servers.time", r#"{"command":"t","env":{"KEY":"***"}} DOCENT_MCP_SERVERS"#);
+    let config = world.load();
+    assert_eq!(config.limits.tool_timeout, Duration::from_millis(500));
+    assert_eq!(config.server.transports, [Transport::Http, Transport::WebSocket]);
+    assert!(config.server.allow_open && config.server.auth.required);
+    let key = &config.server.auth.keys[0];
+    assert_eq!((key.name.as_str(), key.token.expose()), ("ci", "from-the-environment"));
+    assert_eq!(key.scopes, [Scope::Suite("code".into()), Scope::Tool("repo_tree".into())]);
+    assert_eq!(config.limits.tools["code_search"].timeout, Some(Duration::from_millis(9)));
+    assert_eq!(config.mcp_servers["time"]["env"]["KEY"], "sekrit");
+    assert_eq!(config.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_misspelt_variable_is_a_warning() {
+    let config = World::new().env("DOCENT_LIMITS_TOOL_TIMEOUTMS", "5").load();
+    let want = "the environment variable DOCENT_LIMITS_TOOL_TIMEOUTMS names no key and is ignored; the nearest is DOCENT_LIMITS_TOOL_TIMEOUT_MS";
+    assert_eq!(config.warnings, [want]);
+}
+
+#[test]
+fn the_server_block_works_as_other_servers_write_it() {
+    let text = r#"{"server": {"port": 3001, "host": "localhost", "transport": "stdio",
+        "auth": {"enabled": false, "token": "secretToken"},
+        "rateLimit": {"enabled": true, "requests": 100, "window": 60000},
+        "cors": {"enabled": false, "origins": ["https://localhost:3000"]},
+        "logging": {"level": "info", "file": "mcp-server.log"}}}"#;
+    let world = World::new().root_file("docent.json", text);
+    let Server { port, host, transports, auth, rate_limit, cors, logging, .. } =
+        world.load().server;
+    assert_eq!(
+        (port, host.as_str(), transports.as_slice()),
+        (3001, "localhost", &[Transport::Stdio][..])
+    );
+    assert!(!auth.required && auth.keys.len() == 1);
+    assert_eq!(rate_limit, Some(RateLimit { requests: 100, window: Duration::from_mins(1) }));
+    assert!(!cors.enabled && cors.origins == ["https://localhost:3000"]);
+    assert_eq!(logging.file.unwrap(), world.root().join("mcp-server.log"));
+    world.check("server.auth.token", "\"***\" root/docent.json");
+}
+
+#[test]
+fn the_shared_variables_work() {
+    let world = World::new()
+        .env("MCP_SERVER_HOST", "0.0.0.0")
+        .env("MCP_AUTH_REQUIRED", "true")
+        .env("MCP_API_KEY", "my-secret-key")
+        .env("MCP_ALLOWED_ORIGINS", "https://App.example/, http://b:1")
+        .check("server.auth.token", "\"***\" MCP_API_KEY");
+    let config = world.load();
+    assert_eq!(config.server.host, "0.0.0.0");
+    assert!(config.server.auth.required && config.server.cors.enabled);
+    assert_eq!(config.server.cors.origins, ["https://app.example", "http://b:1"]);
+    assert_eq!(config.secrets()[0].expose(), "my-secret-key");
+    config.check_serving().unwrap();
+}
+
+#[test]
+fn auth_is_required_once_a_key_is_configured() {
+    let required = |world: World| world.load().server.auth.required;
+    assert!(!required(World::new()));
+    assert!(required(World::new().env("MCP_API_KEY", "k")));
+    assert!(!required(World::new().env("MCP_API_KEY", "k").env("MCP_AUTH_REQUIRED", "false")));
+}
+
+#[test]
+fn what_must_not_be_served_is_refused() {
+    let world = World::new().env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", "");
+    world.refuses("auth is required but no key is configured (environment MCP_AUTH_REQUIRED asks for it): set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys");
+    let world = World::new().env("MCP_SERVER_HOST", "0.0.0.0").flag(
+        "--transport",
+        "server.transport",
+        json!(["http"]),
+    );
+    world.refuses("refusing to listen on 0.0.0.0 without auth (environment MCP_SERVER_HOST): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it");
+    let open = world.flag("--allow-open", "server.allow_open", json!(true));
+    open.load().check_serving().unwrap();
+    let loopbacks = ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LOCALHOST"];
+    for host in loopbacks {
+        let world = World::new().flag("--host", "server.host", json!(host)).flag(
+            "--transport",
+            "server.transport",
+            json!(["http"]),
+        );
+        world.load().check_serving().unwrap_or_else(|error| panic!("{host}: {error}"));
+    }
+}
+
+#[test]
+fn problems_name_their_place() {
+    let both = World::new().root_file("docent.toml", "").root_file("docent.json", "{}");
+    both.refuses("both root/docent.toml and root/docent.json exist; docent reads one of them: keep docent.toml and remove docent.json, or the other way round");
+    World::new()
+        .root_file("docent.toml", "[server]\nprot = 1\nport = \"x\"")
+        .env("DOCENT_LIMITS_SESSIONS", "many")
+        .refuses("root/docent.toml: unknown key `server.prot`; did you mean `server.port`?\nroot/docent.toml: `server.port` must be a whole number from 0 to 65535, but is the string \"x\"\nenvironment DOCENT_LIMITS_SESSIONS: `limits.sessions` must be a whole number from 1 to 4294967295, but is the string \"many\"");
+    World::new()
+        .root_file("docent.json", "{\n  \"server\": {,}\n}")
+        .refuses("root/docent.json:2:14: not valid JSON: key must be a string");
+    let file = |text: &str| World::new().root_file("docent.toml", text);
+    let cases = [
+        (
+            "server.host = \"http://x\"",
+            "`server.host` must be an address or a host name, without scheme and port",
+        ),
+        (
+            "server.transport = []",
+            "`server.transport` must name at least one of stdio, http, sse, websocket",
+        ),
+        (
+            "server.cors.origins = [\"app.example\"]",
+            "`server.cors.origins` holds \"app.example\", which is not an origin; write scheme://host[:port], or * for every origin",
+        ),
+        (
+            "server.auth.token = \"a b\"",
+            "`server.auth.token` holds a token with white space or characters outside ASCII",
+        ),
+        (
+            "server.auth.keys = [{ name = \"a\", scopes = [\"*\"] }]",
+            "`server.auth.keys` \"a\" needs exactly one of `token`, `token_env`, `token_file`",
+        ),
+        (
+            "server.auth.keys = [{ name = \"a\", token = \"t\" }]",
+            "`server.auth.keys` \"a\" needs `scopes`: tool names, suites such as \"code:*\", or \"*\" for everything",
+        ),
+        (
+            "server.auth.keys = [{ name = \"a\", token_env = \"NOPE\", scopes = [\"*\"] }]",
+            "`server.auth.keys` \"a\": the environment variable NOPE is not set",
+        ),
+        (
+            "server.auth.keys = [{ token = \"t\", scopes = [\"*\"] }]",
+            "`server.auth.keys` [0] needs a `name`",
+        ),
+        (
+            "server.auth.keys = [{ name = \"a\", token = \"t\", scopes = [\"co de\"] }]",
+            "`server.auth.keys` \"a\": the scope \"co de\" is not a tool name, a suite such as \"code:*\", or \"*\"",
+        ),
+        (
+            "server.auth.keys = [{ name = \"a\", token = \"t\", scopes = [\"*\"] }, { name = \"a\", token = \"u\", scopes = [\"*\"] }]",
+            "`server.auth.keys` has two keys named \"a\"; names must differ",
+        ),
+        (
+            "telemetry.otlp_endpoint = \"https://x\"",
+            "`telemetry.otlp_endpoint` is \"https://x\"; write http://host:port (spans are sent without TLS: run a collector near docent and let it forward them)",
+        ),
+        ("roots = [\"docent.toml\"]", "`roots` holds root/docent.toml, which is not a directory"),
+        (
+            "docs.collections.pg.description = \"x\"",
+            "`docs.collections.pg` needs exactly one of `path` and `url`",
+        ),
+        ("docs.collections.pg = {}", "`docs.collections.pg` needs exactly one of `path` and `url`"),
+    ];
+    for (text, want) in cases {
+        file(text).refuses(&format!("root/docent.toml: {want}"));
+    }
+}
+
+#[test]
+fn paths_start_from_the_file_that_names_them() {
+    let world = World::new()
+        .user_file("docent.toml", "server.logging.file = \"user.log\"\naudit.file = \"~/audit.jsonl\"")
+        .root_file("docent.toml", "roots = [\".\", \"..\"]\n[docs.collections.z]\npath = \"docs\"\n[docs.collections.a]\nurl = \"https://a\"");
+    let config = world.load();
+    let base = world.dir.path();
+    assert_eq!(
+        config.server.logging.file.as_deref(),
+        Some(base.join("home/.config/docent/user.log").as_path())
+    );
+    assert_eq!(config.audit.file.as_deref(), Some(base.join("home/audit.jsonl").as_path()));
+    let real = base.canonicalize().unwrap();
+    assert_eq!(config.roots, [real.join("root"), real]);
+    assert_eq!(config.collections.keys().collect::<Vec<_>>(), ["z", "a"], "in the order written");
+    assert_eq!(config.collections["z"].path.as_deref(), Some(world.root().join("docs").as_path()));
+}
+
+#[test]
+fn a_token_may_come_from_a_file() {
+    let world = World::new()
+        .root_file(
+            "docent.toml",
+            "server.auth.keys = [{ name = \"a\", token_file = \"key\", scopes = [\"*\"] }]",
+        )
+        .root_file("key", "  from-a-file\n");
+    assert_eq!(world.load().server.auth.keys[0].token.expose(), "from-a-file");
+    assert_eq!(format!("{:?}", world.load().server.auth.keys[0].token), "***");
+}
+
+#[test]
+fn the_root_file_is_the_first_roots() {
+    let world = World::new().root_file("docent.toml", "[server]\nport = 1");
+    let other = world.dir.path().join("other");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("docent.toml"), "[server]\nport = 2").unwrap();
+    let port = |inputs: &Inputs| {
+        Config::load(inputs).map_or_else(|e| panic!("{e}"), |config| config.server.port)
+    };
+    let mut inputs = world.inputs();
+    assert_eq!(port(&inputs), 1);
+    inputs.environment = [("DOCENT_ROOTS", other.to_str().unwrap())].into_iter().collect();
+    assert_eq!(port(&inputs), 2);
+    inputs.flags.roots = vec![world.root()];
+    assert_eq!(port(&inputs), 1);
+    inputs.flags.config_file = Some(other.join("docent.toml"));
+    assert_eq!(port(&inputs), 2);
+    inputs.flags.config_file = Some("missing.toml".into());
+    let error = Config::load(&inputs).err().unwrap().to_string();
+    assert!(
+        error.starts_with("can't read the configuration file") && error.ends_with("missing.toml"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_flag_without_effect_is_a_warning() {
+    let world = World::new().flag("--port", "server.port", json!(9));
+    assert_eq!(
+        world.load().warnings,
+        ["--port has no effect: the transport is stdio alone; add --transport http"]
+    );
+}
+
+#[test]
+fn secrets_are_masked_wherever_they_are_shown() {
+    let world = World::new().root_file(
+        "docent.toml",
+        "server.auth.token = \"sekrit-1\"\nserver.auth.keys = [{ name = \"a\", token = \"sekrit-2\", scopes = [\"*\"] }]\n\
+         [mcp_servers.x]\nurl = \"https://x\"\nheaders = { Authorization = \"sekrit-3\" }",
+    );
+    let config = world.load();
+    let shown = format!("{}{}", config.show_text(), config.show_json());
+    assert!(!shown.contains("sekrit"), "{shown}");
+    assert!(shown.contains("\"name\":\"a\"") && shown.contains("***"), "{shown}");
+}
+
+#[test]
+fn one_text_is_checked_by_itself() {
+    let check = |name: &str, text: &str| match check_text(Path::new(name), text) {
+        Ok(()) => "fine".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(check("docent.json", "{}"), "fine");
+    assert_eq!(check("docent.toml", "server.port = 1"), "fine");
+    assert_eq!(
+        check("docent.toml", "server.port = 1979-05-27"),
+        "docent.toml: `server.port` must be a whole number from 0 to 65535, but is a date"
+    );
+    let deep = "[".repeat(100_000);
+    assert!(check("docent.json", &deep).starts_with("docent.json:1:"));
+    assert!(check("docent.toml", &format!("a = {deep}")).starts_with("docent.toml:1:"));
+}

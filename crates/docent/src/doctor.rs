@@ -1,0 +1,295 @@
+//! `docent doctor`: looks at what docent needs and reports the truth about each control. Changes nothing but the state
+//! directory, which serving would make as well.
+
+use crate::{
+    config::{self, Config, Inputs, Server, Transport},
+    state::StateDir,
+};
+use serde_json::{Value, json};
+use std::{
+    fmt::Write as _,
+    fs::OpenOptions,
+    io,
+    net::{TcpListener, TcpStream, ToSocketAddrs},
+    path::Path,
+    time::Duration,
+};
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// As it should be.
+    Ok,
+    /// Worth knowing; docent works.
+    Warn,
+    /// docent can't serve, or not as configured.
+    Fail,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub struct Finding {
+    /// What was looked at.
+    pub check: &'static str,
+    /// How it went.
+    pub mark: Mark,
+    /// What was seen, and what to do about it.
+    pub detail: String,
+}
+
+/// Every finding, in the order looked at.
+#[derive(Debug, Default)]
+pub struct Report(Vec<Finding>);
+
+impl Report {
+    fn add(&mut self, check: &'static str, mark: Mark, detail: impl Into<String>) {
+        self.0.push(Finding { check, mark, detail: detail.into() });
+    }
+
+    /// Whether anything failed.
+    pub fn failed(&self) -> bool {
+        self.0.iter().any(|finding| finding.mark == Mark::Fail)
+    }
+
+    /// For people.
+    pub fn text(&self, colours: bool) -> String {
+        let width = self.0.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for Finding { check, mark, detail } in &self.0 {
+            let (word, colour) = match mark {
+                Mark::Ok => ("ok  ", "32"),
+                Mark::Warn => ("warn", "33"),
+                Mark::Fail => ("fail", "31"),
+            };
+            let word =
+                if colours { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.into() };
+            // Further lines start under the first one.
+            let detail = detail.replace('\n', &format!("\n{:1$}", "", width + 8));
+            writeln!(text, "{word}  {check:width$}  {detail}").unwrap_or_default();
+        }
+        text
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        let findings = self.0.iter().map(|Finding { check, mark, detail }| {
+            let mark = match mark {
+                Mark::Ok => "ok",
+                Mark::Warn => "warn",
+                Mark::Fail => "fail",
+            };
+            json!({"check": check, "mark": mark, "detail": detail})
+        });
+        json!({"ok": !self.failed(), "findings": findings.collect::<Vec<_>>()})
+    }
+}
+
+/// Looks at everything.
+pub fn examine(inputs: &Inputs) -> Report {
+    let mut report = Report::default();
+    report.add("version", Mark::Ok, format!("docent {}", env!("CARGO_PKG_VERSION")));
+    report.add("platform", Mark::Ok, platform());
+    match Config::load(inputs) {
+        Ok(config) => {
+            files(&config, &mut report);
+            state(&config, &mut report);
+            listener(&config.server, &mut report);
+            safety(&config, &mut report);
+            limits(&config, &mut report);
+            telemetry(&config, &mut report);
+        }
+        Err(error) => {
+            let mut detail = error.to_string();
+            if let Some(cause) = std::error::Error::source(&error) {
+                write!(detail, ": {cause}").unwrap_or_default();
+            }
+            report.add("configuration", Mark::Fail, detail);
+            for file in config::files_in_place(inputs).unwrap_or_default() {
+                report.add("file", Mark::Warn, format!("{} is in place", file.display()));
+            }
+        }
+    }
+    let (mark, detail) = landlock();
+    report.add("landlock", mark, detail);
+    report
+}
+
+fn platform() -> String {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let (os, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    format!("{os} {} {machine}", kernel.trim()).replace("  ", " ")
+}
+
+fn files(config: &Config, report: &mut Report) {
+    let files: Vec<String> = config.files().iter().map(|file| file.display().to_string()).collect();
+    let detail = match files.as_slice() {
+        [] => "no file; defaults, environment and flags are in force".to_owned(),
+        files => format!("read {}", files.join(", then ")),
+    };
+    report.add("configuration", Mark::Ok, detail);
+    for warning in &config.warnings {
+        report.add("configuration", Mark::Warn, warning.clone());
+    }
+    for root in &config.roots {
+        report.add("root", Mark::Ok, root.display().to_string());
+    }
+}
+
+fn state(config: &Config, report: &mut Report) {
+    let state = match StateDir::open(config) {
+        Ok(state) => state,
+        Err(error) => return report.add("state", Mark::Fail, error.to_string()),
+    };
+    let place = state.path().display();
+    if state.in_root() {
+        report.add("state", Mark::Ok, format!("{place} can be written to"));
+    } else {
+        report.add("state", Mark::Warn, format!("the root is read-only; state is kept in {place}"));
+    }
+    if config.audit.enabled {
+        let file = state.audit_file(config);
+        writable("audit", &file, "audit.file", report);
+    } else {
+        report.add("audit", Mark::Warn, "off: calls leave no record (audit.enabled)");
+    }
+    if let Some(file) = &config.server.logging.file {
+        writable("log file", file, "server.logging.file", report);
+    }
+}
+
+/// Tries to open for appending; a file made by the attempt is removed again.
+fn writable(check: &'static str, file: &Path, key: &str, report: &mut Report) {
+    let existed = file.exists();
+    let parent = file.parent().map_or(Ok(()), std::fs::create_dir_all);
+    match parent.and_then(|()| OpenOptions::new().create(true).append(true).open(file)) {
+        Ok(_) => {
+            if !existed {
+                // Left behind, it would only be an empty file.
+                std::fs::remove_file(file).unwrap_or_default();
+            }
+            report.add(check, Mark::Ok, format!("{} can be written to", file.display()));
+        }
+        Err(error) => {
+            let detail = format!("can't write to {}: {error} (set {key})", file.display());
+            report.add(check, Mark::Fail, detail);
+        }
+    }
+}
+
+fn listener(server: &Server, report: &mut Report) {
+    let listens = server.transports.iter().any(|way| *way != Transport::Stdio);
+    let place = format!("{}:{}", server.host, server.port);
+    let host = server.host.trim_start_matches('[').trim_end_matches(']');
+    let unused = if listens { "" } else { " (not used: the transport is stdio alone)" };
+    match TcpListener::bind((host, server.port)) {
+        Ok(_) => report.add("port", Mark::Ok, format!("{place} is free{unused}")),
+        Err(error) => {
+            let mark = if listens { Mark::Fail } else { Mark::Warn };
+            let what = match error.kind() {
+                io::ErrorKind::AddrInUse => "is taken; choose another with --port".to_owned(),
+                _ => format!("can't be bound: {error}"),
+            };
+            report.add("port", mark, format!("{place} {what}{unused}"));
+        }
+    }
+}
+
+fn safety(config: &Config, report: &mut Report) {
+    let Server { auth, host, .. } = &config.server;
+    match config.check_serving() {
+        Err(error) => report.add("auth", Mark::Fail, error.to_string()),
+        Ok(()) if auth.required => {
+            let names: Vec<&str> = auth.keys.iter().map(|key| key.name.as_str()).collect();
+            report.add("auth", Mark::Ok, format!("required; keys: {}", names.join(", ")));
+        }
+        Ok(()) if config.server.binds_loopback() => {
+            report.add(
+                "auth",
+                Mark::Ok,
+                format!("not required; {host} is reached from this machine only"),
+            );
+        }
+        Ok(()) if config.server.allow_open => {
+            let detail =
+                format!("not required, and {host} is open to the network (server.allow_open)");
+            report.add("auth", Mark::Warn, detail);
+        }
+        Ok(()) => report.add("auth", Mark::Ok, "not required; stdio alone is served"),
+    }
+    for key in auth.keys.iter().filter(|key| key.token.expose().len() < 16) {
+        let detail =
+            format!("the key {:?} is shorter than 16 characters and can be guessed", key.name);
+        report.add("auth", Mark::Warn, detail);
+    }
+    if config.server.cors.enabled && config.server.cors.origins.iter().any(|origin| origin == "*") {
+        report.add(
+            "origins",
+            Mark::Warn,
+            "every web page may call this server (server.cors.origins is *)",
+        );
+    }
+}
+
+fn limits(config: &Config, report: &mut Report) {
+    let limits = &config.limits;
+    let rate = config.server.rate_limit.map_or("no rate limit".to_owned(), |rate| {
+        format!("{} requests in {} ms", rate.requests, rate.window.as_millis())
+    });
+    let detail = format!(
+        "{} bytes a message, {} bytes a page, {} ms a call, {rate}, {} calls in flight, {} sessions, {} streams",
+        limits.message_bytes,
+        limits.page_bytes,
+        limits.tool_timeout.as_millis(),
+        limits.calls_in_flight,
+        limits.sessions,
+        limits.streams,
+    );
+    report.add("limits", Mark::Ok, detail);
+}
+
+fn telemetry(config: &Config, report: &mut Report) {
+    let Some(endpoint) = &config.telemetry.otlp_endpoint else { return };
+    let host = endpoint.trim_start_matches("http://").split('/').next().unwrap_or_default();
+    let host = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
+    let reached = host.to_socket_addrs().and_then(|mut addresses| {
+        let address = addresses.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        TcpStream::connect_timeout(&address, Duration::from_secs(1))
+    });
+    match reached {
+        Ok(_) => report.add("telemetry", Mark::Ok, format!("{endpoint} is listening")),
+        Err(error) => {
+            report.add("telemetry", Mark::Warn, format!("{endpoint} can't be reached: {error}"));
+        }
+    }
+}
+
+/// Asks the kernel by its syscall, from a thread of its own: the ruleset that the question takes binds that thread
+/// alone, and ends with it.
+#[cfg(target_os = "linux")]
+fn landlock() -> (Mark, String) {
+    use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetError};
+    let ask = || -> Result<LandlockStatus, RulesetError> {
+        let ruleset = Ruleset::default().handle_access(AccessFs::MakeBlock)?.create()?;
+        Ok(ruleset.restrict_self()?.landlock)
+    };
+    let status = std::thread::spawn(ask).join();
+    match status {
+        Ok(Ok(LandlockStatus::Available { effective_abi, kernel_abi })) => {
+            let abi = kernel_abi.unwrap_or(effective_abi as i32);
+            (Mark::Warn, format!("the kernel has ABI {abi}; not enforced"))
+        }
+        Ok(Ok(LandlockStatus::NotEnabled)) => {
+            (Mark::Warn, "built into the kernel but not enabled at boot; not enforced".to_owned())
+        }
+        Ok(Ok(LandlockStatus::NotImplemented)) => {
+            (Mark::Warn, "the kernel has none; not enforced".to_owned())
+        }
+        Ok(Err(error)) => (Mark::Warn, format!("the kernel would not say ({error}); not enforced")),
+        Err(_) => (Mark::Warn, "the question failed; not enforced".to_owned()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn landlock() -> (Mark, String) {
+    (Mark::Warn, "not available on this system; not enforced".to_owned())
+}

@@ -1,0 +1,10 @@
+//! The docent binary's own parts: configuration, command line, logging, state and checks.
+//!
+//! The only crate that reads the environment, prints, or uses anyhow. `main` calls [`cli::run`] and nothing else.
+
+pub mod cli;
+pub mod config;
+pub mod doctor;
+pub mod logging;
+pub mod serve;
+pub mod state;

@@ -1,0 +1,225 @@
+//! Owns log lines: which are written, where to, in which form, with secrets masked. Also hands spans to the exporter.
+//!
+//! Standard output belongs to the protocol; nothing here writes to it.
+
+mod redact;
+mod telemetry;
+
+pub use redact::Redactor;
+pub use telemetry::{adopt, parent_from};
+
+use crate::config::{Config, Level, LogFormat, Logging};
+use anyhow::Context as _;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use redact::Masked;
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, IsTerminal},
+    path::Path,
+    sync::Arc,
+};
+use tracing_subscriber::{
+    EnvFilter, Layer, Registry,
+    filter::{LevelFilter, Targets, filter_fn},
+    fmt::{self, MakeWriter},
+    layer::SubscriberExt,
+};
+
+type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Keeps the export of spans alive; dropping it sends the last ones.
+#[must_use = "the last spans are sent when this is dropped"]
+pub struct Guard {
+    provider: Option<SdkTracerProvider>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(provider) = &self.provider {
+            telemetry::finish(provider);
+        }
+    }
+}
+
+/// Sets logging up for the whole process. To be called once, before the runtime starts.
+pub fn init(config: &Config) -> anyhow::Result<Guard> {
+    let logging = &config.server.logging;
+    let redactor = Redactor::new(&config.secrets());
+    let colours = io::stderr().is_terminal() && !logging.no_color;
+    let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone()), colours)?];
+    if let Some(path) = &logging.file {
+        let file = open(path).with_context(|| {
+            format!("can't open the log file {} (server.logging.file)", path.display())
+        })?;
+        layers.push(lines(logging, LogFile(Arc::new(file), redactor), false)?);
+    }
+    let mut provider = None;
+    if let Some(endpoint) = &config.telemetry.otlp_endpoint {
+        let (started, tracer) =
+            telemetry::start(endpoint, &config.telemetry).with_context(|| {
+                format!("can't export spans to {endpoint} (telemetry.otlp_endpoint)")
+            })?;
+        let ours = Targets::new().with_targets([("docent", Level::Info), ("mcp", Level::Info)]);
+        // Events inside spans stay at home: they are masked on their way to a file, not on their way out.
+        let spans = filter_fn(move |metadata| {
+            metadata.is_span() && ours.would_enable(metadata.target(), metadata.level())
+        });
+        layers.push(tracing_opentelemetry::layer().with_tracer(tracer).with_filter(spans).boxed());
+        provider = Some(started);
+    }
+    tracing::subscriber::set_global_default(Registry::default().with(layers))
+        .context("logging is set up already")?;
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(Guard { provider })
+}
+
+/// One layer that writes lines to one place.
+fn lines<W>(logging: &Logging, writer: W, colours: bool) -> anyhow::Result<Boxed>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let layer = fmt::layer().with_writer(writer).with_ansi(colours);
+    let layer = match logging.format {
+        LogFormat::Text => layer.boxed(),
+        LogFormat::Json => layer.json().boxed(),
+    };
+    let directives = directives(logging);
+    Ok(match &logging.rust_log {
+        Some(text) => {
+            let filter = EnvFilter::try_new(text).with_context(|| {
+                format!(
+                    "RUST_LOG={text} is not a filter; write for example info,mcp::protocol=debug"
+                )
+            })?;
+            layer.with_filter(filter).boxed()
+        }
+        None => layer.with_filter(directives).boxed(),
+    })
+}
+
+/// What is written without `RUST_LOG`: docent at the configured level, its dependencies one step quieter, and whatever
+/// `DEBUG` names.
+fn directives(logging: &Logging) -> Targets {
+    let others = match logging.level {
+        Level::Error => Level::Error,
+        Level::Warn | Level::Info => Level::Warn,
+        Level::Debug | Level::Trace => Level::Info,
+    };
+    let mut targets = Targets::new()
+        .with_default(others)
+        .with_targets([("docent", logging.level), ("mcp", logging.level)]);
+    let names = logging.debug.as_deref().unwrap_or_default().split([',', ' ']);
+    for target in names.filter_map(|name| debug_target(name.trim())) {
+        // A name in DEBUG adds lines; it never takes away what the level shows already.
+        if logging.level != Level::Trace {
+            targets = target
+                .iter()
+                .fold(targets, |targets, target| targets.with_target(*target, Level::Debug));
+        }
+    }
+    targets
+}
+
+/// The log targets that a name in `DEBUG` stands for. The variable is shared with other programs: their names are not ours.
+fn debug_target(name: &str) -> Option<&'static [&'static str]> {
+    match name {
+        "*" => Some(&["mcp", "docent"]),
+        "mcp" | "mcp:*" => Some(&["mcp"]),
+        "mcp:protocol" | "mcp:protocol:*" => Some(&["mcp::protocol"]),
+        "docent" | "docent:*" => Some(&["docent"]),
+        "docent:tools" | "docent:tools:*" => Some(&["docent::tools"]),
+        _ => None,
+    }
+}
+
+impl From<Level> for LevelFilter {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Error => Self::ERROR,
+            Level::Warn => Self::WARN,
+            Level::Info => Self::INFO,
+            Level::Debug => Self::DEBUG,
+            Level::Trace => Self::TRACE,
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+struct Stderr(Redactor);
+
+impl<'a> MakeWriter<'a> for Stderr {
+    type Writer = Masked<io::StderrLock<'a>>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Masked { inner: io::stderr().lock(), redactor: self.0.clone() }
+    }
+}
+
+/// Opened for appending, so that each line is one write at the end of the file, whoever else writes to it.
+struct LogFile(Arc<File>, Redactor);
+
+impl<'a> MakeWriter<'a> for LogFile {
+    type Writer = Masked<&'a File>;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        Masked { inner: &self.0, redactor: self.1.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tracing::Level as Tracing;
+
+    /// The least severe level that each of the four targets is written at.
+    #[track_caller]
+    fn check(level: Level, debug: &str, want: [Tracing; 4]) {
+        let debug = (!debug.is_empty()).then(|| debug.to_owned());
+        let logging = Logging {
+            level,
+            file: None,
+            format: LogFormat::Text,
+            rust_log: None,
+            debug,
+            no_color: true,
+        };
+        let targets = directives(&logging);
+        let all = [Tracing::TRACE, Tracing::DEBUG, Tracing::INFO, Tracing::WARN, Tracing::ERROR];
+        let got = ["mcp::protocol", "mcp::session", "docent::tools", "hyper"].map(|target| {
+            all.into_iter()
+                .find(|level| targets.would_enable(target, level))
+                .unwrap_or(Tracing::ERROR)
+        });
+        assert_eq!(got, want, "{level:?} {:?}", logging.debug);
+    }
+
+    #[test]
+    fn levels_and_debug_names_choose_targets() {
+        const D: Tracing = Tracing::DEBUG;
+        const I: Tracing = Tracing::INFO;
+        const W: Tracing = Tracing::WARN;
+        const T: Tracing = Tracing::TRACE;
+        check(Level::Info, "", [I, I, I, W]);
+        check(Level::Info, "mcp:protocol", [D, I, I, W]);
+        check(Level::Info, "mcp:*", [D, D, I, W]);
+        check(Level::Info, "docent:tools", [I, I, D, W]);
+        check(Level::Warn, "docent:tools, mcp:protocol", [D, W, D, W]);
+        check(Level::Info, "*", [D, D, D, W]);
+        check(Level::Info, "express:*,1", [I, I, I, W]);
+        check(Level::Debug, "", [D, D, D, I]);
+        check(Level::Trace, "mcp:*", [T, T, T, I]);
+        check(Level::Error, "", [Tracing::ERROR; 4]);
+    }
+}

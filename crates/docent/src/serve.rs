@@ -1,0 +1,244 @@
+//! Runs the server: from configuration to providers, transports and an orderly end.
+
+use crate::{
+    config::{self, Config, Transport},
+    state::StateDir,
+};
+use anyhow::Context;
+use docent_server::{Audit, Key, Limits, Rate, Server, Setup};
+use docent_suites::{Options, docs::Collection, files::Roots};
+use docent_tool::Provider;
+use docent_transport::{
+    http::{self, Shown, Spoken, Web},
+    stdio::{self, Stdio},
+};
+use docent_wire::Handshake;
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, signal};
+use tokio_util::sync::CancellationToken;
+
+const NAME: &str = "docent";
+const INSTRUCTIONS: &str = "docent shows you round a project: its structure, its code and its documentation. \
+    Start with analyze_repository in a project you don't know; find code with query_annotations and answers with \
+    search_documentation instead of reading whole files.";
+
+/// An audit file begins anew after this many bytes, unless the configuration says otherwise.
+const AUDIT_BYTES: u64 = 16 << 20;
+/// Calls that are running when the server closes have this long to be answered.
+const LAST_ORDERS: Duration = Duration::from_secs(5);
+
+/// Serves until stdin ends or a signal comes.
+pub fn run(config: &Config) -> anyhow::Result<()> {
+    config.check_serving()?;
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let runtime = runtime(config)?;
+    let result = runtime.block_on(serve(config));
+    // A call that ignores its cancellation must not keep the process.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    result
+}
+
+/// One client on pipes is served best by one thread; a network by all of them.
+fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
+    let mut builder = if config.server.transports.as_slice() == [Transport::Stdio] {
+        tokio::runtime::Builder::new_current_thread()
+    } else {
+        tokio::runtime::Builder::new_multi_thread()
+    };
+    builder.enable_all().build().context("can't start the runtime")
+}
+
+async fn serve(config: &Config) -> anyhow::Result<()> {
+    let providers = providers(config)?;
+    let server = Server::new(setup(config, providers.clone()))?;
+    let closing = CancellationToken::new();
+    tokio::spawn(close_on_signal(closing.clone()));
+    tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone()));
+    let networked = config.server.transports.iter().any(|way| *way != Transport::Stdio);
+    let listener = if networked { Some(bind(config).await?) } else { None };
+    let web = async {
+        match listener {
+            Some(listener) => {
+                let made = Arc::clone(&server);
+                let web = web(config, &server, providers, closing.clone());
+                http::serve(listener, Arc::new(move || made.session()), web).await
+            }
+            None => Ok(()),
+        }
+    };
+    let pipes = async {
+        if !config.server.transports.contains(&Transport::Stdio) {
+            return Ok(());
+        }
+        let setup = Stdio {
+            door: Arc::clone(&server) as _,
+            handshake: handshake(config),
+            message_bytes: config.limits.message_bytes,
+            closing: closing.clone(),
+        };
+        let ended = stdio::serve(server.session(), setup).await;
+        // Whoever started docent on pipes is gone, and nobody else knows that it runs.
+        closing.cancel();
+        ended
+    };
+    let overdue = async {
+        closing.cancelled().await;
+        tokio::time::sleep(LAST_ORDERS).await;
+    };
+    tokio::select! {
+        (web, pipes) = async { tokio::join!(web, pipes) } => {
+            web.context("the listener failed")?;
+            pipes.context("the pipes failed")
+        }
+        () = overdue => {
+            tracing::warn!("calls were still running after {LAST_ORDERS:?} and were dropped");
+            Ok(())
+        }
+    }
+}
+
+fn providers(config: &Config) -> anyhow::Result<Vec<Arc<dyn Provider>>> {
+    let roots = Roots::open(&config.roots)?;
+    let collections = config
+        .collections
+        .iter()
+        .filter_map(|(name, collection)| {
+            let path = collection.path.as_ref()?.to_string_lossy();
+            let about = collection.description.clone().unwrap_or_default();
+            let url = collection.url.clone();
+            Some(Collection { url, ..Collection::new(name, path, about) })
+        })
+        .collect();
+    Ok(docent_suites::providers(Options { roots, collections }))
+}
+
+fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>) -> Setup {
+    let auth = &config.server.auth;
+    let keys = auth.keys.iter().map(|key| Key {
+        name: key.name.clone(),
+        token: key.token.expose().to_owned(),
+        scopes: key.scopes.iter().map(ToString::to_string).collect(),
+    });
+    Setup {
+        name: NAME.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        title: Some(NAME.into()),
+        instructions: Some(INSTRUCTIONS.into()),
+        providers,
+        keys: keys.collect(),
+        auth_required: auth.required,
+        limits: limits(config),
+        audit: audit(config),
+        list_page: 0,
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    let config::Limits { message_bytes, page_bytes, tool_timeout, .. } = config.limits;
+    let per_tool = || config.limits.tools.iter().map(|(name, limits)| (name.clone(), limits));
+    let tool_timeouts = per_tool().filter_map(|(name, limits)| Some((name, limits.timeout?)));
+    let tool_rates =
+        per_tool().filter_map(|(name, limits)| Some((name, NonZeroU32::new(limits.rate_per_minute?)?)));
+    let rate = config.server.rate_limit.and_then(|limit| {
+        Some(Rate { requests: NonZeroU32::new(limit.requests)?, window: limit.window })
+    });
+    Limits {
+        message_bytes,
+        page_bytes,
+        tool_timeout,
+        tool_timeouts: tool_timeouts.collect::<BTreeMap<_, _>>(),
+        tool_rates: tool_rates.collect::<BTreeMap<_, _>>(),
+        rate,
+        calls_in_flight: config.limits.calls_in_flight,
+        sessions: config.limits.sessions,
+        streams: config.limits.streams,
+        result_ttl: config.limits.result_ttl,
+    }
+}
+
+fn audit(config: &Config) -> Audit {
+    if !config.audit.enabled {
+        return Audit::off();
+    }
+    let file = match &config.audit.file {
+        Some(file) => Ok(file.clone()),
+        None => StateDir::open(config).map(|state| state.path().join("audit.jsonl")),
+    };
+    match file {
+        Ok(file) => Audit::to_file(file, config.audit.max_bytes.unwrap_or(AUDIT_BYTES)),
+        Err(error) => {
+            tracing::warn!(%error, "calls are not recorded");
+            Audit::off()
+        }
+    }
+}
+
+fn handshake(config: &Config) -> Handshake {
+    match config.server.handshake {
+        config::Handshake::Required => Handshake::Required,
+        config::Handshake::Optional => Handshake::Optional,
+    }
+}
+
+async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
+    let config::Server { host, port, .. } = &config.server;
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let listener = TcpListener::bind((bare, *port)).await.with_context(|| {
+        format!("can't listen on {host}:{port}: choose another port with --port, or 0 for any free one")
+    })?;
+    tracing::info!("listening on http://{}", listener.local_addr()?);
+    Ok(listener)
+}
+
+fn web(
+    config: &Config,
+    server: &Arc<Server>,
+    providers: Vec<Arc<dyn Provider>>,
+    closing: CancellationToken,
+) -> Web {
+    let speaks = |way| config.server.transports.contains(&way);
+    let mut hosts = config.server.allowed_hosts.clone();
+    hosts.push(config.server.host.clone());
+    let measured = Arc::clone(server);
+    let shown = move || {
+        let tools = providers.iter().flat_map(|provider| provider.tools());
+        tools.map(|tool| tool.info()).map(|info| Shown { name: info.name, about: info.about }).collect()
+    };
+    Web {
+        door: Arc::clone(server) as _,
+        spoken: Spoken {
+            http: speaks(Transport::Http),
+            sse: speaks(Transport::Sse),
+            websocket: speaks(Transport::WebSocket),
+        },
+        name: NAME.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        hosts,
+        origins: if config.server.cors.enabled { config.server.cors.origins.clone() } else { Vec::new() },
+        handshake: handshake(config),
+        message_bytes: config.limits.message_bytes,
+        metrics: Arc::new(move || measured.metrics()),
+        tools: Arc::new(shown),
+        closing,
+    }
+}
+
+async fn close_on_signal(closing: CancellationToken) {
+    let Ok(mut terminated) = signal::unix::signal(signal::unix::SignalKind::terminate()) else {
+        return;
+    };
+    tokio::select! {
+        _ = terminated.recv() => {}
+        _ = signal::ctrl_c() => {}
+    }
+    closing.cancel();
+}
+
+/// Subscriptions never end by themselves; they are ended once every call that was running has been answered.
+async fn stop_when_closed(server: Arc<Server>, closing: CancellationToken) {
+    closing.cancelled().await;
+    server.drained().await;
+    server.stop();
+}

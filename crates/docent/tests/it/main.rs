@@ -1,0 +1,340 @@
+//! The real binary: exit codes, what it prints, what it writes.
+
+#![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
+
+use serde_json::Value;
+use std::{
+    fs,
+    io::Read,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::mpsc,
+    time::Duration,
+};
+use tempfile::TempDir;
+
+/// A home and a project of its own for one run of the binary.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("project")).unwrap();
+        Self(dir)
+    }
+
+    fn project(&self) -> PathBuf {
+        self.0.path().join("project")
+    }
+
+    fn write(&self, name: &str, text: &str) -> &Self {
+        fs::write(self.project().join(name), text).unwrap();
+        self
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_docent"));
+        command.args(args).current_dir(self.project()).env_clear().env("HOME", self.0.path());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Run {
+        Run::of(&mut self.command(args))
+    }
+}
+
+/// How a run ended.
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    fn of(command: &mut Command) -> Self {
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        Self {
+            code: status.code().expect("ended by a signal"),
+            out: String::from_utf8(stdout).unwrap(),
+            err: String::from_utf8(stderr).unwrap(),
+        }
+    }
+
+    #[track_caller]
+    fn ends(&self, code: i32) -> &Self {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn says(&self, want: &str) -> &Self {
+        assert!(self.err.contains(want), "no {want:?} in stderr: {}", self.err);
+        assert_eq!(self.out, "", "an error belongs on stderr");
+        self
+    }
+
+    #[track_caller]
+    fn prints(&self, want: &str) -> &Self {
+        assert!(self.out.contains(want), "no {want:?} in stdout: {}", self.out);
+        self
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+}
+
+#[test]
+fn used_wrongly_is_two() {
+    let place = Place::new();
+    for args in
+        [&["serve", "--port", "x"][..], &["nonsense"], &["serve", "--transport", "pigeon"], &[]]
+    {
+        let run = place.run(args);
+        run.ends(2);
+        assert!(!run.err.is_empty() && run.out.is_empty(), "{args:?}");
+    }
+    place.run(&["serve", "--transport", "pigeon"]).says("stdio, http, sse, websocket");
+    place.run(&["--version"]).ends(0).prints(concat!("docent ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn config_show_tells_every_source() {
+    let place = Place::new();
+    place.write(
+        "docent.toml",
+        "[limits]\npage_bytes = 2048\n[server.auth]\ntoken = \"sekrit-token\"",
+    );
+    let mut command = place.command(&["config", "show", "--port", "9", "--json"]);
+    let run = Run::of(command.env("MCP_SERVER_HOST", "::1"));
+    let shown = run.ends(0).json();
+    let source = |key: &str| shown[key]["source"]["kind"].as_str().unwrap().to_owned();
+    assert_eq!(source("server.port"), "flag");
+    assert_eq!(source("server.host"), "environment");
+    assert_eq!(source("limits.page_bytes"), "file");
+    assert_eq!(source("limits.sessions"), "default");
+    assert_eq!(shown["server.auth.token"]["value"], "***");
+    let text = place.run(&["config", "show"]);
+    text.ends(0).prints("limits.page_bytes = 2048").prints("docent.toml").prints("# default");
+    assert!(!text.out.contains("sekrit") && !run.out.contains("sekrit"));
+}
+
+#[test]
+fn config_init_writes_once() {
+    let place = Place::new();
+    place.run(&["config", "init"]).ends(0).prints("wrote ");
+    place.run(&["config", "show"]).ends(0).prints("server.port = 8001");
+    place
+        .run(&["config", "init"])
+        .ends(1)
+        .says("docent.toml exists already; edit it, or pass --force");
+    place.run(&["config", "init", "--force"]).ends(0);
+    place.run(&["config", "init", "--json"]).ends(1).says("reads only one file here");
+    fs::remove_file(place.project().join("docent.toml")).unwrap();
+    place.run(&["config", "init", "--json"]).ends(0);
+    place.run(&["config", "show"]).ends(0).prints("docent.json");
+}
+
+#[test]
+fn a_bad_file_is_one_and_says_what_to_mend() {
+    let cases = [
+        ("[server]\nprot = 1", "unknown key `server.prot`; did you mean `server.port`?"),
+        (
+            "[server]\nport = \"x\"",
+            "`server.port` must be a whole number from 0 to 65535, but is the string \"x\"",
+        ),
+        ("[server\n", "docent.toml:1:8: not valid TOML"),
+    ];
+    for (text, want) in cases {
+        let place = Place::new();
+        place.write("docent.toml", text);
+        for args in [&["config", "show"][..], &["serve"]] {
+            place.run(args).ends(1).says(want).says("docent.toml");
+        }
+        place.run(&["doctor"]).ends(1).prints("fail  configuration").prints(want);
+    }
+}
+
+#[test]
+fn two_files_in_one_place_are_refused() {
+    let place = Place::new();
+    place.write("docent.toml", "").write("docent.json", "{}");
+    place.run(&["config", "show"]).ends(1).says("keep docent.toml and remove docent.json");
+}
+
+#[test]
+fn serving_is_refused_without_a_key_and_on_an_open_door() {
+    let place = Place::new();
+    let mut command = place.command(&["serve", "--transport", "http", "--port", "0"]);
+    Run::of(command.env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", ""))
+        .ends(1)
+        .says("auth is required but no key is configured")
+        .says("MCP_API_KEY");
+    let open = ["serve", "--transport", "http", "--port", "0", "--host", "0.0.0.0"];
+    place
+        .run(&open)
+        .ends(1)
+        .says("refusing to listen on 0.0.0.0 without auth")
+        .says("--allow-open");
+}
+
+#[test]
+fn doctor_reports_each_control() {
+    let place = Place::new();
+    let report = place.run(&["doctor", "--json", "--port", "0"]).ends(0).json();
+    assert_eq!(report["ok"], true);
+    let findings = report["findings"].as_array().unwrap();
+    let checks: Vec<&str> = findings.iter().map(|f| f["check"].as_str().unwrap()).collect();
+    for check in [
+        "version",
+        "platform",
+        "configuration",
+        "root",
+        "state",
+        "audit",
+        "port",
+        "auth",
+        "limits",
+        "landlock",
+    ] {
+        assert!(checks.contains(&check), "no {check} in {checks:?}");
+    }
+    let landlock = findings.iter().find(|f| f["check"] == "landlock").unwrap();
+    assert!(landlock["detail"].as_str().unwrap().ends_with("not enforced"), "{landlock}");
+    let state = place.project().join(".docent");
+    assert_eq!(fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
+    assert_eq!(fs::read_dir(state).unwrap().count(), 1, "doctor left files behind");
+}
+
+#[test]
+fn doctor_fails_on_what_would_stop_the_server() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = place.run(&["doctor", "--transport", "http", "--port", &port]);
+    run.ends(1).prints("fail  port").prints("is taken; choose another with --port");
+    place.run(&["doctor", "--port", &port]).ends(0).prints("warn  port");
+    let open = place.run(&["doctor", "--transport", "http", "--port", "0", "--host", "0.0.0.0"]);
+    open.ends(1).prints("fail  auth").prints("refusing to listen on 0.0.0.0");
+    // A directory in the file's place can't be appended to, whoever asks.
+    fs::create_dir_all(place.project().join("log")).unwrap();
+    place.run(&["doctor", "--port", "0", "--log-file", "log"]).ends(1).prints("fail  log file");
+}
+
+#[test]
+fn completions_are_printed_for_every_shell() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        place.run(&["completions", shell]).ends(0).prints("docent").prints("allow-open");
+    }
+    place.run(&["completions", "nosuchshell"]).ends(2);
+}
+
+#[test]
+fn no_colours_reach_a_pipe() {
+    let place = Place::new();
+    for args in [&["doctor"][..], &["--help"], &["config", "show"], &["nonsense"]] {
+        let run = place.run(args);
+        assert!(!format!("{}{}", run.out, run.err).contains('\u{1b}'), "{args:?}");
+    }
+}
+
+/// The committed references are what the binary prints.
+#[test]
+fn references_have_not_drifted() {
+    let place = Place::new();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    let cases = [
+        ("schema", "docent.schema.json"),
+        ("reference", "configuration.md"),
+        ("cli-reference", "cli.md"),
+    ];
+    for (command, file) in cases {
+        let run = place.run(&["config", command]);
+        let committed = fs::read_to_string(docs.join(file)).unwrap_or_default();
+        assert!(
+            run.ends(0).out == committed,
+            "docs/reference/{file} is out of date; refresh it with `cargo xtask docs`"
+        );
+    }
+}
+
+/// A collector that hands over the first request it gets.
+fn collector() -> (String, mpsc::Receiver<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        sender.send(read_request(stream)).unwrap();
+    });
+    (address, receiver)
+}
+
+fn read_request(mut stream: TcpStream) -> Vec<u8> {
+    use std::io::Write;
+    let mut request = Vec::new();
+    let mut chunk = [0; 4096];
+    loop {
+        let read = stream.read(&mut chunk).unwrap();
+        request.extend(&chunk[..read]);
+        let text = String::from_utf8_lossy(&request);
+        let Some(head) = text.find("\r\n\r\n") else { continue };
+        let length = text.to_ascii_lowercase();
+        let length = length.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+        let length: usize = length.unwrap().parse().unwrap();
+        if read == 0 || request.len() >= head + 4 + length {
+            break;
+        }
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+    request
+}
+
+/// Spans, log lines and masking in one process of their own, since logging is set up once for a whole process.
+#[test]
+fn spans_are_exported_and_lines_are_masked() {
+    let place = Place::new();
+    let (endpoint, spans) = collector();
+    place.write(
+        "docent.toml",
+        "server.auth.token = \"sekrit-token\"\nserver.logging.file = \"logs/docent.log\"",
+    );
+    let inputs = docent::config::Inputs {
+        environment: [
+            ("DOCENT_TELEMETRY_OTLP_ENDPOINT", endpoint.as_str()),
+            ("DOCENT_TELEMETRY_SERVICE_NAME", "a-docent"),
+            ("DEBUG", "mcp:protocol"),
+        ]
+        .into_iter()
+        .collect(),
+        home: None,
+        working_dir: place.project(),
+        flags: docent::config::Flags::default(),
+    };
+    let config = docent::config::Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+    let guard = docent::logging::init(&config).unwrap();
+    let span = tracing::info_span!(target: "docent::server", "tools/call");
+    docent::logging::adopt(&span, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    span.in_scope(|| {
+        tracing::debug!(target: "mcp::protocol", "<- {{\"auth\":{{\"token\":\"other\"}}}} sekrit-token");
+        tracing::info!(target: "docent::server", "an event with sekrit-token in it");
+        tracing::debug!(target: "mcp::session", "not asked for");
+    });
+    drop(span);
+    drop(guard);
+    let request = spans.recv_timeout(Duration::from_secs(10)).expect("no spans came");
+    let text = String::from_utf8_lossy(&request);
+    assert!(text.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{text}");
+    assert!(text.contains("tools/call") && text.contains("a-docent"), "{text}");
+    let trace = [
+        0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31,
+        0x9c,
+    ];
+    assert!(request.windows(16).any(|window| window == trace), "the parent's trace was not joined");
+    assert!(!text.contains("sekrit"), "{text}");
+    let log = fs::read_to_string(place.project().join("logs/docent.log")).unwrap();
+    assert!(log.contains(r#"<- {"auth":{"token":"***"}} ***"#), "{log}");
+    assert!(!log.contains("not asked for"), "{log}");
+}
