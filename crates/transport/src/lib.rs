@@ -11,3 +11,4 @@ mod message;
 pub mod stdio;
 
 pub use door::{Caller, Door, Origin, Principal, Seat, Via};
+pub use lines::{Lines, TooLong};

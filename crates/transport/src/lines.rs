@@ -6,12 +6,13 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// A frame was longer than the limit; its bytes are gone and the next frame can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub struct TooLong;
 
 /// Reads frames that end at a newline or at the end of the pipe.
 ///
 /// All state lives in the struct, so a `next` that is dropped half-way loses nothing.
-pub(crate) struct Lines<R> {
+#[derive(Debug)]
+pub struct Lines<R> {
     reader: R,
     limit: usize,
     buffer: BytesMut,
@@ -23,9 +24,32 @@ pub(crate) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin + Send> Lines<R> {
-    pub(crate) fn new(reader: R, limit: usize) -> Self {
+    /// Frames of at most `limit` bytes, newline included.
+    pub fn new(reader: R, limit: usize) -> Self {
         let buffer = BytesMut::with_capacity(8 * 1024);
         Self { reader, limit, buffer, searched: 0, skipping: false, ended: false }
+    }
+
+    /// The next frame; `None` at the end. Safe to drop half-way.
+    pub async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+        loop {
+            if let Some(frame) = self.take() {
+                return Some(frame);
+            }
+            if self.ended {
+                let rest = self.buffer.split().freeze();
+                self.searched = 0;
+                return (!rest.is_empty() && !self.skipping).then_some(Ok(rest));
+            }
+            match self.reader.read_buf(&mut self.buffer).await {
+                Ok(0) => self.ended = true,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "the pipe broke");
+                    self.ended = true;
+                }
+            }
+        }
     }
 
     /// A whole frame from what has been read already.
@@ -53,25 +77,8 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin + Send> Frames for Lines<R> {
-    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
-        loop {
-            if let Some(frame) = self.take() {
-                return Some(frame);
-            }
-            if self.ended {
-                let rest = self.buffer.split().freeze();
-                self.searched = 0;
-                return (!rest.is_empty() && !self.skipping).then_some(Ok(rest));
-            }
-            match self.reader.read_buf(&mut self.buffer).await {
-                Ok(0) => self.ended = true,
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::debug!(%error, "the pipe broke");
-                    self.ended = true;
-                }
-            }
-        }
+    fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, TooLong>>> + Send {
+        Self::next(self)
     }
 }
 

@@ -58,7 +58,12 @@ fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest,
     Ok(match method {
         "initialize" => ClientRequest::InitializeRequest(Request::new(opening(id, params)?)),
         "ping" => ClientRequest::PingRequest(without(params)),
-        "server/discover" => ClientRequest::DiscoverRequest(with(id, params)?),
+        "server/discover" => {
+            // Its parameters are its metadata, which is taken apart from the rest.
+            let mut request = with(id, None)?;
+            insert_meta(&mut request.extensions, params);
+            ClientRequest::DiscoverRequest(request)
+        }
         "tools/call" => {
             ClientRequest::CallToolRequest(with::<_, CallToolRequestParams>(id, params)?)
         }

@@ -87,7 +87,8 @@ impl Conversation {
         let refuse = |message: &str| {
             Gate::Refuse(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, message))
         };
-        if method == "initialize" {
+        let modern = params.and_then(modern_version);
+        if method == "initialize" && modern.is_none() {
             let opening = Opening::read(params);
             return Gate::Open(Dialect::negotiate(opening.version()), opening.token());
         }
@@ -99,9 +100,13 @@ impl Conversation {
         if self.shut {
             return refuse("Server not initialized: it was shut down; only initialize is served");
         }
-        if let Some(version) = params.and_then(modern_version) {
+        if let Some(version) = modern {
             // A version that does not exist is answered by the method's handler, which names those that do.
-            return Gate::Pass(Dialect::of_version(&version).unwrap_or(Dialect::V2026_07_28));
+            let dialect = Dialect::of_version(&version).unwrap_or(Dialect::V2026_07_28);
+            if !dialect.has_method(method) {
+                return Gate::Refuse(Refusal::unknown_method(Some(id.clone()), method));
+            }
+            return Gate::Pass(dialect);
         }
         if self.dialect.is_none() && self.handshake == Handshake::Required && method != "ping" {
             return refuse("Server not initialized: send initialize first");
@@ -194,6 +199,9 @@ mod tests {
                 ("tools/list", "{}", "refuse -32600 Server not initialized"),
                 ("ping", "{}", "pass"),
                 ("tools/list", MODERN, "pass 2026-07-28"),
+                ("ping", MODERN, "refuse -32601"),
+                ("initialize", MODERN, "refuse -32601"),
+                ("resources/subscribe", MODERN, "refuse -32601"),
                 ("shutdown", "{}", "refuse"),
                 ("initialize", r#"{"protocolVersion":"2024-11-05"}"#, "open 2024-11-05"),
                 ("tools/list", "{}", "pass 2024-11-05"),

@@ -74,6 +74,18 @@ impl Dialect {
         }
     }
 
+    /// Whether this method is part of it; methods of no revision are nobody's to refuse here.
+    pub fn has_method(self, method: &str) -> bool {
+        const GONE: [&str; 5] = [
+            "initialize",
+            "ping",
+            "logging/setLevel",
+            "resources/subscribe",
+            "resources/unsubscribe",
+        ];
+        self != Self::V2026_07_28 || !GONE.contains(&method)
+    }
+
     /// Whether its results and lists are written in camelCase and `snake_case` both.
     pub fn is_plain(self) -> bool {
         self == Self::Plain

@@ -115,6 +115,12 @@ impl Refusal {
         )
     }
 
+    /// A method that nobody answers to.
+    pub fn unknown_method(id: Option<Id>, method: &str) -> Self {
+        Self::new(id, code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
+            .with(json!({ "method": method }))
+    }
+
     /// The error response.
     pub fn to_value(&self) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });

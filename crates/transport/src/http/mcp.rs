@@ -3,7 +3,7 @@
 use super::{
     Shared, State,
     body::{read_json, refused},
-    plain,
+    plain, session,
 };
 use crate::{
     Origin, Seat,
@@ -17,12 +17,12 @@ use axum::{
 use bytes::Bytes;
 use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
 use futures::{StreamExt, stream};
-use rmcp::ServerHandler;
+use rmcp::{ServerHandler, model::ClientJsonRpcMessage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) const VERSION: &str = "mcp-protocol-version";
 
 /// Any request to the endpoint.
 pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<Body>) -> Response {
@@ -76,9 +76,15 @@ async fn post<H: ServerHandler>(
     }
     match frame {
         Frame::One(Ok(envelope)) => match check(&envelope, &origin) {
+            Err(refusal) if refusal.code == code::METHOD_NOT_FOUND => {
+                refused(StatusCode::NOT_FOUND, &refusal)
+            }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
-            Ok(Some(opening)) => open(shared, &origin, parts, opening).await,
-            Ok(None) => pass(shared, parts, bytes.clone()).await,
+            Ok(Checked::Opening(opening)) => open(shared, &origin, parts, opening).await,
+            Ok(Checked::Request(request)) if parts.headers.contains_key(SESSION) => {
+                session::answer(shared, &origin, &parts.headers, *request).await
+            }
+            Ok(_) => pass(shared, parts, bytes.clone()).await,
         },
         Frame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
         Frame::Batch(_) => {
@@ -114,21 +120,35 @@ fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
     !wants_events && !signs
 }
 
-/// Refuses parameters that a known method can't use; gives back `initialize` with its gaps filled.
-fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Option<Value>, Refusal> {
-    match envelope {
-        Envelope::Request { id, method, params } if method == "initialize" => {
-            let params =
-                params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
-            let filled = fill_opening(params);
-            Ok(Some(
-                json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": filled }),
-            ))
-        }
-        Envelope::Request { method, .. } if method == "shutdown" => Ok(None),
-        Envelope::Request { .. } => decode(envelope, origin).map(|_| None),
-        _ => Ok(None),
+enum Checked {
+    /// `initialize`, with its gaps filled.
+    Opening(Value),
+    /// A request of the session era.
+    Request(Box<ClientJsonRpcMessage>),
+    /// Anything else.
+    Other,
+}
+
+/// Refuses methods that the request's revision lacks, and parameters that a known method can't use.
+fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
+    let Envelope::Request { id, method, params } = envelope else { return Ok(Checked::Other) };
+    let modern = params.and_then(modern_version);
+    let revision = modern.as_deref().and_then(Dialect::of_version);
+    if revision.is_some_and(|dialect| !dialect.has_method(method)) {
+        return Err(Refusal::unknown_method(Some(id.clone()), method));
     }
+    if method == "initialize" {
+        let params =
+            params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
+        let filled = fill_opening(params);
+        let opening =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": filled });
+        return Ok(Checked::Opening(opening));
+    }
+    Ok(match decode(envelope, origin)? {
+        Some(message) if modern.is_none() => Checked::Request(Box::new(message)),
+        _ => Checked::Other,
+    })
 }
 
 /// A new session, if there is a seat for it.
@@ -188,7 +208,7 @@ async fn batch<H: ServerHandler>(
     ([(header::CONTENT_TYPE, mime)], Body::from_stream(stream::select_all(streams))).into_response()
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 

@@ -1,10 +1,12 @@
 //! Everything on one listener: Streamable HTTP, plain POST, the older SSE pair, WebSocket, and pages for people.
 
 mod body;
+mod events;
 mod guard;
 mod mcp;
 mod page;
 mod plain;
+mod session;
 mod sessions;
 mod sse;
 mod ws;

@@ -3,6 +3,7 @@
 use super::{
     Shared, State,
     body::{read_json, refused},
+    events::{event, respond},
     mcp::full,
 };
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 use axum::{
     body::Body,
     extract::{Extension, Query},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -22,16 +23,12 @@ use rmcp::{ServerHandler, service::serve_directly};
 use serde::Deserialize;
 use std::{
     collections::HashMap,
-    convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
-use tokio::{sync::mpsc, time::timeout};
+use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
-/// A comment this often keeps proxies from closing an idle stream.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const IN: usize = 16;
 const OUT: usize = 64;
 
@@ -83,18 +80,9 @@ impl Stream {
         if let Some(greeting) = self.greeting.take() {
             return Some(greeting);
         }
-        match timeout(KEEP_ALIVE, self.frames.recv()).await {
-            Err(_) => Some(Bytes::from_static(b": keep-alive\n\n")),
-            Ok(None) => None,
-            Ok(Some(frame)) => {
-                tracing::debug!(target: "mcp::protocol", "[MCP ←] {}", String::from_utf8_lossy(&frame));
-                let mut event = Vec::with_capacity(frame.len() + 24);
-                event.extend_from_slice(b"event: message\ndata: ");
-                event.extend_from_slice(&frame);
-                event.extend_from_slice(b"\n\n");
-                Some(event.into())
-            }
-        }
+        let frame = self.frames.recv().await?;
+        tracing::debug!(target: "mcp::protocol", "[MCP ←] {}", String::from_utf8_lossy(&frame));
+        Some(event("message", &frame))
     }
 }
 
@@ -115,22 +103,17 @@ pub(super) async fn open<H: ServerHandler>(
     shared.streams.with(|open| open.insert(id, Open { principal, posts }));
     let stream = Stream {
         frames,
-        greeting: Some(format!("event: endpoint\ndata: /message?sessionId={id}\n\n").into()),
+        greeting: Some(event("endpoint", format!("/message?sessionId={id}").as_bytes())),
         streams: shared.streams.clone(),
         id,
         _closes: closing.clone().drop_guard(),
         _seats: (session, stream),
     };
     tokio::spawn(run(Arc::clone(&shared), origin, posted, out, closing));
-    let events = stream::unfold(stream, |mut stream| async move {
+    respond(stream::unfold(stream, |mut stream| async move {
         let event = stream.event().await?;
-        Some((Ok::<_, Infallible>(event), stream))
-    });
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
-    (headers, Body::from_stream(events)).into_response()
+        Some((event, stream))
+    }))
 }
 
 async fn run<H: ServerHandler>(

@@ -1,0 +1,85 @@
+//! A request inside a session: answered as one JSON document where it can be, as a stream of events where it must be.
+
+use super::{
+    Shared,
+    body::{json_bytes, refused},
+    events::{respond, resumable},
+    mcp::{SESSION, VERSION, text},
+};
+use crate::Origin;
+use axum::{
+    http::{HeaderMap, StatusCode, header},
+    response::Response,
+};
+use docent_wire::{Dialect, Refusal, code};
+use futures::{Stream, StreamExt, stream};
+use rmcp::{
+    ServerHandler,
+    model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
+    transport::streamable_http_server::session::{ServerSseMessage, SessionManager},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// An answer that takes longer than this comes as events, so that nobody on the way takes the connection for dead.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Answers one request.
+pub(super) async fn answer<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    headers: &HeaderMap,
+    mut request: ClientJsonRpcMessage,
+) -> Response {
+    let refuse = |status, told| refused(status, &Refusal::new(None, code::INVALID_REQUEST, told));
+    if text(headers, VERSION).is_some_and(|version| Dialect::of_version(version).is_none()) {
+        let told = "MCP-Protocol-Version names a version that does not exist";
+        return refuse(StatusCode::BAD_REQUEST, told);
+    }
+    let Some(id) = text(headers, SESSION) else {
+        return refuse(StatusCode::NOT_FOUND, "Session not found");
+    };
+    if let JsonRpcMessage::Request(request) = &mut request {
+        let dialect = shared.sessions.dialect_for(id, &origin.caller.principal);
+        request.request.extensions_mut().insert(Origin { dialect, ..origin.clone() });
+    }
+    match shared.sessions.create_stream(&id.into(), request).await {
+        Ok(messages) => one_or_many(messages, takes_json(headers)).await,
+        Err(error) => {
+            tracing::debug!(%error, "the session is gone");
+            refuse(StatusCode::NOT_FOUND, "Session not found")
+        }
+    }
+}
+
+fn takes_json(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
+    accepted.into_iter().any(|accept| accept.contains("application/json") || accept.contains("*/*"))
+}
+
+/// A document if the answer is the first thing said, and said soon.
+async fn one_or_many(
+    messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
+    takes_json: bool,
+) -> Response {
+    let mut messages = Box::pin(messages);
+    let mut said = Vec::new();
+    if takes_json {
+        let first = timeout(SOON, async {
+            while let Some(event) = messages.next().await {
+                let is_message = event.message.is_some();
+                said.push(event);
+                if is_message {
+                    return;
+                }
+            }
+        });
+        // What was said before time was up opens the stream.
+        let in_time = first.await.is_ok();
+        let answer = said.last().and_then(|event| event.message.as_deref()).filter(|_| in_time);
+        if let Some(answer @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) = answer {
+            return json_bytes(serde_json::to_vec(answer).unwrap_or_default());
+        }
+    }
+    respond(stream::iter(said).chain(messages).map(|event| resumable(&event)))
+}

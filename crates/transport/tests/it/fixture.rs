@@ -1,0 +1,298 @@
+//! A door that can be set, a handler that echoes, and raw peers.
+
+use docent_transport::{
+    Caller, Door, Origin, Principal, Seat,
+    http::{self, Spoken, Web},
+    stdio::{self, Stdio},
+};
+use docent_wire::Handshake;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomNotification,
+        InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
+        ProtocolVersion, ServerCapabilities, ServerConfig, ServerNotification,
+    },
+    service::RequestContext,
+};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Longest message in these tests.
+pub(crate) const LIMIT: usize = 4096;
+
+#[derive(Clone, Copy)]
+pub(crate) struct TestDoor {
+    pub(crate) token: Option<&'static str>,
+    pub(crate) requests: usize,
+    pub(crate) seats: usize,
+}
+
+impl Default for TestDoor {
+    fn default() -> Self {
+        Self { token: None, requests: usize::MAX, seats: usize::MAX }
+    }
+}
+
+struct Counting {
+    door: TestDoor,
+    admitted: AtomicUsize,
+    seated: Arc<AtomicUsize>,
+}
+
+struct Taken(Arc<AtomicUsize>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Door for Counting {
+    fn needs_token(&self) -> bool {
+        self.door.token.is_some()
+    }
+    fn identify(&self, token: Option<&str>) -> Option<Principal> {
+        // Two keys, so that one caller can try another's session.
+        match (self.door.token, token) {
+            (None, _) => Some(principal("anonymous")),
+            (Some(known), Some(shown)) if known == shown => Some(principal("first")),
+            (Some(_), Some("second-token")) => Some(principal("second")),
+            _ => None,
+        }
+    }
+    fn admit(&self, _: &Caller) -> Result<(), Duration> {
+        let before = self.admitted.fetch_add(1, Ordering::SeqCst);
+        if before < self.door.requests { Ok(()) } else { Err(Duration::from_secs(30)) }
+    }
+    fn open_session(&self) -> Option<Seat> {
+        let before = self.seated.fetch_add(1, Ordering::SeqCst);
+        let taken = Taken(Arc::clone(&self.seated));
+        (before < self.door.seats).then(|| Box::new(taken) as Seat)
+    }
+    fn open_stream(&self) -> Option<Seat> {
+        Some(Box::new(()))
+    }
+}
+
+fn principal(name: &str) -> Principal {
+    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]) }
+}
+
+fn guarded(door: TestDoor) -> Arc<dyn Door> {
+    Arc::new(Counting { door, admitted: AtomicUsize::new(0), seated: Arc::default() })
+}
+
+/// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first.
+#[derive(Clone)]
+pub(crate) struct Echo;
+
+impl ServerHandler for Echo {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let dialect = docent_wire::Dialect::negotiate(request.protocol_version.as_str());
+        context.peer.set_peer_info(request);
+        let mut info = self.get_info();
+        info.protocol_version =
+            serde_json::from_value::<ProtocolVersion>(json!(dialect.version())).unwrap();
+        Ok(info)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::default())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let origin = Origin::of(&context.extensions).cloned().unwrap();
+        match &*request.name {
+            "wait" => {
+                context.ct.cancelled().await;
+                return Err(ErrorData::internal_error("cancelled", None));
+            }
+            "pieces" => {
+                for text in ["one", "two"] {
+                    let params = json!({"requestId": context.id, "content": [{"type": "text", "text": text}]});
+                    let piece = CustomNotification::new("docent/partial", Some(params));
+                    let note = ServerNotification::CustomNotification(piece);
+                    context.peer.send_notification(note).await.unwrap();
+                }
+            }
+            _ => {}
+        }
+        let told = json!({
+            "arguments": request.arguments, "principal": &*origin.caller.principal.name,
+            "via": origin.caller.via.name(), "streams": origin.streams,
+        });
+        Ok(CallToolResult::success(vec![ContentBlock::text(told.to_string())]).into())
+    }
+}
+
+/// A server on pipes, and the other end of them.
+pub(crate) struct Pipes {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    writer: Option<tokio::io::WriteHalf<DuplexStream>>,
+    pub(crate) closing: CancellationToken,
+    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Pipes {
+    pub(crate) fn open(door: TestDoor, handshake: Handshake) -> Self {
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (reader, writer) = tokio::io::split(theirs);
+        let closing = CancellationToken::new();
+        let setup = Stdio {
+            door: guarded(door),
+            handshake,
+            message_bytes: LIMIT,
+            closing: closing.clone(),
+        };
+        let serving = tokio::spawn(stdio::serve_on(Echo, setup, reader, writer));
+        let (reader, writer) = tokio::io::split(ours);
+        Self { lines: BufReader::new(reader).lines(), writer: Some(writer), closing, serving }
+    }
+
+    pub(crate) async fn send(&mut self, text: &str) {
+        let writer = self.writer.as_mut().unwrap();
+        writer.write_all(text.as_bytes()).await.unwrap();
+        writer.write_all(b"\n").await.unwrap();
+    }
+
+    pub(crate) async fn read(&mut self) -> Value {
+        let line = timeout(Duration::from_secs(10), self.lines.next_line()).await.expect("silence");
+        serde_json::from_str(&line.unwrap().expect("closed")).unwrap()
+    }
+
+    pub(crate) async fn ask(&mut self, message: Value) -> Value {
+        self.send(&message.to_string()).await;
+        self.read().await
+    }
+
+    pub(crate) async fn initialize(&mut self, version: &str) -> Value {
+        self.ask(request(0, "initialize", &json!({"protocolVersion": version}))).await
+    }
+
+    /// Whether the server ends by itself, with the input still open.
+    pub(crate) async fn ended(mut self) -> bool {
+        while let Ok(Some(_)) = self.lines.next_line().await {}
+        timeout(Duration::from_secs(30), self.serving).await.is_ok_and(|ended| ended.is_ok())
+    }
+
+    /// Ends the input and waits for the server to end; gives what it still said.
+    pub(crate) async fn close(mut self) -> Vec<Value> {
+        self.writer.take().unwrap().shutdown().await.unwrap();
+        let mut rest = Vec::new();
+        while let Ok(Some(line)) = self.lines.next_line().await {
+            rest.push(serde_json::from_str(&line).unwrap());
+        }
+        timeout(Duration::from_secs(10), self.serving)
+            .await
+            .expect("still serving")
+            .unwrap()
+            .unwrap();
+        rest
+    }
+}
+
+/// A request.
+pub(crate) fn request(id: i64, method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// A server on a socket of its own.
+pub(crate) struct Site {
+    pub(crate) port: u16,
+    pub(crate) closing: CancellationToken,
+    pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
+}
+
+impl Site {
+    pub(crate) async fn open(door: TestDoor) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let closing = CancellationToken::new();
+        let web = Web {
+            door: guarded(door),
+            spoken: Spoken { http: true, sse: true, websocket: true },
+            name: "docent".into(),
+            version: "1".into(),
+            hosts: vec!["docent.example".into()],
+            origins: vec!["https://app.example".into()],
+            handshake: Handshake::Required,
+            message_bytes: LIMIT,
+            metrics: Arc::new(String::new),
+            tools: Arc::new(Vec::new),
+            closing: closing.clone(),
+        };
+        let serving = tokio::spawn(http::serve(listener, Arc::new(|| Echo), web));
+        Self { port, closing, serving }
+    }
+
+    /// One request on a connection of its own: status, headers in lower case, body.
+    pub(crate) async fn send(
+        &self,
+        head: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (u16, String, String) {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        socket.write_all(self.raw(head, headers, body).as_bytes()).await.unwrap();
+        let mut reply = Vec::new();
+        timeout(Duration::from_secs(10), socket.read_to_end(&mut reply))
+            .await
+            .expect("hangs")
+            .unwrap();
+        let reply = String::from_utf8(reply).unwrap();
+        let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_lowercase(), body.to_owned())
+    }
+
+    pub(crate) fn raw(&self, head: &str, headers: &[(&str, &str)], body: &str) -> String {
+        let mut text = format!("{head} HTTP/1.1\r\nConnection: close\r\n");
+        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+            text += &format!("Host: 127.0.0.1:{}\r\n", self.port);
+        }
+        for (name, value) in headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        text + &format!("Content-Length: {}\r\n\r\n{body}", body.len())
+    }
+
+    /// A JSON POST.
+    pub(crate) async fn post(
+        &self,
+        headers: &[(&str, &str)],
+        message: &Value,
+    ) -> (u16, String, String) {
+        let mut all = vec![("Content-Type", "application/json")];
+        all.extend_from_slice(headers);
+        self.send("POST /mcp", &all, &message.to_string()).await
+    }
+}

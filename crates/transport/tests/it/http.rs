@@ -1,0 +1,196 @@
+//! HTTP, header by header.
+
+use crate::fixture::{LIMIT, Site, TestDoor, request};
+use serde_json::{Value, json};
+
+fn ping() -> Value {
+    request(1, "ping", &json!({}))
+}
+
+const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
+async fn open_session(site: &Site, version: &str, auth: &[(&str, &str)]) -> (u16, String) {
+    let opening = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let headers: Vec<_> = auth.iter().copied().chain([BOTH]).collect();
+    let (status, head, body) = site.post(&headers, &request(0, "initialize", &opening)).await;
+    let id =
+        head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_default();
+    assert!(status != 200 || body.contains("serverInfo"), "{body}");
+    (status, id.to_owned())
+}
+
+#[tokio::test]
+async fn hosts_and_origins_are_checked_on_every_route() {
+    let site = Site::open(TestDoor::default()).await;
+    for route in [
+        "GET /",
+        "GET /healthz",
+        "GET /sse",
+        "GET /ws",
+        "GET /metrics",
+        "POST /mcp",
+        "POST /message",
+    ] {
+        for (header, status) in
+            [(("Origin", "https://evil.example"), 403), (("Host", "evil.example"), 403)]
+        {
+            let (got, _, _) = site.send(route, &[header], "").await;
+            assert_eq!(got, status, "{route} {header:?}");
+        }
+    }
+    let good = [
+        ("Host", "docent.example"),
+        ("Host", "localhost:1"),
+        ("Host", "[::1]:1"),
+        ("Origin", "https://app.example"),
+    ];
+    for header in good {
+        assert_eq!(site.post(&[header], &ping()).await.0, 200, "{header:?}");
+    }
+    let own = format!("http://127.0.0.1:{}", site.port);
+    assert_eq!(site.post(&[("Origin", &own)], &ping()).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_preflight_names_what_is_allowed() {
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let (status, head, _) =
+        site.send("OPTIONS /mcp", &[("Origin", "https://app.example")], "").await;
+    assert_eq!(status, 204);
+    assert!(head.contains("access-control-allow-origin: https://app.example"), "{head}");
+    assert!(head.contains("authorization"), "{head}");
+    assert_eq!(site.send("OPTIONS /mcp", &[("Origin", "https://evil.example")], "").await.0, 403);
+}
+
+#[tokio::test]
+async fn every_route_but_health_wants_a_token() {
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    for route in [
+        "POST /mcp",
+        "GET /mcp",
+        "DELETE /mcp",
+        "GET /sse",
+        "POST /message",
+        "GET /metrics",
+        "GET /nowhere",
+    ] {
+        for auth in [None, Some("Bearer wrong"), Some("Basic dA=="), Some("Bearer")] {
+            let headers: Vec<_> = auth.iter().map(|auth| ("Authorization", *auth)).collect();
+            let (status, head, body) = site.send(route, &headers, "").await;
+            assert_eq!(status, 401, "{route} {auth:?}");
+            assert!(head.contains("www-authenticate: bearer"), "{head}");
+            assert_eq!(body, r#"{"detail":"Invalid API key"}"#);
+        }
+    }
+    assert_eq!(site.send("POST /mcp?token=t&access_token=t", &[], "").await.0, 401);
+    for route in ["GET /", "GET /healthz", "GET /readyz"] {
+        assert_eq!(site.send(route, &[], "").await.0, 200, "{route}");
+    }
+    assert_eq!(site.post(&[("Authorization", "bearer t")], &ping()).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_session_serves_its_own_principal_alone_until_it_is_closed() {
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let first = ("Authorization", "Bearer t");
+    let (status, id) = open_session(&site, "2025-06-18", &[first]).await;
+    assert_eq!(status, 200);
+    let with = |auth| {
+        [auth, BOTH, ("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", "2025-06-18")]
+    };
+    assert_eq!(site.post(&with(first), &request(1, "tools/list", &json!({}))).await.0, 200);
+    let second = ("Authorization", "Bearer second-token");
+    assert_eq!(site.post(&with(second), &ping()).await.0, 404);
+    assert_eq!(site.send("DELETE /mcp", &with(second), "").await.0, 404);
+    assert!(matches!(site.send("DELETE /mcp", &with(first), "").await.0, 200..=204));
+    assert_eq!(site.post(&with(first), &ping()).await.0, 404);
+}
+
+#[tokio::test]
+async fn sessions_have_seats() {
+    let site = Site::open(TestDoor { seats: 1, ..TestDoor::default() }).await;
+    let (_, id) = open_session(&site, "2025-11-25", &[]).await;
+    assert_eq!(open_session(&site, "2025-11-25", &[]).await.0, 503);
+    let headers = [BOTH, ("Mcp-Session-Id", id.as_str())];
+    site.send("DELETE /mcp", &headers, "").await;
+    assert_eq!(open_session(&site, "2025-11-25", &[]).await.0, 200);
+}
+
+#[tokio::test]
+async fn bodies_are_json_and_bounded() {
+    let site = Site::open(TestDoor::default()).await;
+    let (status, _, body) = site.send("POST /mcp", &[("Content-Type", "text/plain")], "{}").await;
+    assert_eq!(status, 415);
+    assert!(body.contains("-32600"), "{body}");
+    let long = request(1, "ping", &json!({"x": "a".repeat(LIMIT)}));
+    let (status, _, body) = site.post(&[], &long).await;
+    assert_eq!(status, 413);
+    assert!(body.contains("-32600") && body.contains(&LIMIT.to_string()), "{body}");
+    let (status, _, body) = site
+        .send("POST /mcp", &[("Content-Type", "application/json; charset=utf-8")], "{oops")
+        .await;
+    assert_eq!(status, 400);
+    assert!(body.contains("-32700"), "{body}");
+}
+
+#[tokio::test]
+async fn too_many_requests_are_told_when_to_come_back() {
+    let site = Site::open(TestDoor { requests: 1, ..TestDoor::default() }).await;
+    assert_eq!(site.post(&[], &ping()).await.0, 200);
+    let (status, head, _) = site.post(&[], &ping()).await;
+    assert_eq!(status, 429);
+    assert!(head.contains("retry-after: 30"), "{head}");
+}
+
+#[tokio::test]
+async fn a_batch_is_an_array_in_plain_and_a_stream_in_a_session() {
+    let site = Site::open(TestDoor::default()).await;
+    let both = json!([request(1, "ping", &json!({})), request(2, "nope", &json!({}))]);
+    let (_, _, body) = site.post(&[], &both).await;
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&body).unwrap().len(), 2);
+    let (_, id) = open_session(&site, "2025-03-26", &[]).await;
+    let (status, head, body) = site.post(&[BOTH, ("Mcp-Session-Id", &id)], &both).await;
+    assert_eq!(status, 200, "{body}");
+    assert!(head.contains("text/event-stream"), "{head}");
+    assert!(body.contains("\"id\":1") && body.contains("\"id\":2"), "{body}");
+    let (_, id) = open_session(&site, "2025-06-18", &[]).await;
+    assert_eq!(site.post(&[BOTH, ("Mcp-Session-Id", &id)], &both).await.0, 400);
+}
+
+#[tokio::test]
+async fn a_plain_answer_can_come_in_pieces() {
+    let site = Site::open(TestDoor::default()).await;
+    let call = request(5, "tools/call", &json!({"name": "pieces", "stream": true}));
+    let (_, head, body) = site.post(&[], &call).await;
+    assert!(head.contains("application/x-ndjson"), "{head}");
+    let told: Vec<_> = body
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok().filter(Value::is_object))
+        .map(|answer| answer["result"]["partial"].as_bool().unwrap())
+        .collect();
+    assert_eq!(told, [true, true, false], "{body}");
+}
+
+#[tokio::test]
+async fn the_root_is_health_for_programs_and_a_page_for_people() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, _, body) = site.send("GET /", &[("Accept", "application/json")], "").await;
+    let health: Value = serde_json::from_str(&body).unwrap();
+    for member in ["status", "service", "version", "protocol"] {
+        assert!(health[member].is_string(), "{health}");
+    }
+    let (_, head, body) = site.send("GET /", &[("Accept", "text/html")], "").await;
+    assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+    assert!(
+        body.contains("mcpServers") && body.contains(&format!("127.0.0.1:{}/mcp", site.port)),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn closing_lets_open_requests_end() {
+    let site = Site::open(TestDoor::default()).await;
+    site.post(&[], &ping()).await;
+    site.closing.cancel();
+    site.serving.await.unwrap().unwrap();
+}

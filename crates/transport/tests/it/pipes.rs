@@ -1,0 +1,168 @@
+//! The link, on pipes.
+
+use crate::fixture::{LIMIT, Pipes, TestDoor, request};
+use docent_wire::Handshake;
+use serde_json::{Value, json};
+
+fn open() -> Pipes {
+    Pipes::open(TestDoor::default(), Handshake::Required)
+}
+
+fn call(id: i64, tool: &str) -> Value {
+    request(id, "tools/call", &json!({"name": tool, "arguments": {"a": 1}}))
+}
+
+fn code(answer: &Value) -> i64 {
+    answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"))
+}
+
+#[tokio::test]
+async fn malformed_and_over_long_frames_are_answered_and_the_link_lives() {
+    let mut pipes = open();
+    pipes.initialize("2025-11-25").await;
+    pipes.send("{broken").await;
+    assert_eq!(code(&pipes.read().await), -32700);
+    pipes.send(&"a".repeat(LIMIT * 40)).await;
+    let answer = pipes.read().await;
+    assert_eq!(code(&answer), -32600);
+    assert_eq!(answer["error"]["data"]["limit"], LIMIT);
+    assert_eq!(answer["id"], Value::Null);
+    pipes.send("\n  \r\n").await;
+    assert_eq!(pipes.ask(request(1, "ping", &json!({}))).await["id"], 1);
+}
+
+#[tokio::test]
+async fn what_was_asked_is_answered_after_the_input_ends() {
+    let mut pipes = open();
+    pipes.send(&request(1, "initialize", &json!({})).to_string()).await;
+    pipes.send(&call(2, "echo").to_string()).await;
+    let mut ids: Vec<_> = pipes.close().await.iter().map(|m| m["id"].as_i64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [Some(1), Some(2)]);
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_as_one_array_where_the_revision_has_them() {
+    let mut pipes = open();
+    pipes.initialize("2025-03-26").await;
+    let batch = json!([call(1, "echo"), {"jsonrpc": "2.0", "method": "notifications/x"}, request(2, "nope", &json!({})),
+                       {"jsonrpc": "2.0", "id": 3}, request(4, "initialize", &json!({}))]);
+    let answers = pipes.ask(batch).await;
+    let mut ids: Vec<_> =
+        answers.as_array().unwrap().iter().map(|a| a["id"].as_i64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4]);
+    pipes.send("[{\"jsonrpc\": \"2.0\", \"method\": \"notifications/x\"}]").await;
+    assert_eq!(pipes.ask(request(9, "ping", &json!({}))).await["id"], 9);
+
+    let mut pipes = open();
+    pipes.initialize("2025-06-18").await;
+    assert_eq!(code(&pipes.ask(json!([call(1, "echo")])).await), -32600);
+}
+
+#[tokio::test]
+async fn a_cancelled_member_does_not_hold_its_batch() {
+    let mut pipes = open();
+    pipes.initialize("2025-03-26").await;
+    pipes.send(&json!([call(1, "wait"), request(2, "ping", &json!({}))]).to_string()).await;
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    pipes.send(&cancel.to_string()).await;
+    let answers = pipes.read().await;
+    assert_eq!(answers.as_array().map(Vec::len), Some(1), "{answers}");
+    assert_eq!(answers[0]["id"], 2);
+}
+
+#[tokio::test]
+async fn an_id_that_is_being_answered_is_taken() {
+    let mut pipes = open();
+    pipes.initialize("2025-11-25").await;
+    pipes.send(&call(1, "wait").to_string()).await;
+    let answer = pipes.ask(call(1, "echo")).await;
+    assert_eq!((code(&answer), answer["id"].as_i64()), (-32600, Some(1)));
+}
+
+#[tokio::test]
+async fn parameters_that_a_known_method_lacks_are_named() {
+    let mut pipes = open();
+    pipes.initialize("2025-11-25").await;
+    let cases = [
+        ("tools/call", json!({}), "name"),
+        ("resources/read", json!({}), "uri"),
+        ("logging/setLevel", json!({"level": "loud"}), "params"),
+        ("tools/call", json!({"name": "x", "arguments": 5}), "params"),
+    ];
+    for (method, params, parameter) in cases {
+        let answer = pipes.ask(request(1, method, &params)).await;
+        assert_eq!(code(&answer), -32602, "{method}");
+        assert_eq!(answer["error"]["data"]["parameter"], parameter, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_initialize_opens_a_locked_link() {
+    let locked = || {
+        Pipes::open(TestDoor { token: Some("s3cret"), ..TestDoor::default() }, Handshake::Required)
+    };
+    let mut pipes = locked();
+    assert_eq!(code(&pipes.ask(request(1, "ping", &json!({}))).await), -32600);
+    let wrong = json!({"auth": {"type": "bearer", "token": "wrong"}});
+    assert_eq!(
+        pipes.ask(request(2, "initialize", &wrong)).await["error"]["message"],
+        "Invalid API key"
+    );
+    let right = json!({"auth": {"type": "bearer", "token": "s3cret"}});
+    assert!(pipes.ask(request(3, "initialize", &right)).await["result"].is_object());
+    let answer = pipes.ask(call(4, "echo")).await;
+    assert!(
+        answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("\"principal\":\"first\""),
+        "{answer}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_locked_link_is_closed_when_no_token_comes() {
+    let mut pipes =
+        Pipes::open(TestDoor { token: Some("s3cret"), ..TestDoor::default() }, Handshake::Required);
+    pipes.ask(request(1, "ping", &json!({}))).await;
+    // Nothing is sent and the input stays open: the paused clock runs on to the end of the server's patience.
+    assert!(pipes.ended().await);
+}
+
+#[tokio::test]
+async fn the_rate_limit_is_an_error_that_says_when() {
+    let mut pipes =
+        Pipes::open(TestDoor { requests: 2, ..TestDoor::default() }, Handshake::Required);
+    pipes.initialize("2025-11-25").await;
+    pipes.ask(request(1, "ping", &json!({}))).await;
+    let answer = pipes.ask(request(2, "ping", &json!({}))).await;
+    assert_eq!((code(&answer), answer["error"]["data"]["retryAfter"].as_i64()), (-32000, Some(30)));
+}
+
+#[tokio::test]
+async fn plain_answers_come_in_pieces_when_asked() {
+    let mut pipes = open();
+    pipes.initialize("1.0").await;
+    pipes
+        .send(&request(5, "tools/call", &json!({"name": "pieces", "stream": true})).to_string())
+        .await;
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        let answer = pipes.read().await;
+        assert_eq!(answer["id"], 5, "{answer}");
+        told.push(answer["result"]["partial"].as_bool().unwrap());
+    }
+    assert_eq!(told, [true, true, false]);
+}
+
+#[tokio::test]
+async fn closing_answers_what_is_open_and_hears_nothing_more() {
+    let mut pipes = open();
+    pipes.initialize("2025-11-25").await;
+    let closing = pipes.closing.clone();
+    closing.cancel();
+    assert!(pipes.ended().await);
+}

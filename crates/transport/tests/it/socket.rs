@@ -1,0 +1,143 @@
+//! The older SSE pair and WebSocket, byte by byte.
+
+use crate::fixture::{LIMIT, Site, TestDoor, request};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+
+struct Events {
+    socket: TcpStream,
+    seen: String,
+}
+
+impl Events {
+    async fn open(site: &Site, headers: &[(&str, &str)]) -> Self {
+        let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+        socket.write_all(site.raw("GET /sse", headers, "").as_bytes()).await.unwrap();
+        Self { socket, seen: String::new() }
+    }
+
+    /// The data of the next event.
+    async fn next(&mut self) -> String {
+        loop {
+            if let Some((event, rest)) = self.seen.split_once("\n\n")
+                && let Some((_, data)) = event.split_once("data: ")
+            {
+                let data = data.to_owned();
+                self.seen = rest.to_owned();
+                return data;
+            }
+            let mut bytes = [0; 4096];
+            let read = timeout(Duration::from_secs(10), self.socket.read(&mut bytes))
+                .await
+                .expect("silence")
+                .unwrap();
+            assert!(read > 0, "the stream ended: {}", self.seen);
+            self.seen += &String::from_utf8_lossy(&bytes[..read]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn posts_are_answered_on_their_stream() {
+    let site = Site::open(TestDoor::default()).await;
+    let mut events = Events::open(&site, &[]).await;
+    let endpoint = events.next().await;
+    assert!(endpoint.starts_with("/message?sessionId="), "{endpoint}");
+    let json = ("Content-Type", "application/json");
+    let opening = request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})).to_string();
+    assert_eq!(site.send(&format!("POST {endpoint}"), &[json], &opening).await.0, 202);
+    assert_eq!(serde_json::from_str::<Value>(&events.next().await).unwrap()["id"], 1);
+    // With one stream open, a post that names none belongs to it.
+    let ping = request(2, "ping", &json!({})).to_string();
+    assert_eq!(site.send("POST /message", &[json], &ping).await.0, 202);
+    assert_eq!(serde_json::from_str::<Value>(&events.next().await).unwrap()["id"], 2);
+    assert_eq!(site.send("POST /message?sessionId=none-such", &[json], &ping).await.0, 404);
+    let second = Events::open(&site, &[]).await;
+    let mut second = second;
+    second.next().await;
+    assert_eq!(site.send("POST /message", &[json], &ping).await.0, 404, "which of two?");
+}
+
+#[tokio::test]
+async fn a_stream_belongs_to_its_principal() {
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let mut events = Events::open(&site, &[("Authorization", "Bearer t")]).await;
+    let endpoint = events.next().await;
+    let headers = [("Content-Type", "application/json"), ("Authorization", "Bearer second-token")];
+    let ping = request(2, "ping", &json!({})).to_string();
+    assert_eq!(site.send(&format!("POST {endpoint}"), &headers, &ping).await.0, 404);
+}
+
+type Socket = tokio_tungstenite::WebSocketStream<TcpStream>;
+
+async fn connect(site: &Site, path: &str, token: Option<&str>) -> Socket {
+    let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    let mut request = format!("ws://127.0.0.1:{}{path}", site.port).into_client_request().unwrap();
+    request.headers_mut().insert("Sec-WebSocket-Protocol", "mcp".parse().unwrap());
+    if let Some(token) = token {
+        request.headers_mut().insert("Authorization", format!("Bearer {token}").parse().unwrap());
+    }
+    tokio_tungstenite::client_async(request, stream).await.unwrap().0
+}
+
+async fn ask(socket: &mut Socket, message: &str) -> Value {
+    use futures::{SinkExt, StreamExt};
+    socket.send(Message::text(message)).await.unwrap();
+    loop {
+        let frame = timeout(Duration::from_secs(10), socket.next())
+            .await
+            .expect("silence")
+            .expect("closed")
+            .unwrap();
+        if let Message::Text(text) = frame {
+            return serde_json::from_str(&text).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn sockets_speak_at_both_paths_and_survive_bad_frames() {
+    let site = Site::open(TestDoor::default()).await;
+    for path in ["/", "/ws"] {
+        let mut socket = connect(&site, path, None).await;
+        let answer = ask(&mut socket, &request(1, "initialize", &json!({})).to_string()).await;
+        assert_eq!(answer["id"], 1);
+        assert_eq!(ask(&mut socket, "{broken").await["error"]["code"], -32700);
+        let long = request(2, "ping", &json!({"x": "a".repeat(LIMIT)})).to_string();
+        assert_eq!(ask(&mut socket, &long).await["error"]["code"], -32600);
+        assert_eq!(ask(&mut socket, &request(3, "ping", &json!({})).to_string()).await["id"], 3);
+    }
+}
+
+#[tokio::test]
+async fn a_socket_without_a_token_hears_initialize_alone() {
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let mut socket = connect(&site, "/ws", None).await;
+    assert!(
+        ask(&mut socket, &request(1, "tools/list", &json!({})).to_string()).await["error"]
+            .is_object()
+    );
+    let opening = json!({"auth": {"type": "bearer", "token": "t"}});
+    assert!(
+        ask(&mut socket, &request(2, "initialize", &opening).to_string()).await["result"]
+            .is_object()
+    );
+    let mut socket = connect(&site, "/ws", Some("t")).await;
+    assert!(
+        ask(&mut socket, &request(1, "initialize", &json!({})).to_string()).await["result"]
+            .is_object()
+    );
+    let answer =
+        ask(&mut socket, &request(2, "tools/call", &json!({"name": "echo"})).to_string()).await;
+    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        told.contains("\"principal\":\"first\"") && told.contains("\"via\":\"websocket\""),
+        "{told}"
+    );
+}
