@@ -1,0 +1,259 @@
+//! `parse_files`: source files become annotations.
+
+use super::{
+    address,
+    annotation::{Counts, Summary},
+    language::Language,
+    project::{Project, Reading},
+    sweep::{Sweep, Targets},
+};
+use crate::files::Problem;
+use docent_tool::{Answer, Block, CallContext, Contents, Failure, FailureKind, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{fmt::Write as _, sync::Arc};
+
+/// The text lists this many files; the structured answer has them all.
+const LISTED: usize = 50;
+
+/// `parse_files`.
+#[derive(Debug)]
+pub(crate) struct ParseFiles {
+    pub(crate) project: Arc<Project>,
+}
+
+/// Arguments of `parse_files`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParseFilesArgs {
+    /// List of file paths to parse; a folder stands for the source files in it.
+    #[schemars(length(min = 1))]
+    pub files: Vec<String>,
+    /// How to parse them.
+    #[serde(default)]
+    pub options: ParseFilesOptions,
+}
+
+/// Options of `parse_files`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+pub struct ParseFilesOptions {
+    /// Whether folders are parsed with the folders in them.
+    pub recursive: bool,
+    /// Whether descriptions are taken from doc comments.
+    pub include_comments: bool,
+    /// Parse files as this language, and in folders only files of this language; else told by each file's name.
+    pub language: Option<Language>,
+}
+
+impl Default for ParseFilesOptions {
+    fn default() -> Self {
+        Self { recursive: true, include_comments: true, language: None }
+    }
+}
+
+/// Answer of `parse_files`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ParseFilesAnswer {
+    /// Files parsed.
+    pub total_files: usize,
+    /// Annotations in them.
+    pub total_annotations: usize,
+    /// Annotations by kind.
+    pub summary: Summary,
+    /// File by file.
+    pub files: Vec<FileReport>,
+    /// What was left out, and why.
+    pub problems: Vec<FileProblem>,
+    /// Grows with every change to what is known.
+    pub generation: u64,
+}
+
+/// One parsed file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileReport {
+    /// Which file.
+    pub path: String,
+    /// Annotations in it.
+    pub annotations: usize,
+    /// By kind.
+    pub summary: Summary,
+}
+
+/// Something that was left out.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FileProblem {
+    /// Which file or folder.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl From<Problem> for FileProblem {
+    fn from(problem: Problem) -> Self {
+        Self { path: problem.path, reason: problem.reason }
+    }
+}
+
+/// What `ast://project/annotations` holds.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Totals {
+    pub(crate) total_files: usize,
+    pub(crate) total_annotations: usize,
+    pub(crate) summary: Summary,
+}
+
+impl Tool for ParseFiles {
+    const NAME: &'static str = "parse_files";
+    const TITLE: &'static str = "Parse source files";
+    const ABOUT: &'static str = "Parse source code files and extract AST annotations: functions, classes, interfaces and other definitions with \
+         signature, parameters, doc comment and line. Use it before query_annotations to choose what is searched. Reads TypeScript, \
+         JavaScript, Python and Rust.";
+    type Args = ParseFilesArgs;
+    type Answer = ParseFilesAnswer;
+
+    async fn call(
+        &self,
+        args: ParseFilesArgs,
+        context: &CallContext,
+    ) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+        let project = Arc::clone(&self.project);
+        context.blocking(move |context| parse(&project, &args, context)).await
+    }
+}
+
+fn parse(
+    project: &Arc<Project>,
+    args: &ParseFilesArgs,
+    context: &CallContext,
+) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+    let reading =
+        Reading { language: args.options.language, comments: args.options.include_comments };
+    let before = project.len();
+    let mut targets = Targets::new(project, reading, args.options.recursive, context);
+    let mut refused = Vec::new();
+    for raw in &args.files {
+        let place = project.roots.resolve(raw).map_err(|error| error.into_tool_error("files"));
+        match place.and_then(|place| targets.add(&place)) {
+            Ok(()) => {}
+            Err(stop @ ToolError::Stopped(_)) => return Err(stop),
+            Err(error) => refused.push((raw, error)),
+        }
+    }
+    let mut sweep = targets.parse()?;
+    if project.len() != before {
+        project.announce_set();
+    }
+    if sweep.reports.is_empty() && !sweep.partial {
+        return Err(nothing(refused, &sweep.problems));
+    }
+    let problem = |(raw, error): (&String, ToolError)| Problem {
+        path: raw.clone(),
+        reason: error.to_string(),
+    };
+    sweep.problems.extend(refused.into_iter().map(problem));
+    answer(sweep, project.generation())
+}
+
+/// Why not a single file was parsed.
+fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> ToolError {
+    if refused.len() == 1 && problems.is_empty() {
+        return refused.remove(0).1;
+    }
+    let missing = |error: &ToolError| matches!(error, ToolError::Failed(failure) if failure.kind == FailureKind::NotFound);
+    let all_missing = problems.is_empty()
+        && !refused.is_empty()
+        && refused.iter().all(|(_, error)| missing(error));
+    let kind = if all_missing { FailureKind::NotFound } else { FailureKind::Parse };
+    let reasons = refused
+        .iter()
+        .map(|(_, error)| error.to_string())
+        .chain(problems.iter().map(Problem::to_string));
+    let reasons: Vec<String> = reasons.take(5).collect();
+    let message = if reasons.is_empty() {
+        "no source file in a known language is there".into()
+    } else {
+        reasons.join("; ")
+    };
+    let hint = "TypeScript, JavaScript, Python and Rust are read; give paths inside the root";
+    Failure::new(kind, format!("No file was parsed: {message}")).hint(hint).into()
+}
+
+fn answer(sweep: Sweep, generation: u64) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+    let mut counts = Counts::default();
+    sweep.reports.iter().for_each(|report| counts.merge(&report.counts));
+    let text = text(&sweep, &counts);
+    let totals = Totals {
+        total_files: sweep.reports.len(),
+        total_annotations: counts.total(),
+        summary: counts.summary(),
+    };
+    let embedded = json_resource(address::ANNOTATIONS, &totals)?;
+    let file = |report: super::project::Report| FileReport {
+        path: report.path,
+        annotations: report.counts.total(),
+        summary: report.counts.summary(),
+    };
+    let structured = ParseFilesAnswer {
+        total_files: totals.total_files,
+        total_annotations: totals.total_annotations,
+        summary: totals.summary,
+        files: sweep.reports.into_iter().map(file).collect(),
+        problems: sweep.problems.into_iter().map(Into::into).collect(),
+        generation,
+    };
+    Ok(Answer::new(structured, text).with(Block::Embedded(embedded)).partial(sweep.partial))
+}
+
+/// A value as the contents of a resource.
+pub(crate) fn json_resource(uri: &str, value: &impl Serialize) -> Result<Contents, ToolError> {
+    let text = serde_json::to_string(value).map_err(|error| ToolError::Bug(Box::new(error)))?;
+    Ok(Contents::Text { uri: uri.to_owned(), mime: Some("application/json".into()), text })
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn text(sweep: &Sweep, counts: &Counts) -> String {
+    let files = counted(sweep.reports.len(), "file");
+    let mut text = format!(
+        "Successfully parsed {files} and extracted {}.\n\nFiles processed:",
+        counted(counts.total(), "annotation")
+    );
+    for report in sweep.reports.iter().take(LISTED) {
+        let found = counted(report.counts.total(), "annotation");
+        let kinds = report.counts.words();
+        let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
+        // Writing to a string can't fail.
+        let _ok = write!(text, "\n- {}: {found}{kinds}", report.path);
+    }
+    push_rest(&mut text, sweep.reports.len(), "files");
+    push_problems(&mut text, &sweep.problems);
+    if sweep.partial {
+        text.push_str("\n\nThis is partial: time was up before every file was parsed. Ask again to go on from here.");
+    }
+    text.push_str("\n\nAnnotations are now available for querying.");
+    text
+}
+
+fn push_rest(text: &mut String, all: usize, noun: &str) {
+    if all > LISTED {
+        let _ok = write!(text, "\n- and {} more {noun}", all - LISTED);
+    }
+}
+
+/// Lists problems at the end of a text.
+pub(crate) fn push_problems(text: &mut String, problems: &[Problem]) {
+    if problems.is_empty() {
+        return;
+    }
+    text.push_str("\n\nProblems:");
+    for problem in problems.iter().take(LISTED) {
+        let _ok = write!(text, "\n- {problem}");
+    }
+    push_rest(text, problems.len(), "problems");
+}

@@ -1,0 +1,11 @@
+; @branch adds a way through a function, @nest a level of depth.
+(if_statement) @branch @nest
+(for_statement) @branch @nest
+(for_in_statement) @branch @nest
+(while_statement) @branch @nest
+(do_statement) @branch @nest
+(switch_statement) @nest
+(switch_case) @branch
+(catch_clause) @branch @nest
+(ternary_expression) @branch
+(binary_expression operator: ["&&" "||" "??"]) @branch

@@ -1,0 +1,553 @@
+use super::*;
+use docent_tool::{Audience, Block, Level, Outcome, Progress, nobody};
+use serde_json::{Value, json};
+use std::{fs, path::Path, sync::Mutex, time::Instant};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+mod freshness;
+
+const USERS: &str = r#"/** A person who can sign in. */
+export interface User { id: string; email: string; }
+
+export enum Role { Admin, Member }
+
+/** Retrieves user by ID */
+export async function getUserById(id: string): Promise<User> {
+  if (!id) { throw new Error("id required"); }
+  return { id, email: id + "@example.com" };
+}
+"#;
+const AUTH: &str = r#"import { User, getUserById } from "./users";
+
+/** Authenticates user with email/password */
+export async function loginUser(email: string, password: string): Promise<User> {
+  if (password.length < 8) { throw new Error("weak"); }
+  return getUserById(email);
+}
+
+/** Validates JWT authentication token */
+export function validateToken(token: string): boolean {
+  return token.split(".").length === 3;
+}
+
+/** Draws the company logo in the page footer */
+export function drawFooterLogo(width: number): string { return "logo:" + width; }
+"#;
+
+fn project() -> (TempDir, CodeSuite) {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "src/users.ts", USERS);
+    put(folder.path(), "src/auth.ts", AUTH);
+    put(folder.path(), "README.md", "# Sample");
+    let roots = Roots::open(&[folder.path().to_owned()]).unwrap();
+    (folder, CodeSuite::new(roots))
+}
+
+fn put(root: &Path, path: &str, text: &str) {
+    let full = root.join(path);
+    fs::create_dir_all(full.parent().unwrap()).unwrap();
+    fs::write(full, text).unwrap();
+}
+
+async fn call(suite: &CodeSuite, tool: &str, args: Value) -> Result<Outcome, ToolError> {
+    call_in(suite, tool, args, &nobody()).await
+}
+
+async fn call_in(
+    suite: &CodeSuite,
+    tool: &str,
+    args: Value,
+    context: &CallContext,
+) -> Result<Outcome, ToolError> {
+    let found = suite.tools().into_iter().find(|one| one.info().name == tool).unwrap();
+    let Value::Object(args) = args else { panic!("arguments are an object") };
+    found.call(args, context).await
+}
+
+fn text_of(outcome: &Outcome) -> &str {
+    match &outcome.content[0] {
+        Block::Text { text, .. } => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn embedded(outcome: &Outcome, uri: &str) -> Value {
+    let found = outcome.content.iter().find_map(|block| match block {
+        Block::Embedded(Contents::Text { uri: at, mime, text }) if at == uri => {
+            Some((mime.clone(), text.clone()))
+        }
+        _ => None,
+    });
+    let (mime, text) = found.unwrap();
+    assert_eq!(mime.as_deref(), Some("application/json"));
+    serde_json::from_str(&text).unwrap()
+}
+
+async fn annotations(suite: &CodeSuite, uri: &str) -> Result<Value, ToolError> {
+    let mut contents = suite.read(uri, &nobody()).await.unwrap()?;
+    match contents.remove(0) {
+        Contents::Text { uri: at, mime, text } => {
+            assert_eq!((at.as_str(), mime.as_deref()), (uri, Some("application/json")));
+            Ok(serde_json::from_str(&text).unwrap())
+        }
+        other @ Contents::Blob { .. } => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn files_are_parsed_and_counted() {
+    let (_folder, suite) = project();
+    let got = call(
+        &suite,
+        "parse_files",
+        json!({"files": ["src/users.ts", "src/auth.ts", "src/auth.ts"]}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(
+        text_of(&got),
+        "Successfully parsed 2 files and extracted 6 annotations.\n\nFiles processed:\n\
+         - src/auth.ts: 3 annotations (3 functions)\n\
+         - src/users.ts: 3 annotations (1 function, 1 interface, 1 enum)\n\n\
+         Annotations are now available for querying."
+    );
+    let summary = json!({"functions": 4, "interfaces": 1, "enums": 1});
+    assert_eq!(
+        embedded(&got, "ast://project/annotations"),
+        json!({"totalFiles": 2, "totalAnnotations": 6, "summary": summary})
+    );
+    assert_eq!(
+        got.structured.unwrap(),
+        json!({
+            "totalFiles": 2, "totalAnnotations": 6, "summary": summary,
+            "files": [
+                {"path": "src/auth.ts", "annotations": 3, "summary": {"functions": 3}},
+                {"path": "src/users.ts", "annotations": 3, "summary": {"functions": 1, "interfaces": 1, "enums": 1}}
+            ],
+            "problems": [],
+            "generation": 2
+        })
+    );
+    assert!(!got.is_error && !got.partial);
+}
+
+#[tokio::test]
+async fn options_choose_what_is_parsed() {
+    let (folder, suite) = project();
+    put(folder.path(), "src/deep/x.py", "def f():\n    \"\"\"Says.\"\"\"\n");
+    put(folder.path(), "src/odd.txt", "function odd() {}");
+    let files = |got: Outcome| {
+        let files = got.structured.unwrap()["files"].clone();
+        files
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file["path"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let cases = [
+        (json!({"files": ["src"]}), vec!["src/auth.ts", "src/deep/x.py", "src/users.ts"]),
+        (
+            json!({"files": ["src"], "options": {"recursive": false}}),
+            vec!["src/auth.ts", "src/users.ts"],
+        ),
+        (json!({"files": ["."], "options": {"language": "python"}}), vec!["src/deep/x.py"]),
+        (
+            json!({"files": ["src/odd.txt"], "options": {"language": "javascript"}}),
+            vec!["src/odd.txt"],
+        ),
+    ];
+    for (args, want) in cases {
+        assert_eq!(files(call(&suite, "parse_files", args.clone()).await.unwrap()), want, "{args}");
+    }
+    let said = annotations(&suite, "ast://project/src/deep/x.py").await.unwrap();
+    assert_eq!(said["annotations"][0]["description"], "Says.");
+    call(
+        &suite,
+        "parse_files",
+        json!({"files": ["src/deep"], "options": {"includeComments": false}}),
+    )
+    .await
+    .unwrap();
+    let said = annotations(&suite, "ast://project/src/deep/x.py").await.unwrap();
+    assert_eq!(said["annotations"][0].get("description"), None);
+}
+
+#[tokio::test]
+async fn what_can_t_be_parsed_is_listed_beside_the_rest() {
+    let (folder, suite) = project();
+    put(folder.path(), "src/broken.ts", "function ok() {}\nclass { ]\n");
+    put(folder.path(), "src/binary.ts", "const a = 1;\0");
+    put(folder.path(), "src/large.ts", &"// long\n".repeat(300_000));
+    let got =
+        call(&suite, "parse_files", json!({"files": ["src", "none.ts", "../out.ts", "README.md"]}))
+            .await
+            .unwrap();
+    let structured = got.structured.clone().unwrap();
+    assert_eq!(structured["totalFiles"], 3);
+    let mut problems: Vec<String> = structured["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["path"].as_str().unwrap().to_owned())
+        .collect();
+    problems.sort();
+    assert_eq!(
+        problems,
+        ["../out.ts", "README.md", "none.ts", "src/binary.ts", "src/broken.ts", "src/large.ts"]
+    );
+    let text = text_of(&got);
+    assert!(
+        text.contains("- src/broken.ts: syntax error near line 2; the rest of the file was read"),
+        "{text}"
+    );
+    assert!(text.contains("- src/binary.ts: not text: it holds NUL bytes"), "{text}");
+    assert!(text.contains("src/large.ts: 2400000 bytes are more than the limit"), "{text}");
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn paths_stay_inside_the_root() {
+    let (folder, suite) = project();
+    std::os::unix::fs::symlink("/etc", folder.path().join("link")).unwrap();
+    for path in [
+        "/etc/passwd",
+        "link/passwd",
+        "../../../../../../etc/passwd",
+        "src/../../etc",
+        "%2e%2e/x.ts",
+        "a\0.ts",
+    ] {
+        for (tool, args) in [
+            ("parse_files", json!({"files": [path]})),
+            ("analyze_code", json!({"file": path, "analysisType": "security"})),
+        ] {
+            let error = call(&suite, tool, args).await.unwrap_err().to_string();
+            assert!(!error.contains("root:"), "{tool} {path}: {error}");
+        }
+    }
+    for path in [
+        "../../etc/passwd",
+        "%2e%2e/%2e%2e/etc/passwd",
+        "/etc/passwd",
+        "..%2f..%2fetc%2fpasswd",
+        "link/passwd",
+        "",
+        ".",
+    ] {
+        let uri = format!("ast://project/{path}");
+        let error = annotations(&suite, &uri).await.unwrap_err();
+        assert!(
+            matches!(&error, ToolError::Failed(failure) if failure.kind.name() == "not_found"),
+            "{uri}: {error}"
+        );
+        assert!(!suite.watch(&uri), "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_file_is_not_found() {
+    let (_folder, suite) = project();
+    let not_found = |error: &ToolError| matches!(error, ToolError::Failed(failure) if failure.kind.name() == "not_found");
+    let error = call(&suite, "parse_files", json!({"files": ["src/none.ts"]})).await.unwrap_err();
+    assert!(not_found(&error), "{error}");
+    let error = call(&suite, "parse_files", json!({"files": ["a.ts", "b.ts"]})).await.unwrap_err();
+    assert!(not_found(&error) && error.to_string().contains("b.ts"), "{error}");
+    let error =
+        call(&suite, "analyze_code", json!({"file": "src/none.ts", "analysisType": "complexity"}))
+            .await
+            .unwrap_err();
+    assert!(not_found(&error), "{error}");
+    let error = annotations(&suite, "ast://project/src/none.ts").await.unwrap_err();
+    assert!(not_found(&error), "{error}");
+    let error = annotations(&suite, "ast://project/README.md").await.unwrap_err();
+    assert!(not_found(&error) && error.to_string().contains("known are TypeScript"), "{error}");
+    let error =
+        call(&suite, "analyze_code", json!({"file": "README.md", "analysisType": "complexity"}))
+            .await
+            .unwrap_err();
+    assert!(matches!(&error, ToolError::Argument { field, .. } if field == "file"), "{error}");
+    assert!(suite.read("techdoc://x/docs", &nobody()).await.is_none());
+}
+
+#[tokio::test]
+async fn code_is_found_by_meaning_without_being_parsed_first() {
+    let (_folder, suite) = project();
+    let query = "functions that handle user authentication";
+    let args = json!({"query": query, "options": {"limit": 2, "threshold": 0.0}});
+    let got = call(&suite, "query_annotations", args).await.unwrap();
+    let found = embedded(&got, "ast://project/query-results");
+    let names: Vec<&str> =
+        found.as_array().unwrap().iter().map(|hit| hit["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["loginUser", "validateToken"]);
+    let mut first = found[0].clone();
+    let similarity = first["similarity"].take().as_f64().unwrap();
+    assert!(similarity > 0.3 && similarity < 1.0, "{similarity}");
+    assert_eq!(
+        first,
+        json!({
+            "id": "function:src/auth.ts:loginUser",
+            "name": "loginUser",
+            "type": "function",
+            "file": "src/auth.ts",
+            "line": 4,
+            "similarity": null,
+            "signature": "async function loginUser(email: string, password: string): Promise<User>",
+            "description": "Authenticates user with email/password",
+            "snippet": "export async function loginUser(email: string, password: string): Promise<User> {\n  if (password.length < 8) { throw new Error(\"weak\"); }\n  return getUserById(email);\n}"
+        })
+    );
+    assert_eq!(
+        text_of(&got),
+        format!(
+            "Found 2 functions related to \"{query}\":\n\n\
+             1. loginUser (src/auth.ts:4) - Authenticates user with email/password\n\
+             2. validateToken (src/auth.ts:10) - Validates JWT authentication token\n\n\
+             All results have similarity score > 0"
+        )
+    );
+    let structured = got.structured.unwrap();
+    assert_eq!(structured["results"], found);
+    assert_eq!((&structured["files"], &structured["threshold"]), (&json!(2), &json!(0.0)));
+    assert_eq!(structured.get("nearest"), None);
+}
+
+#[tokio::test]
+async fn a_threshold_that_nothing_passes_offers_the_nearest() {
+    let (_folder, suite) = project();
+    let args = json!({"query": "user authentication", "options": {"threshold": 0.99}});
+    let got = call(&suite, "query_annotations", args).await.unwrap();
+    assert_eq!(embedded(&got, "ast://project/query-results"), json!([]));
+    let text = text_of(&got);
+    assert!(text.starts_with("Found nothing related to \"user authentication\" with similarity score > 0.99. Nearest below it:\n\n1. loginUser"), "{text}");
+    let structured = got.structured.unwrap();
+    assert_eq!(structured["results"], json!([]));
+    assert_eq!(structured["nearest"][0]["name"], "loginUser");
+    let args = json!({"query": "user", "options": {"type": "interface", "threshold": 0.5}});
+    let got = call(&suite, "query_annotations", args).await.unwrap();
+    let names: Vec<Value> = got.structured.unwrap()["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["name"].clone())
+        .collect();
+    assert_eq!(names, ["User"]);
+    let got = call(&suite, "query_annotations", json!({"query": "zebra"})).await.unwrap();
+    assert!(
+        text_of(&got).starts_with("Found nothing related to \"zebra\": none of its words"),
+        "{}",
+        text_of(&got)
+    );
+}
+
+#[tokio::test]
+async fn every_analysis_answers() {
+    let (_folder, suite) = project();
+    let analyze = |kind: &'static str| {
+        let suite = &suite;
+        async move {
+            call(suite, "analyze_code", json!({"file": "src/auth.ts", "analysisType": kind}))
+                .await
+                .unwrap()
+        }
+    };
+    let got = analyze("complexity").await;
+    assert_eq!(
+        text_of(&got),
+        "src/auth.ts (TypeScript): 3 functions, 15 lines, cyclomatic complexity 2\n\
+         - loginUser (line 4): cyclomatic 2 (low), nesting 1, 2 parameters, 4 lines\n\
+         - validateToken (line 10): cyclomatic 1 (low), nesting 0, 1 parameter, 3 lines\n\
+         - drawFooterLogo (line 15): cyclomatic 1 (low), nesting 0, 1 parameter, 1 line"
+    );
+    let structured = got.structured.unwrap();
+    assert_eq!(
+        (&structured["file"], &structured["language"], &structured["analysisType"]),
+        (&json!("src/auth.ts"), &json!("typescript"), &json!("complexity"))
+    );
+    assert_eq!(
+        structured["complexity"]["functions"][0],
+        json!({"name": "loginUser", "line": 4, "cyclomatic": 2, "nesting": 1, "parameters": 2, "length": 4, "grade": "low"})
+    );
+    let got = analyze("dependencies").await;
+    assert_eq!(
+        text_of(&got),
+        "src/auth.ts (TypeScript): 1 import\n- ./users (line 1) -> src/users.ts"
+    );
+    assert_eq!(
+        got.structured.unwrap()["dependencies"],
+        json!([{"module": "./users", "line": 1, "local": true, "file": "src/users.ts"}])
+    );
+    for kind in ["patterns", "security"] {
+        assert_eq!(analyze(kind).await.structured.unwrap()["findings"], json!([]), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn findings_say_where_and_what_to_do() {
+    let (folder, suite) = project();
+    put(folder.path(), "bad.py", "import os\nAPI_KEY = 'sk-0123456789'\nos.system(cmd)\n");
+    let got = call(&suite, "analyze_code", json!({"file": "bad.py", "analysisType": "security"}))
+        .await
+        .unwrap();
+    assert_eq!(
+        text_of(&got),
+        "bad.py (Python): 2 security findings\n\
+         - line 2 [high] hard-coded-secret: a secret stands in the source. API_KEY = '…'\n  \
+         fix: read it from the environment or a secret store, and replace the one that was published\n\
+         - line 3 [high] os-system: os.system and os.popen run a shell. os.system(cmd)\n  \
+         fix: use subprocess.run with a list of arguments"
+    );
+    assert!(!got.structured.unwrap().to_string().contains("0123456789"));
+}
+
+#[tokio::test]
+async fn parsed_files_are_resources() {
+    let (_folder, suite) = project();
+    assert_eq!(suite.resources().await, []);
+    call(&suite, "parse_files", json!({"files": ["src"]})).await.unwrap();
+    let listed = suite.resources().await;
+    assert_eq!(listed.len(), 2);
+    assert_eq!(
+        listed[1],
+        ResourceInfo {
+            uri: "ast://project/src/users.ts".into(),
+            name: "users.ts".into(),
+            title: Some("src/users.ts".into()),
+            about: Some("TypeScript: 1 function, 1 interface, 1 enum".into()),
+            mime: Some("application/json".into()),
+            size: None,
+        }
+    );
+    let users = annotations(&suite, "ast://project/src/users.ts").await.unwrap();
+    let names: Vec<&Value> =
+        users["annotations"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["User", "Role", "getUserById"]);
+    let function = &users["annotations"][2];
+    assert_eq!(function["parameters"], json!([{"name": "id", "type": "string"}]));
+    assert_eq!(
+        (&function["returnType"], &function["description"]),
+        (&json!("Promise<User>"), &json!("Retrieves user by ID"))
+    );
+    let totals = annotations(&suite, "ast://project/annotations").await.unwrap();
+    assert_eq!(
+        totals,
+        json!({"totalFiles": 2, "totalAnnotations": 6, "summary": {"functions": 4, "interfaces": 1, "enums": 1}})
+    );
+}
+
+#[tokio::test]
+async fn a_file_is_parsed_when_it_is_read() {
+    let (_folder, suite) = project();
+    let mut changes = suite.changes().unwrap();
+    let auth = annotations(&suite, "ast://project/src%2Fauth.ts").await.unwrap();
+    assert_eq!(auth["annotations"].as_array().unwrap().len(), 3);
+    assert_eq!(changes.try_recv(), Ok(Change::Resources));
+    assert_eq!(suite.resources().await.len(), 1);
+}
+
+#[tokio::test]
+async fn paths_are_completed() {
+    let (_folder, suite) = project();
+    assert_eq!(suite.templates()[0].uri_template, "ast://project/{path}");
+    let target = CompletionTarget::Template("ast://project/{path}".into());
+    let cases: [(&str, &[&str]); 5] = [
+        ("", &["src/auth.ts", "src/users.ts"]),
+        ("src/u", &["src/users.ts"]),
+        ("user", &["src/users.ts"]),
+        ("zzz", &[]),
+        ("../", &[]),
+    ];
+    for (typed, want) in cases {
+        assert_eq!(suite.complete(&target, "path", typed).await, want, "{typed}");
+    }
+    assert!(suite.complete(&target, "other", "").await.is_empty());
+    assert!(suite.complete(&CompletionTarget::Prompt("x".into()), "path", "").await.is_empty());
+}
+
+/// Keeps what it hears.
+#[derive(Default)]
+struct Listener(Mutex<Vec<Progress>>);
+
+impl Audience for Listener {
+    fn progress(&self, progress: Progress) {
+        self.0.lock().unwrap().push(progress);
+    }
+    fn log(&self, _: Level, _: &str, _: Value) {}
+    fn emit(&self, _: Block) -> Running<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::Ask) -> Running<'a, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
+    }
+    fn state(&self) -> Option<String> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn progress_grows_and_says_what_is_done() {
+    let (_folder, suite) = project();
+    let listener = Arc::new(Listener::default());
+    let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
+    call_in(&suite, "query_annotations", json!({"query": "user"}), &context).await.unwrap();
+    let steps = listener.0.lock().unwrap().clone();
+    let told: Vec<(f64, Option<f64>, &str)> =
+        steps.iter().map(|s| (s.done, s.total, s.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (0.0, Some(2.0), "parsing src/auth.ts"),
+            (1.0, Some(2.0), "parsing src/users.ts"),
+            (2.0, Some(2.0), "parsed 2 files")
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_work() {
+    let (_folder, suite) = project();
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    let context = CallContext::new(Arc::new(Listener::default()), cancelled, None);
+    let error =
+        call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap_err();
+    assert!(matches!(error, ToolError::Stopped(Stop::Cancelled)), "{error}");
+    let context = CallContext::new(
+        Arc::new(Listener::default()),
+        CancellationToken::new(),
+        Some(Instant::now()),
+    );
+    for (tool, args) in [
+        ("parse_files", json!({"files": ["src"]})),
+        ("query_annotations", json!({"query": "user"})),
+    ] {
+        let got = call_in(&suite, tool, args, &context).await.unwrap();
+        assert!(got.partial && text_of(&got).contains("partial"), "{tool}: {}", text_of(&got));
+    }
+}
+
+#[tokio::test]
+async fn schemas_are_as_callers_expect() {
+    let (_folder, suite) = project();
+    let tools: Vec<_> = suite.tools().iter().map(|tool| tool.info()).collect();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["parse_files", "query_annotations", "analyze_code"]);
+    let schema = |n: usize| Value::Object((*tools[n].input_schema).clone());
+    assert_eq!(schema(0)["required"], json!(["files"]));
+    assert_eq!(schema(0)["properties"]["files"]["minItems"], 1);
+    let options = &schema(1)["properties"]["options"]["properties"];
+    assert_eq!(
+        (&options["limit"]["default"], &options["threshold"]["default"]),
+        (&json!(10), &json!(0.7))
+    );
+    assert_eq!(schema(2)["required"], json!(["file", "analysisType"]));
+    let kinds = &schema(2)["properties"]["analysisType"]["enum"];
+    assert_eq!(*kinds, json!(["complexity", "dependencies", "patterns", "security"]));
+    for (tool, info) in tools.iter().enumerate() {
+        for (name, property) in schema(tool)["properties"].as_object().unwrap() {
+            assert!(property["description"].is_string(), "{name}");
+        }
+        assert!(info.output_schema.as_ref().unwrap().contains_key("properties"));
+    }
+}

@@ -1,0 +1,453 @@
+use super::*;
+use docent_tool::{Audience, Block, Level, Outcome, Progress, Stop, nobody};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+const INDEXES: &str = "<html><head><title>11.2. Index Types</title></head><body><h1>11.2. Index Types</h1>
+<p>CREATE INDEX creates an index on the specified column of a table. B-trees handle equality and range queries.</p>
+<h2 id=\"hash\">Hash</h2><p>Hash indexes store a 32-bit hash code derived from the value of the indexed column.</p></body></html>";
+const VACUUM: &str = "# Routine Vacuuming
+
+VACUUM reclaims storage occupied by dead tuples.
+
+## The Autovacuum Daemon
+
+Autovacuum runs VACUUM and ANALYZE on its own when enough rows have changed.
+";
+const NETPLAN: &str =
+    "# Network configuration\n\nNetplan renders YAML network configuration for networkd.\n";
+
+fn put(root: &Path, path: &str, text: &str) {
+    let full = root.join(path);
+    fs::create_dir_all(full.parent().unwrap()).unwrap();
+    fs::write(full, text).unwrap();
+}
+
+fn project() -> (TempDir, DocsSuite) {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "docs/postgresql/indexes.html", INDEXES);
+    put(folder.path(), "docs/postgresql/vacuum.md", VACUUM);
+    put(folder.path(), "docs/ubuntu/network.md", NETPLAN);
+    put(folder.path(), "docs/secret.md", "# outside");
+    let mut postgresql =
+        Collection::new("postgresql", "docs/postgresql", "PostgreSQL documentation");
+    postgresql.url = Some("https://example.org/docs/".into());
+    let ubuntu = Collection::new("ubuntu", "docs/ubuntu", "Ubuntu server guide");
+    let roots = Roots::open(&[folder.path().to_owned()]).unwrap();
+    (folder, DocsSuite::new(roots, vec![postgresql, ubuntu]))
+}
+
+async fn call(suite: &DocsSuite, tool: &str, args: Value) -> Result<Outcome, ToolError> {
+    call_in(suite, tool, args, &nobody()).await
+}
+
+async fn call_in(
+    suite: &DocsSuite,
+    tool: &str,
+    args: Value,
+    context: &CallContext,
+) -> Result<Outcome, ToolError> {
+    let found = suite.tools().into_iter().find(|one| one.info().name == tool).unwrap();
+    let Value::Object(args) = args else { panic!("arguments are an object") };
+    found.call(args, context).await
+}
+
+fn text_of(outcome: &Outcome) -> &str {
+    match &outcome.content[0] {
+        Block::Text { text, .. } => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn sources(outcome: &Outcome) -> Vec<String> {
+    let results = outcome.structured.as_ref().unwrap()["results"].as_array().unwrap();
+    results.iter().map(|hit| hit["metadata"]["source"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_section_that_answers_comes_first() {
+    let (_folder, suite) = project();
+    let args = json!({"query": "How do I create an index in PostgreSQL?", "max_results": 3, "doc_type": "postgresql"});
+    let got = call(&suite, "search_documentation", args).await.unwrap();
+    let Block::Text { text, metadata, score } = got.content[0].clone() else {
+        panic!("{:?}", got.content)
+    };
+    assert_eq!(
+        text,
+        "CREATE INDEX creates an index on the specified column of a table. B-trees handle equality and range queries."
+    );
+    let metadata = Value::Object(metadata.unwrap());
+    assert_eq!(
+        metadata,
+        json!({
+            "source": "postgresql/indexes.html",
+            "section": "11.2. Index Types",
+            "title": "11.2. Index Types",
+            "collection": "postgresql",
+            "path": ["11.2. Index Types"],
+            "url": "https://example.org/docs/indexes.html"
+        })
+    );
+    let structured = got.structured.unwrap();
+    assert_eq!(
+        structured["results"][0],
+        json!({"text": text, "metadata": metadata, "score": score.unwrap()})
+    );
+    let scores: Vec<f64> = structured["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["score"].as_f64().unwrap())
+        .collect();
+    assert!(scores.len() >= 2 && scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
+    assert_eq!(
+        structured["results"][1]["metadata"]["url"],
+        "https://example.org/docs/indexes.html#hash"
+    );
+    assert_eq!(structured["results"][1]["metadata"]["path"], json!(["11.2. Index Types", "Hash"]));
+}
+
+#[tokio::test]
+async fn collections_and_limits_are_kept_to() {
+    let (_folder, suite) = project();
+    let search = |args: Value| call(&suite, "search_documentation", args);
+    let cases: [(Value, &[&str]); 5] = [
+        (json!({"query": "network configuration"}), &["ubuntu/network.md"]),
+        (json!({"query": "network configuration", "doc_type": "all"}), &["ubuntu/network.md"]),
+        (json!({"query": "network configuration", "doc_type": "postgresql"}), &[]),
+        (json!({"query": "autovacuum", "max_results": 1}), &["postgresql/vacuum.md"]),
+        (json!({"query": "outside"}), &[]),
+    ];
+    for (args, want) in cases {
+        assert_eq!(sources(&search(args.clone()).await.unwrap()), want, "{args}");
+    }
+    let got = search(json!({"query": "zebra"})).await.unwrap();
+    assert_eq!(text_of(&got), "Nothing in the documentation (all) matches \"zebra\".");
+    let error = search(json!({"query": "x", "doc_type": "solaris"})).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "argument `doc_type`: solaris is no collection; there are all, postgresql, ubuntu"
+    );
+}
+
+#[tokio::test]
+async fn schemas_name_the_collections_in_order() {
+    let (_folder, suite) = project();
+    let tools: Vec<_> = suite.tools().iter().map(|tool| tool.info()).collect();
+    let schema = |n: usize| Value::Object((*tools[n].input_schema).clone());
+    let search = schema(0);
+    assert_eq!(
+        (tools[0].name.as_str(), tools[1].name.as_str()),
+        ("search_documentation", "get_document")
+    );
+    assert_eq!(search["required"], json!(["query"]));
+    assert_eq!(search["properties"]["doc_type"]["enum"], json!(["all", "postgresql", "ubuntu"]));
+    assert_eq!(search["properties"]["doc_type"]["default"], "all");
+    let query = &search["properties"]["query"];
+    assert_eq!((&query["minLength"], &query["maxLength"]), (&json!(1), &json!(1000)));
+    let results = &search["properties"]["max_results"];
+    assert_eq!(
+        (&results["minimum"], &results["maximum"], &results["default"]),
+        (&json!(1), &json!(20), &json!(5))
+    );
+    assert_eq!(schema(1)["required"], json!(["document_id"]));
+    assert_eq!(schema(1)["properties"]["document_id"]["minLength"], 1);
+    for tool in 0..2 {
+        for (name, property) in schema(tool)["properties"].as_object().unwrap() {
+            assert!(property["description"].is_string(), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_document_is_read_whole() {
+    let (_folder, suite) = project();
+    let got =
+        call(&suite, "get_document", json!({"document_id": "postgresql/vacuum.md"})).await.unwrap();
+    assert_eq!(text_of(&got), VACUUM);
+    assert_eq!(
+        got.structured.unwrap(),
+        json!({
+            "id": "postgresql/vacuum.md",
+            "title": "Routine Vacuuming",
+            "metadata": {
+                "source": "postgresql/vacuum.md", "section": "Routine Vacuuming", "title": "Routine Vacuuming",
+                "collection": "postgresql", "url": "https://example.org/docs/vacuum.md"
+            },
+            "sections": [
+                {"heading": "Routine Vacuuming", "level": 1},
+                {"heading": "The Autovacuum Daemon", "level": 2}
+            ],
+            "bytes": VACUUM.len()
+        })
+    );
+    for id in ["vacuum.md", "techdoc://postgresql/docs/vacuum.md"] {
+        assert_eq!(
+            text_of(&call(&suite, "get_document", json!({"document_id": id})).await.unwrap()),
+            VACUUM,
+            "{id}"
+        );
+    }
+    let got = call(&suite, "get_document", json!({"document_id": "postgresql/indexes.html"}))
+        .await
+        .unwrap();
+    assert!(
+        text_of(&got).starts_with("# 11.2. Index Types\n\nCREATE INDEX creates"),
+        "{}",
+        text_of(&got)
+    );
+}
+
+#[tokio::test]
+async fn a_section_is_read_alone() {
+    let (_folder, suite) = project();
+    let get = |section: &'static str| {
+        call(
+            &suite,
+            "get_document",
+            json!({"document_id": "postgresql/indexes.html", "section": section}),
+        )
+    };
+    for section in ["Hash", "hash", "#hash", "11.2. Index Types > Hash"] {
+        let got = get(section).await.unwrap();
+        assert!(text_of(&got).starts_with("## Hash\n\nHash indexes store"), "{section}");
+        let structured = got.structured.unwrap();
+        assert_eq!(structured["metadata"]["section"], "Hash");
+        assert_eq!(structured["bytes"], json!(text_of(&get(section).await.unwrap()).len()));
+    }
+    let ToolError::Failed(failure) = get("Hush").await.unwrap_err() else { panic!() };
+    assert_eq!(failure.message, "11.2. Index Types has no section called Hush");
+    assert_eq!(failure.hint.as_deref(), Some("nearest sections: Hash, 11.2. Index Types"));
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn only_what_lies_in_a_collection_is_found() {
+    let (folder, suite) = project();
+    std::os::unix::fs::symlink("/etc", folder.path().join("docs/postgresql/link")).unwrap();
+    std::os::unix::fs::symlink(
+        folder.path().join("docs/secret.md"),
+        folder.path().join("docs/postgresql/alias.md"),
+    )
+    .unwrap();
+    let ids = [
+        "postgresql/none.html",
+        "/etc/passwd",
+        "link/passwd",
+        "postgresql/link/passwd",
+        "postgresql/../secret.md",
+        "../secret.md",
+        "docs/secret.md",
+        "secret.md",
+        "alias.md",
+        "postgresql/",
+        "postgresql",
+        "..",
+        "%2e%2e/secret.md",
+        "techdoc://postgresql/docs/../secret.md",
+        "techdoc://none/docs/vacuum.md",
+        "file:///etc/passwd",
+        "a\0b",
+    ];
+    for id in ids {
+        let ToolError::Failed(failure) =
+            call(&suite, "get_document", json!({"document_id": id})).await.unwrap_err()
+        else {
+            panic!("{id}")
+        };
+        assert_eq!(
+            (failure.kind.name(), failure.message.as_str()),
+            ("not_found", "Document not found"),
+            "{id}"
+        );
+        let hint = failure.hint.unwrap();
+        assert!(hint.starts_with("nearest ids: ") && !hint.contains("secret"), "{id}: {hint}");
+    }
+    for uri in [
+        "techdoc://postgresql/docs/../secret.md",
+        "techdoc://postgresql/docs/%2e%2e/secret.md",
+        "techdoc://none/docs",
+        "techdoc://x",
+    ] {
+        let error = suite.read(uri, &nobody()).await.unwrap().unwrap_err();
+        assert!(
+            matches!(&error, ToolError::Failed(failure) if failure.kind.name() == "not_found"),
+            "{uri}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_nearest_id_is_offered() {
+    let (_folder, suite) = project();
+    let error = call(&suite, "get_document", json!({"document_id": "postgresql/vacum.md"}))
+        .await
+        .unwrap_err();
+    let ToolError::Failed(failure) = error else { panic!("{error}") };
+    assert!(failure.hint.unwrap().starts_with("nearest ids: postgresql/vacuum.md"));
+}
+
+#[tokio::test]
+async fn edits_are_seen_by_the_next_call() {
+    let (folder, suite) = project();
+    let find = |query: &'static str| call(&suite, "search_documentation", json!({"query": query}));
+    assert_eq!(sources(&find("zebra").await.unwrap()), Vec::<String>::new());
+    put(folder.path(), "docs/ubuntu/deep/animals.txt", "A zebra is striped.");
+    assert_eq!(sources(&find("zebra").await.unwrap()), ["ubuntu/deep/animals.txt"]);
+    put(folder.path(), "docs/ubuntu/deep/animals.txt", "A giraffe is tall, and taller than that.");
+    assert_eq!(sources(&find("zebra").await.unwrap()), Vec::<String>::new());
+    assert_eq!(sources(&find("giraffe").await.unwrap()), ["ubuntu/deep/animals.txt"]);
+    fs::remove_file(folder.path().join("docs/ubuntu/deep/animals.txt")).unwrap();
+    assert_eq!(sources(&find("giraffe").await.unwrap()), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_a_problem_beside_the_rest() {
+    let (folder, _) = project();
+    put(folder.path(), "docs/postgresql/large.txt", &"x".repeat(9 << 20));
+    let roots = Roots::open(&[folder.path().to_owned()]).unwrap();
+    let collections = vec![
+        Collection::new("none", "docs/none", "Nothing"),
+        Collection::new("out", "../..", "Outside"),
+        Collection::new("file", "docs/secret.md", "A file"),
+        Collection::new("postgresql", "docs/postgresql", "PostgreSQL"),
+    ];
+    let suite = DocsSuite::new(roots, collections);
+    let got = call(&suite, "search_documentation", json!({"query": "vacuum"})).await.unwrap();
+    assert_eq!(sources(&got)[0], "postgresql/vacuum.md");
+    let problems = got.structured.unwrap()["problems"].clone();
+    let paths: Vec<&str> = problems
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths, ["docs/none", "../..", "docs/secret.md", "docs/postgresql/large.txt"]);
+    let empty = DocsSuite::new(Roots::open(&[folder.path().to_owned()]).unwrap(), Vec::new());
+    let got = call(&empty, "search_documentation", json!({"query": "vacuum"})).await.unwrap();
+    assert!(text_of(&got).starts_with("No documentation is configured"), "{}", text_of(&got));
+}
+
+#[tokio::test]
+async fn collections_are_resources() {
+    let (_folder, suite) = project();
+    let listed = suite.resources().await;
+    assert_eq!(
+        listed[0],
+        ResourceInfo {
+            uri: "techdoc://postgresql/docs".into(),
+            name: "postgresql".into(),
+            title: None,
+            about: Some("PostgreSQL documentation".into()),
+            mime: Some("application/x-documentation".into()),
+            size: None,
+        }
+    );
+    assert_eq!(listed.len(), 2);
+    let contents = suite.read("techdoc://postgresql/docs", &nobody()).await.unwrap().unwrap();
+    assert_eq!(
+        contents,
+        [Contents::Text {
+            uri: "techdoc://postgresql/docs".into(),
+            mime: Some("application/x-documentation".into()),
+            text: "# PostgreSQL documentation\n\n\
+                - [11.2. Index Types](techdoc://postgresql/docs/indexes.html)\n\
+                - [Routine Vacuuming](techdoc://postgresql/docs/vacuum.md)\n"
+                .into(),
+        }]
+    );
+    let uri = "techdoc://postgresql/docs/vacuum.md";
+    let document = suite.read(uri, &nobody()).await.unwrap().unwrap();
+    assert_eq!(
+        document,
+        [Contents::Text {
+            uri: uri.into(),
+            mime: Some("text/markdown".into()),
+            text: VACUUM.into()
+        }]
+    );
+    assert!(suite.read("ast://project/x", &nobody()).await.is_none());
+}
+
+#[tokio::test]
+async fn templates_are_completed() {
+    let (_folder, suite) = project();
+    let templates: Vec<String> =
+        suite.templates().into_iter().map(|template| template.uri_template).collect();
+    assert_eq!(templates, ["techdoc://{collection}/docs", "techdoc://{collection}/docs/{path}"]);
+    let target = CompletionTarget::Template(templates[1].clone());
+    let cases: [(&str, &str, &[&str]); 5] = [
+        ("collection", "", &["postgresql", "ubuntu"]),
+        ("collection", "u", &["ubuntu"]),
+        ("path", "", &["indexes.html", "network.md", "vacuum.md"]),
+        ("path", "v", &["vacuum.md"]),
+        ("other", "", &[]),
+    ];
+    for (argument, typed, want) in cases {
+        assert_eq!(suite.complete(&target, argument, typed).await, want, "{argument} {typed}");
+    }
+    assert!(
+        suite.complete(&CompletionTarget::Template("x".into()), "collection", "").await.is_empty()
+    );
+}
+
+#[tokio::test]
+async fn a_changed_document_is_announced() {
+    let (folder, suite) = project();
+    let uri = "techdoc://postgresql/docs/vacuum.md";
+    let mut changes = suite.changes().unwrap();
+    assert!(suite.watch(uri));
+    assert!(!suite.watch("techdoc://none/docs"));
+    assert!(!suite.watch("ast://project/x"));
+    put(folder.path(), "docs/postgresql/vacuum.md", "# Short\n");
+    for wanted in ["techdoc://postgresql/docs", uri] {
+        let heard =
+            async { while changes.recv().await.unwrap() != Change::Updated(wanted.into()) {} };
+        tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
+    }
+    let document = suite.read(uri, &nobody()).await.unwrap().unwrap();
+    assert!(matches!(&document[0], Contents::Text { text, .. } if text == "# Short\n"));
+}
+
+/// Hears nothing.
+struct Deaf;
+
+impl Audience for Deaf {
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: Level, _: &str, _: Value) {}
+    fn emit(&self, _: Block) -> Running<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(&'a self, _: &'a str, _: docent_tool::Ask) -> Running<'a, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
+    }
+    fn state(&self) -> Option<String> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_reading() {
+    let (_folder, suite) = project();
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    let context = CallContext::new(Arc::new(Deaf), cancelled, None);
+    let error = call_in(&suite, "search_documentation", json!({"query": "vacuum"}), &context)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ToolError::Stopped(Stop::Cancelled)), "{error}");
+    let context = CallContext::new(Arc::new(Deaf), CancellationToken::new(), Some(Instant::now()));
+    let got = call_in(&suite, "search_documentation", json!({"query": "vacuum"}), &context)
+        .await
+        .unwrap();
+    assert!(got.partial);
+    let Some(Block::Text { text, .. }) = got.content.last() else { panic!() };
+    assert!(text.contains("partial"), "{text}");
+}

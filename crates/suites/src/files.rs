@@ -1,0 +1,312 @@
+//! The folders that tools may read, and nothing else of the file system.
+//!
+//! A path from outside becomes a [`Place`] by [`Roots::resolve`] alone. Contents are reached through folder handles
+//! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
+
+mod denied;
+mod place;
+mod walk;
+
+pub use denied::denied;
+pub use place::{PathError, Place};
+pub use walk::{Entry, Kind, Problem, Walk, WalkOptions};
+
+use cap_fs_ext::OpenOptionsSyncExt;
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, Metadata, OpenOptions},
+};
+use docent_tool::ToolError;
+use std::{
+    fmt,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The folders that tools may read, held open. Cheap to clone.
+#[derive(Clone)]
+pub struct Roots {
+    all: Arc<[Root]>,
+}
+
+pub(crate) struct Root {
+    /// As the folder is really called.
+    pub(crate) path: PathBuf,
+    /// As it was given, which may lead through symbolic links.
+    given: PathBuf,
+    dir: Dir,
+}
+
+impl fmt::Debug for Roots {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.paths()).finish()
+    }
+}
+
+/// Why the roots can't be served.
+#[derive(Debug, thiserror::Error)]
+pub enum RootsError {
+    /// No folder was named.
+    #[error("no root is configured: name at least one folder")]
+    None,
+    /// One of them can't be opened.
+    #[error("root {}: can't be opened as a folder; name one that exists and can be read", path.display())]
+    Unusable {
+        /// As it was given.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Why a file's contents can't be had. Listed beside a result; seldom the end of a call.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadProblem {
+    /// It holds secrets by its name.
+    #[error("{path}: not served, because {rule}")]
+    Denied {
+        /// Inside its root.
+        path: String,
+        /// Which rule.
+        rule: &'static str,
+    },
+    /// A folder, a pipe, a socket or a device.
+    #[error("{path}: not a regular file")]
+    NotAFile {
+        /// Inside its root.
+        path: String,
+    },
+    /// More than the caller wants to hold.
+    #[error("{path}: {bytes} bytes are more than the limit of {limit}")]
+    TooLarge {
+        /// Inside its root.
+        path: String,
+        /// Its size.
+        bytes: u64,
+        /// The bound in force.
+        limit: u64,
+    },
+    /// The file system refused.
+    #[error("{path}: {}", reason(source))]
+    Io {
+        /// Inside its root.
+        path: String,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Says what went wrong without the operating system's number.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".into(),
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            "leads out of its root".into()
+        }
+        kind => kind.to_string(),
+    }
+}
+
+impl Roots {
+    /// Opens every folder; the first one is where relative paths start.
+    pub fn open(paths: &[PathBuf]) -> Result<Self, RootsError> {
+        let all = paths.iter().map(|path| open_root(path)).collect::<Result<Vec<_>, _>>()?;
+        if all.is_empty() {
+            return Err(RootsError::None);
+        }
+        Ok(Self { all: all.into() })
+    }
+
+    /// The first root, as it is really called.
+    pub fn primary(&self) -> &Path {
+        &self.all[0].path
+    }
+
+    /// Every root, as it is really called.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.all.iter().map(|root| root.path.as_path())
+    }
+
+    /// The top of the first root.
+    pub fn top(&self) -> Place {
+        Place::top(0)
+    }
+
+    /// Checks a path from outside: relative to the first root, absolute inside a root, or a `file://` address inside one.
+    pub fn resolve(&self, raw: &str) -> Result<Place, PathError> {
+        let place = self.parse(raw)?;
+        match self.canonical(&place) {
+            Ok((canonical, metadata)) => match denied(canonical.relative(), metadata.is_dir()) {
+                Some(rule) => Err(PathError::Denied { path: place.to_string(), rule }),
+                None => Ok(canonical),
+            },
+            Err(error) => Err(self.refusal(&place, error)),
+        }
+    }
+
+    /// Checks a path from outside without looking whether anything is there.
+    pub fn parse(&self, raw: &str) -> Result<Place, PathError> {
+        let path = place::plain_path(raw)?;
+        if Path::new(path.as_ref()).is_absolute() {
+            let outside = || PathError::Outside { roots: self.names() };
+            if place::climbs(&path) {
+                return Err(outside());
+            }
+            return self.locate(Path::new(path.as_ref())).ok_or_else(outside);
+        }
+        if place::climbs(&path) {
+            return Err(PathError::Outside { roots: self.names() });
+        }
+        self.top().join(&path).ok_or_else(|| PathError::Outside { roots: self.names() })
+    }
+
+    /// The place of an absolute path that lies in a root by its name; nothing is looked up.
+    pub fn locate(&self, path: &Path) -> Option<Place> {
+        let inside =
+            |base: &Path| path.strip_prefix(base).ok().and_then(Path::to_str).map(str::to_owned);
+        let found = self.all.iter().enumerate().filter_map(|(index, root)| {
+            let relative = inside(&root.path).or_else(|| inside(&root.given))?;
+            Some((index, relative))
+        });
+        // The innermost root wins where one lies in another.
+        let (index, relative) = found.min_by_key(|(_, relative)| relative.len())?;
+        Place::top(index).join(&relative)
+    }
+
+    /// Where a place is on disk: for people, for watchers, never for opening.
+    pub fn absolute(&self, place: &Place) -> PathBuf {
+        let root = &self.all[place.root()].path;
+        if place.is_top() { root.clone() } else { root.join(place.relative()) }
+    }
+
+    /// The `file://` address of a place.
+    pub fn uri(&self, place: &Place) -> String {
+        place::file_uri(&self.absolute(place))
+    }
+
+    /// Whether a file, a folder or something else is there; symbolic links are followed inside the root.
+    pub fn kind(&self, place: &Place) -> Result<Kind, ReadProblem> {
+        let metadata = self
+            .dir(place)
+            .metadata(place.relative())
+            .map_err(|source| io_problem(place, source))?;
+        Ok(walk::kind_of(&metadata))
+    }
+
+    /// The whole of a regular file of at most `limit` bytes.
+    pub fn read(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+        let (bytes, size) = self.read_start(place, limit.saturating_add(1))?;
+        // The file may have grown since its size was asked for.
+        let size = size.max(bytes.len() as u64);
+        if size > limit {
+            return Err(ReadProblem::TooLarge { path: place.to_string(), bytes: size, limit });
+        }
+        Ok(bytes)
+    }
+
+    /// The first `limit` bytes of a regular file, and how many it has.
+    pub fn read_start(&self, place: &Place, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
+        let (canonical, metadata) =
+            self.canonical(place).map_err(|source| io_problem(place, source))?;
+        if let Some(rule) = denied(canonical.relative(), metadata.is_dir()) {
+            return Err(ReadProblem::Denied { path: place.to_string(), rule });
+        }
+        let not_a_file = || ReadProblem::NotAFile { path: place.to_string() };
+        if !metadata.is_file() {
+            return Err(not_a_file());
+        }
+        let mut options = OpenOptions::new();
+        // A pipe that took the file's place since must not hold up the call.
+        options.read(true).nonblock(true);
+        let file = self.dir(place).open_with(canonical.relative(), &options);
+        let file = file.map_err(|source| io_problem(place, source))?;
+        let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
+        if !metadata.is_file() {
+            return Err(not_a_file());
+        }
+        let mut bytes = Vec::with_capacity(
+            usize::try_from(metadata.len().min(limit)).unwrap_or(0).min(1 << 24),
+        );
+        file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(place, source))?;
+        Ok((bytes, metadata.len()))
+    }
+
+    /// Everything under a place that a newcomer should see; see [`WalkOptions`] for what that is.
+    pub fn walk(&self, place: &Place) -> Walk {
+        self.walk_with(place, WalkOptions::default())
+    }
+
+    /// The same, with a choice.
+    pub fn walk_with(&self, place: &Place, options: WalkOptions) -> Walk {
+        Walk::start(&self.all[place.root()].path, place, options)
+    }
+
+    fn dir(&self, place: &Place) -> &Dir {
+        &self.all[place.root()].dir
+    }
+
+    /// The place with every symbolic link resolved, inside the root's handle.
+    fn canonical(&self, place: &Place) -> io::Result<(Place, Metadata)> {
+        let dir = self.dir(place);
+        let metadata = dir.metadata(place.relative())?;
+        let path = dir.canonicalize(place.relative())?;
+        let path = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+        let canonical = Place::top(place.root())
+            .join(&place::with_slashes(path))
+            .ok_or(io::ErrorKind::InvalidFilename)?;
+        Ok((canonical, metadata))
+    }
+
+    fn refusal(&self, place: &Place, source: io::Error) -> PathError {
+        let root = self.all[place.root()].path.display().to_string();
+        match source.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidFilename => {
+                PathError::Missing { path: place.to_string(), root }
+            }
+            // The handle refuses by itself, without an error of the operating system.
+            io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => {
+                PathError::Outside { roots: self.names() }
+            }
+            _ => PathError::Unreadable { path: place.to_string(), root, source },
+        }
+    }
+
+    fn names(&self) -> String {
+        self.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn open_root(given: &Path) -> Result<Root, RootsError> {
+    let unusable = |source| RootsError::Unusable { path: given.to_owned(), source };
+    let path = given.canonicalize().map_err(unusable)?;
+    let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unusable)?;
+    Ok(Root { path, given: given.to_owned(), dir })
+}
+
+fn io_problem(place: &Place, source: io::Error) -> ReadProblem {
+    match source.kind() {
+        io::ErrorKind::IsADirectory => ReadProblem::NotAFile { path: place.to_string() },
+        _ => ReadProblem::Io { path: place.to_string(), source },
+    }
+}
+
+impl ReadProblem {
+    /// The end of a call that needed this very file.
+    pub fn into_tool_error(self, field: &str) -> ToolError {
+        match &self {
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                ToolError::not_found(self.to_string())
+            }
+            Self::Io { .. } => ToolError::failed(self.to_string()),
+            _ => ToolError::argument(field, self.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! Escapes, secrets and odd files, on real folders.
+
+use super::*;
+use std::fs;
+use tempfile::TempDir;
+
+/// `base/root` is served; `base/root-evil` and `base/beside.txt` lie beside it.
+struct Fixture {
+    base: TempDir,
+    roots: Roots,
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn fixture() -> Fixture {
+    let base = tempfile::tempdir().unwrap();
+    let root = base.path().join("root");
+    for (path, text) in [
+        ("src/main.rs", "fn main() {}"),
+        ("src/deep/a b.txt", "spaced"),
+        ("100%.txt", "percent"),
+        ("a%2Fb.txt", "encoded name"),
+        (".env", "TOKEN=1"),
+        (".ssh/config", "Host x"),
+        ("id_rsa", "key"),
+        ("id_map.rs", "struct Id;"),
+        (".git/config", "[remote]"),
+        (".git/HEAD", "ref: refs/heads/main"),
+        (".docent/state", "x"),
+        (".github/workflows/ci.yml", "on: push"),
+        (".gitignore", "/build\n*.log\nsrc/deep/hidden.txt\n"),
+        ("build/out.js", "x"),
+        ("src/trace.log", "x"),
+        ("src/deep/hidden.txt", "x"),
+    ] {
+        write(&root.join(path), text);
+    }
+    write(&base.path().join("root-evil/a.txt"), "evil");
+    write(&base.path().join("beside.txt"), "beside");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::symlink;
+        symlink("/etc", root.join("out")).unwrap();
+        symlink("../beside.txt", root.join("up.txt")).unwrap();
+        symlink("src/main.rs", root.join("inside.rs")).unwrap();
+        symlink(".env", root.join("innocent.txt")).unwrap();
+        symlink(".ssh", root.join("keys")).unwrap();
+        symlink("loop-b", root.join("loop-a")).unwrap();
+        symlink("loop-a", root.join("loop-b")).unwrap();
+        symlink("nowhere", root.join("dangling")).unwrap();
+    }
+    let roots = Roots::open(&[root]).unwrap();
+    Fixture { base, roots }
+}
+
+fn verdict(found: Result<Place, PathError>) -> String {
+    match found {
+        Ok(place) => place.to_string(),
+        Err(PathError::Outside { .. }) => "outside".into(),
+        Err(PathError::Missing { .. }) => "missing".into(),
+        Err(PathError::Denied { .. }) => "denied".into(),
+        Err(PathError::Malformed { .. }) => "malformed".into(),
+        Err(PathError::Unreadable { .. }) => "unreadable".into(),
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn paths_from_outside() {
+    let Fixture { base, roots } = fixture();
+    let root = roots.primary().to_str().unwrap();
+    let beside = base.path().canonicalize().unwrap();
+    let beside = beside.to_str().unwrap();
+    let cases = [
+        (".".to_owned(), "."),
+        ("./src//main.rs".into(), "src/main.rs"),
+        ("src/".into(), "src"),
+        ("inside.rs".into(), "src/main.rs"),
+        ("100%.txt".into(), "100%.txt"),
+        ("a%2Fb.txt".into(), "a%2Fb.txt"),
+        (root.to_owned(), "."),
+        (format!("{root}/src/main.rs"), "src/main.rs"),
+        (format!("file://{root}/src/deep/a%20b.txt"), "src/deep/a b.txt"),
+        (format!("file://localhost{root}/src"), "src"),
+        (format!("FILE://{root}"), "."),
+        // Out by name.
+        ("..".into(), "outside"),
+        ("../beside.txt".into(), "outside"),
+        ("src/../src/main.rs".into(), "outside"),
+        ("src/../../../etc".into(), "outside"),
+        (r"..\..\etc".into(), "outside"),
+        ("/etc/passwd".into(), "outside"),
+        ("/".into(), "outside"),
+        (format!("{beside}/root-evil/a.txt"), "outside"),
+        (format!("{root}-evil/a.txt"), "outside"),
+        (format!("{root}/../beside.txt"), "outside"),
+        ("file:///etc/passwd".into(), "outside"),
+        (format!("file://{root}/../beside.txt"), "outside"),
+        // Out by a link.
+        ("out".into(), "outside"),
+        ("out/passwd".into(), "outside"),
+        ("up.txt".into(), "outside"),
+        // Tricks.
+        (String::new(), "malformed"),
+        ("src/\0/etc".into(), "malformed"),
+        ("src/main.rs\0.txt".into(), "malformed"),
+        ("%2e%2e/beside.txt".into(), "malformed"),
+        ("src/%2E%2E/%2e%2e/beside.txt".into(), "malformed"),
+        ("..%2fbeside.txt".into(), "malformed"),
+        ("src%00".into(), "malformed"),
+        (format!("file://{root}/%2e%2e/beside.txt"), "outside"),
+        (format!("file://{root}/..%2fbeside.txt"), "malformed"),
+        (format!("file://{root}/src%00"), "malformed"),
+        (format!("file://elsewhere{root}/src"), "malformed"),
+        ("file://src".into(), "malformed"),
+        ("http://example.org/src".into(), "malformed"),
+        (r"C:\Windows".into(), "malformed"),
+        ("c:/Windows".into(), "malformed"),
+        ("C:".into(), "malformed"),
+        (r"\\server\share".into(), "malformed"),
+        // Inside, and still not served.
+        (".env".into(), "denied"),
+        ("innocent.txt".into(), "denied"),
+        ("keys".into(), "denied"),
+        ("keys/config".into(), "denied"),
+        (".git/config".into(), "denied"),
+        ("id_rsa".into(), "denied"),
+        ("id_map.rs".into(), "id_map.rs"),
+        // Not there.
+        ("none".into(), "missing"),
+        ("src/main.rs/x".into(), "missing"),
+        ("dangling".into(), "missing"),
+        ("n".repeat(5000), "missing"),
+        ("loop-a".into(), "unreadable"),
+    ];
+    for (raw, want) in cases {
+        let found = roots.resolve(&raw);
+        if let Err(error) = &found {
+            let text = error.to_string();
+            assert!(!text.contains("/etc") && !text.contains("beside"), "{raw:?}: {text}");
+        }
+        assert_eq!(verdict(found), want, "{raw:?}");
+    }
+    let text = roots.resolve("out/passwd").unwrap_err().to_string();
+    assert!(text.contains(root), "{text}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_root_behind_a_link_is_known_by_both_names() {
+    let base = tempfile::tempdir().unwrap();
+    write(&base.path().join("real/a.txt"), "a");
+    let link = base.path().join("link");
+    std::os::unix::fs::symlink(base.path().join("real"), &link).unwrap();
+    let roots = Roots::open(std::slice::from_ref(&link)).unwrap();
+    assert_eq!(roots.primary(), base.path().canonicalize().unwrap().join("real"));
+    assert_eq!(roots.resolve(link.join("a.txt").to_str().unwrap()).unwrap().relative(), "a.txt");
+    assert_eq!(
+        roots.resolve(roots.primary().join("a.txt").to_str().unwrap()).unwrap().relative(),
+        "a.txt"
+    );
+}
+
+#[test]
+fn the_second_root_is_reached_by_absolute_paths_alone() {
+    let base = tempfile::tempdir().unwrap();
+    write(&base.path().join("one/a.txt"), "1");
+    write(&base.path().join("one/inner/b.txt"), "2");
+    let roots = Roots::open(&[base.path().join("one"), base.path().join("one/inner")]).unwrap();
+    let inner = roots.paths().nth(1).unwrap().join("b.txt");
+    let place = roots.resolve(inner.to_str().unwrap()).unwrap();
+    assert_eq!((place.root(), place.relative()), (1, "b.txt"));
+    assert_eq!(roots.read(&place, 10).unwrap(), b"2");
+    assert_eq!(verdict(roots.resolve("b.txt")), "missing");
+    assert_eq!(roots.absolute(&place), inner);
+}
+
+#[test]
+fn roots_must_be_folders() {
+    let base = tempfile::tempdir().unwrap();
+    write(&base.path().join("file"), "x");
+    assert!(matches!(Roots::open(&[]), Err(RootsError::None)));
+    for name in ["file", "none"] {
+        let path = base.path().join(name);
+        let error = Roots::open(std::slice::from_ref(&path)).unwrap_err();
+        assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn only_bounded_regular_files_are_read() {
+    let Fixture { base: _base, roots } = fixture();
+    let fifo = roots.primary().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let read = |path: &str, limit| {
+        let place = roots.top().join(path).unwrap();
+        match roots.read(&place, limit) {
+            Ok(bytes) => String::from_utf8(bytes).unwrap(),
+            Err(problem) => problem.to_string(),
+        }
+    };
+    let cases = [
+        ("src/main.rs", 12, "fn main() {}"),
+        ("src/main.rs", 11, "src/main.rs: 12 bytes are more than the limit of 11"),
+        ("inside.rs", 12, "fn main() {}"),
+        ("src", 100, "src: not a regular file"),
+        ("pipe", 100, "pipe: not a regular file"),
+        ("none", 100, "none: does not exist"),
+        ("up.txt", 100, "up.txt: leads out of its root"),
+        ("out/passwd", 100, "out/passwd: leads out of its root"),
+        (".env", 100, ".env: not served, because `.env*` holds secrets"),
+        ("innocent.txt", 100, "innocent.txt: not served, because `.env*` holds secrets"),
+        ("keys/config", 100, "keys/config: not served, because it lies in a folder of credentials"),
+    ];
+    for (path, limit, want) in cases {
+        assert_eq!(read(path, limit), want, "{path}");
+    }
+    let place = roots.resolve("src/main.rs").unwrap();
+    assert_eq!(roots.read_start(&place, 2).unwrap(), (b"fn".to_vec(), 12));
+}
+
+fn names(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
+    let place = roots.resolve(from).unwrap();
+    let name = |found: Result<Entry, Problem>| match found {
+        Ok(entry) => entry.place.to_string(),
+        Err(problem) => format!("! {problem}"),
+    };
+    roots.walk_with(&place, options).map(name).collect()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_walk_is_sorted_and_leaves_out_what_it_must() {
+    let Fixture { base: _base, roots } = fixture();
+    let usual = names(&roots, ".", WalkOptions::default());
+    let want = [
+        "100%.txt",
+        "a%2Fb.txt",
+        "dangling",
+        "id_map.rs",
+        "innocent.txt",
+        "inside.rs",
+        "keys",
+        "loop-a",
+        "loop-b",
+        "out",
+        "src",
+        "src/deep",
+        "src/deep/a b.txt",
+        "src/main.rs",
+        "up.txt",
+    ];
+    assert_eq!(usual, want);
+    assert_eq!(
+        names(&roots, "src", WalkOptions::default()),
+        ["src/deep", "src/deep/a b.txt", "src/main.rs"]
+    );
+    assert_eq!(names(&roots, "src/main.rs", WalkOptions::default()), ["src/main.rs"]);
+    let hidden = names(&roots, ".", WalkOptions { hidden: true, ignored: false });
+    let extra: Vec<_> = hidden.iter().filter(|name| !usual.contains(name)).collect();
+    assert_eq!(extra, [".github", ".github/workflows", ".github/workflows/ci.yml", ".gitignore"]);
+    let ignored = names(&roots, ".", WalkOptions { hidden: false, ignored: true });
+    let extra: Vec<_> = ignored.iter().filter(|name| !usual.contains(name)).collect();
+    assert_eq!(extra, ["build", "build/out.js", "src/deep/hidden.txt", "src/trace.log"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn entries_know_their_kind_and_size() {
+    let Fixture { base: _base, roots } = fixture();
+    let of = |path: &str| {
+        let place = roots.top().join(path).unwrap();
+        let found = roots.walk(&roots.top()).flatten().find(|entry| entry.place == place).unwrap();
+        (found.kind, found.bytes)
+    };
+    assert_eq!(of("src/main.rs"), (Kind::File, 12));
+    assert_eq!(of("src"), (Kind::Folder, 0));
+    assert_eq!(of("out"), (Kind::Link, 0));
+    assert_eq!(roots.kind(&roots.resolve("src").unwrap()).unwrap(), Kind::Folder);
+}
+
+#[test]
+#[cfg(unix)]
+fn odd_names_are_problems_and_the_rest_still_comes() {
+    use std::os::unix::ffi::OsStrExt;
+    let base = tempfile::tempdir().unwrap();
+    write(&base.path().join(std::ffi::OsStr::from_bytes(b"bad\xff/inner.txt")), "x");
+    write(&base.path().join("good.txt"), "x");
+    let roots = Roots::open(&[base.path().to_owned()]).unwrap();
+    assert_eq!(
+        names(&roots, ".", WalkOptions::default()),
+        ["! bad\u{fffd}: its name is not UTF-8", "good.txt"]
+    );
+}

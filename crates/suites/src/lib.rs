@@ -1,0 +1,96 @@
+//! The built-in tools: what a repository is, what its code says, what its documents say.
+//!
+//! Knows tools, files and parsers. Must not know the wire, a session or a transport.
+
+pub mod code;
+pub mod docs;
+pub mod files;
+pub mod prompts;
+mod rank;
+pub mod repo;
+mod watch;
+pub mod web;
+
+use docent_tool::Provider;
+use files::Roots;
+use std::sync::Arc;
+
+/// What the built-in tools work on.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folders that they may read.
+    pub roots: Roots,
+    /// The collections of documents, in the order in which they are offered.
+    pub collections: Vec<docs::Collection>,
+}
+
+/// Every built-in provider: `repo`, `code`, `docs`, `web`, `prompts`. Nothing is read until it is asked for.
+pub fn providers(options: Options) -> Vec<Arc<dyn Provider>> {
+    let Options { roots, collections } = options;
+    let names = collections.iter().map(|collection| collection.name.clone()).collect();
+    let mut all: Vec<Arc<dyn Provider>> = vec![
+        Arc::new(repo::RepoSuite::new(roots.clone())),
+        Arc::new(code::CodeSuite::new(roots.clone())),
+        Arc::new(docs::DocsSuite::new(roots.clone(), collections)),
+        Arc::new(web::WebSuite),
+    ];
+    let prompts = prompts::PromptSuite::new(roots, names, &all);
+    all.push(Arc::new(prompts));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_tool::{Block, CompletionTarget, nobody};
+    use serde_json::json;
+    use std::fs;
+
+    fn fixture() -> (tempfile::TempDir, Vec<Arc<dyn Provider>>) {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("manual")).unwrap();
+        fs::write(root.path().join("manual/vacuum.md"), "# Vacuum\n\nVACUUM reclaims storage.\n")
+            .unwrap();
+        let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+        let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
+        (root, providers(Options { roots, collections }))
+    }
+
+    #[tokio::test]
+    async fn every_suite_is_offered_under_its_key() {
+        let (_root, all) = fixture();
+        let keys: Vec<_> = all.iter().map(|provider| provider.key()).collect();
+        assert_eq!(keys, ["repo", "code", "docs", "web", "prompts"]);
+        let mut tools: Vec<_> =
+            all.iter().flat_map(|p| p.tools()).map(|tool| tool.info().name).collect();
+        tools.sort();
+        let want = [
+            "analyze_code",
+            "analyze_repository",
+            "get_document",
+            "parse_files",
+            "query_annotations",
+            "search_documentation",
+            "web_search",
+        ];
+        assert_eq!(tools, want);
+    }
+
+    #[tokio::test]
+    async fn a_prompt_answers_from_real_documents() {
+        let (_root, all) = fixture();
+        let prompts = all.last().unwrap();
+        let arguments = json!({"question": "what reclaims storage?", "collection": "manual"});
+        let answer = prompts
+            .prompt("answer_from_docs", arguments.as_object().unwrap(), &nobody())
+            .await
+            .unwrap();
+        let Block::Text { text, .. } = &answer.messages[1].content else { panic!("{answer:?}") };
+        assert!(
+            text.contains("VACUUM reclaims storage") && text.contains("manual/vacuum.md"),
+            "{text}"
+        );
+        let target = CompletionTarget::Prompt("answer_from_docs".into());
+        assert_eq!(prompts.complete(&target, "collection", "man").await, ["manual"]);
+    }
+}

@@ -1,0 +1,427 @@
+//! Prompts for work on a repository: explain a file, review a file, document a repository, answer from the docs.
+//!
+//! A prompt carries what it speaks of: the file's text, the repository's facts, the documents found. The facts come
+//! from the tools of this crate, called in memory. Completion offers paths and collections that are really there.
+
+mod candidates;
+
+use crate::files::{Kind, PathError, Place, Roots};
+use candidates::Candidates;
+use docent_tool::{
+    AnyTool, Ask, Audience, Block, CallContext, CompletionTarget, Contents, Level, Object,
+    Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Role, Running,
+    ToolError,
+};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Of a longer file only the start is shown.
+const SHOWN_BYTES: u64 = 100 * 1024;
+/// What the search takes at most.
+const QUERY_CHARS: usize = 1000;
+
+/// Offers the prompts.
+pub struct PromptSuite {
+    roots: Roots,
+    candidates: Arc<Candidates>,
+    collections: Vec<String>,
+    analyze: Option<Arc<dyn AnyTool>>,
+    search: Option<Arc<dyn AnyTool>>,
+}
+
+impl std::fmt::Debug for PromptSuite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PromptSuite").field("roots", &self.roots).finish_non_exhaustive()
+    }
+}
+
+impl PromptSuite {
+    /// Over these folders and collections, with the facts that these providers' tools can give.
+    pub fn new(roots: Roots, collections: Vec<String>, providers: &[Arc<dyn Provider>]) -> Self {
+        let tool = |name: &str| {
+            let mut tools = providers.iter().flat_map(|provider| provider.tools());
+            tools.find(|tool| tool.info().name == name)
+        };
+        let (analyze, search) = (tool("analyze_repository"), tool("search_documentation"));
+        Self {
+            candidates: Arc::new(Candidates::new(roots.clone())),
+            roots,
+            collections,
+            analyze,
+            search,
+        }
+    }
+
+    async fn explain_file(
+        &self,
+        arguments: &Object,
+        context: &CallContext,
+    ) -> Result<PromptAnswer, ToolError> {
+        let file = self.file(arguments, context).await?;
+        let task = format!(
+            "Explain the file {} to an engineer who is new to this project. Say what it is for, how its parts work \
+             together, what it relies on, and what would surprise a reader. Point at names and lines of the text \
+             below; where it does not tell, say so.",
+            file.place
+        );
+        Ok(file.prompt("Explain one file", task))
+    }
+
+    async fn review_file(
+        &self,
+        arguments: &Object,
+        context: &CallContext,
+    ) -> Result<PromptAnswer, ToolError> {
+        let file = self.file(arguments, context).await?;
+        let focus = match text(arguments, "focus")? {
+            Some(focus) => format!("Look above all at: {focus}."),
+            None => {
+                "Look at correctness first, then errors and edge cases, security, clarity, tests."
+                    .to_owned()
+            }
+        };
+        let task = format!(
+            "Review the file {}. {focus} For every finding give the line, how bad it is, what goes wrong and how \
+             to mend it. Report only what the text below shows; say so where a finding needs another file to be sure.",
+            file.place
+        );
+        Ok(file.prompt("Review one file", task))
+    }
+
+    async fn document_repository(
+        &self,
+        arguments: &Object,
+        context: &CallContext,
+    ) -> Result<PromptAnswer, ToolError> {
+        let path = text(arguments, "path")?.unwrap_or(".");
+        let place = self.place(path, context).await?;
+        if self.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?
+            != Kind::Folder
+        {
+            return Err(ToolError::argument(
+                "path",
+                format!("{place} is not a folder; name the folder to document"),
+            ));
+        }
+        let analyze = self.analyze.as_ref();
+        let facts = match analyze {
+            Some(tool) => told(tool, json!({"path": place.relative()}), context).await?,
+            None => "No facts are at hand: analyze_repository is not offered here.".to_owned(),
+        };
+        let task = format!(
+            "Write the documentation that the repository {place} lacks. Begin with the costliest gap listed below, \
+             keep to what the facts and the files show, and ask before you invent. Deliver each document as a whole \
+             file with its path."
+        );
+        let mut messages = vec![said(Block::text(task)), said(Block::text(facts))];
+        if let Some(readme) = self.readme(&place) {
+            messages.push(said(readme));
+        }
+        Ok(PromptAnswer { about: Some("Document a repository".into()), messages })
+    }
+
+    async fn answer_from_docs(
+        &self,
+        arguments: &Object,
+        context: &CallContext,
+    ) -> Result<PromptAnswer, ToolError> {
+        let question = text(arguments, "question")?.ok_or_else(|| {
+            ToolError::argument("question", "is missing; give the question to answer")
+        })?;
+        let collection = text(arguments, "collection")?;
+        if let Some(name) = collection {
+            self.check_collection(name)?;
+        }
+        let found = match &self.search {
+            Some(tool) if !self.collections.is_empty() => {
+                let query: String = question.chars().take(QUERY_CHARS).collect();
+                let mut wanted = json!({"query": query, "max_results": 8});
+                if let Some(name) = collection {
+                    wanted["doc_type"] = name.into();
+                }
+                told(tool, wanted, context).await?
+            }
+            _ => "No documentation is configured, so nothing was found.".to_owned(),
+        };
+        let task = format!(
+            "Answer this question from the documentation found below, and from nothing else:\n\n{question}\n\nName \
+             the document behind every statement. Where the documentation does not answer, say that it does not."
+        );
+        let messages = vec![said(Block::text(task)), said(Block::text(found))];
+        Ok(PromptAnswer { about: Some("Answer from the documentation".into()), messages })
+    }
+
+    fn check_collection(&self, name: &str) -> Result<(), ToolError> {
+        if self.collections.iter().any(|known| known == name) {
+            return Ok(());
+        }
+        let problem = match candidates::nearest(name, self.collections.iter().map(String::as_str)) {
+            Some(near) => format!("no collection is called {name}; did you mean {near}?"),
+            None => format!("no collection is called {name}; none is configured"),
+        };
+        Err(ToolError::argument("collection", problem))
+    }
+
+    /// The place of a path; where nothing is there, the error names the nearest path.
+    async fn place(&self, path: &str, context: &CallContext) -> Result<Place, ToolError> {
+        let error = match self.roots.resolve(path) {
+            Ok(place) => return Ok(place),
+            Err(error) => error,
+        };
+        if !matches!(error, PathError::Missing { .. }) {
+            return Err(error.into_tool_error("path"));
+        }
+        let candidates = Arc::clone(&self.candidates);
+        let wanted = path.to_owned();
+        let near = context.blocking(move |_| Ok(candidates.nearest_path(&wanted))).await?;
+        let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        Err(ToolError::argument("path", format!("{error}{near}")))
+    }
+
+    async fn file(&self, arguments: &Object, context: &CallContext) -> Result<Shown, ToolError> {
+        let path = text(arguments, "path")?.ok_or_else(|| {
+            ToolError::argument("path", "is missing; give a file inside the roots")
+        })?;
+        let place = self.place(path, context).await?;
+        if self.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?
+            == Kind::Folder
+        {
+            return Err(ToolError::argument(
+                "path",
+                format!("{place} is a folder; name a file in it"),
+            ));
+        }
+        self.show(place)
+    }
+
+    fn show(&self, place: Place) -> Result<Shown, ToolError> {
+        let (mut bytes, size) = self
+            .roots
+            .read_start(&place, SHOWN_BYTES)
+            .map_err(|problem| problem.into_tool_error("path"))?;
+        let cut = size > bytes.len() as u64;
+        if cut {
+            // A character that the cut went through is left out.
+            let whole = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
+            if bytes.len() - whole < 4 {
+                bytes.truncate(whole);
+            }
+        }
+        let shown = bytes.len();
+        let text = String::from_utf8(bytes)
+            .ok()
+            .filter(|text| !text.contains('\0'))
+            .ok_or_else(|| ToolError::argument("path", format!("{place} is not UTF-8 text")))?;
+        let note = cut.then(|| {
+            format!("Only the first {shown} of {size} bytes of {place} are shown; the rest was cut. Say where that matters.")
+        });
+        Ok(Shown { uri: self.roots.uri(&place), place, text, note })
+    }
+
+    fn readme(&self, folder: &Place) -> Option<Block> {
+        let place = folder.join("README.md")?;
+        self.show(place).ok().map(|shown| shown.block())
+    }
+}
+
+/// A file as a prompt shows it.
+struct Shown {
+    place: Place,
+    uri: String,
+    text: String,
+    note: Option<String>,
+}
+
+impl Shown {
+    fn block(&self) -> Block {
+        let mime = Some(media_type(self.place.name()).to_owned());
+        Block::Embedded(Contents::Text { uri: self.uri.clone(), mime, text: self.text.clone() })
+    }
+
+    fn prompt(self, about: &str, task: String) -> PromptAnswer {
+        let mut messages = vec![said(Block::text(task)), said(self.block())];
+        messages.extend(self.note.map(|note| said(Block::text(note))));
+        PromptAnswer { about: Some(about.to_owned()), messages }
+    }
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("md" | "markdown") => "text/markdown",
+        Some("html" | "htm") => "text/html",
+        Some("json") => "application/json",
+        Some("rs") => "text/x-rust",
+        Some("py") => "text/x-python",
+        Some("ts" | "tsx") => "text/x-typescript",
+        Some("js" | "jsx" | "mjs" | "cjs") => "text/javascript",
+        _ => "text/plain",
+    }
+}
+
+fn said(content: Block) -> PromptMessage {
+    PromptMessage { role: Role::User, content }
+}
+
+/// An argument that is there and not blank.
+fn text<'a>(arguments: &'a Object, name: &str) -> Result<Option<&'a str>, ToolError> {
+    match arguments.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str()).filter(|text| !text.trim().is_empty())),
+        Some(_) => Err(ToolError::argument(name, "must be a string")),
+    }
+}
+
+/// Calls a tool in memory, and gathers the text of its whole answer.
+async fn told(
+    tool: &Arc<dyn AnyTool>,
+    arguments: Value,
+    context: &CallContext,
+) -> Result<String, ToolError> {
+    let Value::Object(arguments) = arguments else { return Ok(String::new()) };
+    let gathered = Arc::new(Gathered::default());
+    let audience = Arc::clone(&gathered) as Arc<dyn Audience>;
+    let inner = CallContext::new(audience, context.cancel_token().clone(), context.deadline());
+    let outcome = tool.call(arguments, &inner).await?;
+    let mut blocks =
+        std::mem::take(&mut *gathered.blocks.lock().unwrap_or_else(PoisonError::into_inner));
+    blocks.extend(outcome.content);
+    Ok(blocks.into_iter().filter_map(with_source).collect::<Vec<_>>().join("\n"))
+}
+
+/// The text of a block, under a line that says where it comes from.
+fn with_source(block: Block) -> Option<String> {
+    let Block::Text { text, metadata, .. } = block else { return None };
+    let source =
+        metadata.as_ref().and_then(|metadata| metadata.get("source")).and_then(Value::as_str);
+    Some(match source {
+        Some(source) => format!("[{source}]\n{text}"),
+        None => text,
+    })
+}
+
+/// Keeps the pieces of an answer that a tool hands over early.
+#[derive(Default)]
+struct Gathered {
+    blocks: Mutex<Vec<Block>>,
+}
+
+impl Audience for Gathered {
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: Level, _: &str, _: Value) {}
+    fn emit(&self, block: Block) -> Running<'_, ()> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner).push(block);
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::ClientLacks(
+            "questions while a prompt is rendered",
+        ))))
+    }
+    fn state(&self) -> Option<String> {
+        None
+    }
+}
+
+fn argument(name: &str, about: &str, required: bool) -> PromptArgument {
+    PromptArgument { name: name.into(), about: Some(about.into()), required }
+}
+
+fn info(name: &str, title: &str, about: &str, arguments: Vec<PromptArgument>) -> PromptInfo {
+    PromptInfo {
+        name: name.into(),
+        title: Some(title.into()),
+        about: Some(about.into()),
+        arguments,
+    }
+}
+
+impl Provider for PromptSuite {
+    fn key(&self) -> &'static str {
+        "prompts"
+    }
+
+    fn prompts(&self) -> Vec<PromptInfo> {
+        let path = || argument("path", "File inside the roots.", true);
+        vec![
+            info(
+                "explain_file",
+                "Explain a file",
+                "Explain one file to a newcomer, with its text.",
+                vec![path()],
+            ),
+            info(
+                "review_file",
+                "Review a file",
+                "Review one file, with its text.",
+                vec![path(), argument("focus", "What to look at above all.", false)],
+            ),
+            info(
+                "document_repository",
+                "Document a repository",
+                "Write the documentation that a repository lacks, from its facts and gaps.",
+                vec![argument(
+                    "path",
+                    "Folder inside the roots; the root itself unless given.",
+                    false,
+                )],
+            ),
+            info(
+                "answer_from_docs",
+                "Answer from the documentation",
+                "Answer a question from the configured documentation alone.",
+                vec![
+                    argument("question", "What to answer.", true),
+                    argument(
+                        "collection",
+                        "Collection to look in; all of them unless given.",
+                        false,
+                    ),
+                ],
+            ),
+        ]
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+        Box::pin(async move {
+            match name {
+                "explain_file" => self.explain_file(arguments, context).await,
+                "review_file" => self.review_file(arguments, context).await,
+                "document_repository" => self.document_repository(arguments, context).await,
+                "answer_from_docs" => self.answer_from_docs(arguments, context).await,
+                _ => Err(ToolError::not_found(format!("no prompt is called {name}"))),
+            }
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        target: &'a CompletionTarget,
+        argument: &'a str,
+        typed: &'a str,
+    ) -> Running<'a, Vec<String>> {
+        Box::pin(async move {
+            let CompletionTarget::Prompt(prompt) = target else { return Vec::new() };
+            let kind = match (prompt.as_str(), argument) {
+                ("explain_file" | "review_file", "path") => Kind::File,
+                ("document_repository", "path") => Kind::Folder,
+                ("answer_from_docs", "collection") => {
+                    return candidates::best(typed, self.collections.iter().map(String::as_str));
+                }
+                _ => return Vec::new(),
+            };
+            let candidates = Arc::clone(&self.candidates);
+            let typed = typed.to_owned();
+            let work = tokio::task::spawn_blocking(move || candidates.complete(kind, &typed));
+            // A walk that fails offers nothing; a completion is never worth an error.
+            work.await.unwrap_or_default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

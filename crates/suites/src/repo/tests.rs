@@ -1,0 +1,393 @@
+//! `analyze_repository` on fixture projects, every field looked at.
+
+use super::{report::*, *};
+use docent_tool::{Ask, Audience, Failure, FailureKind, Progress, Running, Stop, nobody};
+use serde_json::Value;
+use std::{
+    fs,
+    path::Path,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+/// Keeps what a call says while it runs.
+#[derive(Default)]
+struct Listener {
+    steps: Mutex<Vec<Progress>>,
+    logs: Mutex<Vec<(Level, String, Value)>>,
+    blocks: Mutex<Vec<Block>>,
+    /// Cancelled at the first step, where there is one.
+    cancel: Option<CancellationToken>,
+}
+
+impl Audience for Listener {
+    fn progress(&self, progress: Progress) {
+        self.steps.lock().unwrap().push(progress);
+        self.cancel.iter().for_each(CancellationToken::cancel);
+    }
+    fn log(&self, level: Level, logger: &str, data: Value) {
+        self.logs.lock().unwrap().push((level, logger.to_owned(), data));
+    }
+    fn emit(&self, block: Block) -> Running<'_, ()> {
+        self.blocks.lock().unwrap().push(block);
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
+    }
+    fn state(&self) -> Option<String> {
+        None
+    }
+}
+
+fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn tool(root: &TempDir) -> AnalyzeRepository {
+    AnalyzeRepository::new(Roots::open(&[root.path().to_owned()]).unwrap())
+}
+
+async fn analyze(root: &TempDir, path: &str, depth: Depth) -> Result<Answer<Report>, ToolError> {
+    tool(root).call(AnalyzeArgs { path: path.into(), depth }, &nobody()).await
+}
+
+/// A small library: Cargo and npm, one broken link, one broken manifest, two open tasks.
+fn library() -> TempDir {
+    let root = tempfile::tempdir().unwrap();
+    let at = root.path();
+    write(
+        at,
+        "README.md",
+        "# Lib\n\nDoes a thing.\n\n## Usage\n\n```rust\nlib::run()\n```\n\n[guide](docs/guide.md) [gone](docs/gone.md#x)\n",
+    );
+    write(at, "LICENSE", "Apache License\nVersion 2.0, January 2004\n");
+    write(
+        at,
+        "Cargo.toml",
+        "[package]\nname = 'lib'\nversion = '0.3.0'\n[dependencies]\nserde = '1'\n[dev-dependencies]\ntempfile = '3'\n",
+    );
+    write(at, "src/lib.rs", "//! Lib.\n\n// TODO: more\nfn run() {}\n#[cfg(test)]\nmod tests {}\n");
+    write(at, "web/package.json", r#"{"name": "web", "dependencies": {"express": "^4"}}"#);
+    write(at, "web/app.ts", "export const a = 1; // FIXME\n");
+    write(at, "web/app.test.ts", "test('a', () => {});\n");
+    write(at, "web/node_modules/express/package.json", r#"{"name": "express"}"#);
+    write(at, "broken/Cargo.toml", "[package\n");
+    write(at, "tests/run.rs", "#[test]\nfn runs() {}\n");
+    write(at, "docs/guide.md", "# Guide\n\n[up](../README.md) [page](other) [html](other.html)\n");
+    write(at, "docs/other.md", "# Other\n");
+    write(at, ".github/workflows/ci.yml", "on: push\n");
+    write(at, "logo.png", b"\x89PNG\0\0\0\0");
+    write(at, ".gitignore", "/out\n");
+    write(at, "out/junk.rs", "fn junk() {}\n");
+    write(at, ".env", "TOKEN=1\n");
+    root
+}
+
+fn dependency(name: &str, requirement: &str, purpose: Purpose) -> Dependency {
+    Dependency { name: name.into(), requirement: Some(requirement.into()), purpose }
+}
+
+#[tokio::test]
+async fn quick_tells_what_names_and_sizes_tell() {
+    let root = library();
+    let answer = analyze(&root, ".", Depth::Quick).await.unwrap();
+    let report = answer.structured;
+    assert_eq!((report.path.as_str(), report.depth, answer.partial), (".", Depth::Quick, false));
+    assert_eq!(report.name, root.path().file_name().unwrap().to_str().unwrap());
+    assert!(report.complete);
+    assert_eq!(report.manifest_count, 3);
+    let found = &report.structure;
+    assert_eq!((found.files, found.folders, found.links), (14, 7, 0));
+    let tree: Vec<_> =
+        found.tree.iter().map(|branch| (branch.name.as_str(), branch.files)).collect();
+    let want = [
+        (".github/", 1),
+        ("broken/", 1),
+        ("docs/", 2),
+        ("src/", 1),
+        ("tests/", 1),
+        ("web/", 3),
+        (".gitignore", 1),
+        ("Cargo.toml", 1),
+        ("LICENSE", 1),
+        ("README.md", 1),
+        ("logo.png", 1),
+    ];
+    assert_eq!(tree, want);
+    assert_eq!(found.bytes, found.tree.iter().map(|branch| branch.bytes).sum::<u64>());
+    assert_eq!(found.skipped, ["web/node_modules"]);
+    assert_eq!(report.primary_language.as_deref(), Some("Rust"));
+    assert_eq!(report.ecosystems, ["Cargo", "npm"]);
+    let names: Vec<_> = report.manifests.iter().map(|manifest| manifest.path.as_str()).collect();
+    assert_eq!(names, ["Cargo.toml", "broken/Cargo.toml", "web/package.json"]);
+    assert!(report.manifests.iter().all(|manifest| manifest.dependencies.is_empty()));
+    assert!(report.languages.iter().all(|language| language.lines.is_none()));
+    assert!(report.readme.is_none() && report.contents.is_none());
+    assert_eq!((report.problem_count, report.missing.len()), (0, 0));
+}
+
+#[tokio::test]
+async fn standard_adds_lines_dependencies_and_the_readme() {
+    let root = library();
+    let report = analyze(&root, ".", Depth::Standard).await.unwrap().structured;
+    let rust = report.languages.iter().find(|language| language.name == "Rust").unwrap();
+    assert_eq!((rust.files, rust.lines), (2, Some(Lines { code: 5, comments: 2, blanks: 1 })));
+    let share: f64 = report.languages.iter().map(|language| language.share).sum();
+    assert!((share - 100.0).abs() < 0.5, "{share}");
+    let [cargo, broken, npm] = report.manifests.as_slice() else {
+        panic!("{:?}", report.manifests)
+    };
+    assert_eq!((cargo.name.as_deref(), cargo.version.as_deref()), (Some("lib"), Some("0.3.0")));
+    let asked = [
+        dependency("serde", "1", Purpose::Runtime),
+        dependency("tempfile", "3", Purpose::Development),
+    ];
+    assert_eq!(cargo.dependencies, asked);
+    assert_eq!(npm.dependencies, [dependency("express", "^4", Purpose::Runtime)]);
+    assert_eq!(npm.ecosystem, "npm");
+    assert!(broken.dependencies.is_empty());
+    assert_eq!(report.problem_count, 1);
+    assert_eq!(report.problems[0].path, "broken/Cargo.toml");
+    assert!(report.problems[0].reason.starts_with("is not valid TOML"), "{:?}", report.problems);
+    let want = Presence {
+        readme: Some("README.md".into()),
+        licence: Some("LICENSE".into()),
+        licence_id: Some("Apache-2.0".into()),
+        changelog: None,
+        contributing: None,
+        test_files: 2,
+        inline_test_files: 2,
+        test_places: vec!["tests".into(), "web".into()],
+        ci: vec![".github/workflows/ci.yml".into()],
+        docs_folders: vec!["docs".into()],
+        document_files: 3,
+        docs_site: None,
+    };
+    assert_eq!(report.presence, want);
+    let readme = report.readme.as_ref().unwrap();
+    assert_eq!(readme.covers, ["usage"]);
+    assert_eq!(readme.lacks, ["installation", "tests", "licence", "contributing"]);
+    assert_eq!(readme.code_blocks, 1);
+    let gaps: Vec<_> = report.gaps.iter().map(|gap| (gap.severity, gap.gap.as_str())).collect();
+    let want = [
+        (Severity::High, "The README has 8 words"),
+        (Severity::High, "The README says nothing of installation"),
+        (Severity::Medium, "The README says nothing of tests"),
+        (Severity::Low, "No contributor's guide"),
+        (Severity::Low, "No changelog"),
+    ];
+    assert_eq!(gaps, want);
+    assert_eq!(report.next_steps.len(), 6);
+    assert!(report.contents.is_none());
+}
+
+#[tokio::test]
+async fn deep_reads_every_text_file() {
+    let root = library();
+    let report = analyze(&root, ".", Depth::Deep).await.unwrap().structured;
+    let facts = report.contents.unwrap();
+    assert_eq!((facts.text_files, facts.binary_files), (13, 1));
+    assert_eq!(facts.open_tasks, 2);
+    let tasks = |path: &str| Tasks { path: path.into(), count: 1 };
+    assert_eq!(facts.open_task_files, [tasks("src/lib.rs"), tasks("web/app.ts")]);
+    assert_eq!((facts.links_checked, facts.broken_link_count), (5, 1));
+    assert_eq!(
+        facts.broken_links,
+        [BrokenLink { path: "README.md".into(), line: 11, target: "docs/gone.md#x".into() }]
+    );
+    assert!(facts.lines.total() > 20, "{:?}", facts.lines);
+    let gap = report.gaps.iter().find(|gap| gap.gap == "1 broken relative link").unwrap();
+    assert_eq!(gap.next_step, "Mend or remove the broken links, first at README.md:11.");
+}
+
+#[tokio::test]
+async fn a_folder_inside_is_analysed_by_itself() {
+    let root = library();
+    let report = analyze(&root, "web", Depth::Standard).await.unwrap().structured;
+    assert_eq!((report.path.as_str(), report.structure.files), ("web", 3));
+    assert_eq!(report.primary_language.as_deref(), Some("TypeScript"));
+    assert_eq!(report.manifests[0].path, "package.json");
+    assert_eq!(report.presence.test_places, ["."]);
+    assert_eq!(report.gaps[0].gap, "No README");
+    assert_eq!(report.gaps[1].gap, "No licence");
+}
+
+#[tokio::test]
+async fn an_empty_folder_has_an_answer() {
+    let root = tempfile::tempdir().unwrap();
+    let report = analyze(&root, ".", Depth::Deep).await.unwrap().structured;
+    assert_eq!((report.structure.files, report.primary_language), (0, None));
+    assert_eq!(report.gaps[0].gap, "No README");
+}
+
+#[tokio::test]
+async fn a_path_that_is_no_folder_here_is_an_error() {
+    let root = library();
+    let missing = analyze(&root, "no/such/place", Depth::Quick).await.unwrap_err();
+    let ToolError::Failed(Failure { kind: FailureKind::NotFound, message, .. }) = missing else {
+        panic!("{missing:?}")
+    };
+    assert_eq!(message, "Repository path does not exist");
+    for path in ["..", "/etc", "file:///etc", "src/\0", "README.md", "C:\\x"] {
+        let error = analyze(&root, path, Depth::Quick).await.unwrap_err();
+        assert!(
+            matches!(&error, ToolError::Argument { field, .. } if field == "path"),
+            "{path}: {error:?}"
+        );
+    }
+}
+
+fn crowd(root: &TempDir, files: usize) {
+    for n in 0..files {
+        write(root.path(), &format!("src/m{n}.ts"), "/** Doc */\nexport const a = 1;\n".repeat(50));
+    }
+}
+
+fn heard(
+    listener: &Arc<Listener>,
+    cancel: CancellationToken,
+    deadline: Option<Instant>,
+) -> CallContext {
+    CallContext::new(Arc::clone(listener) as Arc<dyn Audience>, cancel, deadline)
+}
+
+#[tokio::test]
+async fn progress_grows_and_sections_come_early() {
+    let root = library();
+    crowd(&root, 300);
+    let listener = Arc::new(Listener::default());
+    let context = heard(&listener, CancellationToken::new(), None);
+    let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
+    let answer = tool(&root).call(args, &context).await.unwrap();
+    let steps = listener.steps.lock().unwrap();
+    assert!(steps.len() >= 5, "{steps:?}");
+    assert!(steps.windows(2).all(|pair| pair[0].done < pair[1].done), "{steps:?}");
+    assert!(steps.iter().all(|step| !step.message.is_empty()));
+    assert!(
+        steps.iter().all(|step| step.total.is_none_or(|total| step.done <= total)),
+        "{steps:?}"
+    );
+    let logs = listener.logs.lock().unwrap();
+    let levels: Vec<_> = logs.iter().map(|(level, logger, _)| (*level, logger.as_str())).collect();
+    assert_eq!(levels, [(Level::Debug, "docent.repo"), (Level::Info, "docent.repo")]);
+    assert_eq!(logs[1].2["files"], 314);
+    assert_eq!(listener.blocks.lock().unwrap().len(), 3);
+    assert_eq!(answer.content.len(), 1);
+}
+
+fn told(listener: &Listener, answer: &Answer<Report>) -> String {
+    let blocks = listener.blocks.lock().unwrap();
+    let texts = blocks.iter().chain(&answer.content).map(|block| match block {
+        Block::Text { text, .. } => text.as_str(),
+        other => panic!("{other:?}"),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn the_text_is_facts_then_gaps_then_steps() {
+    let root = library();
+    let listener = Arc::new(Listener::default());
+    let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
+    let answer =
+        tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
+    let text = told(&listener, &answer);
+    let order = [
+        "(path .)",
+        "14 files in 7 folders",
+        "Primary language: Rust",
+        "Ecosystems: Cargo, npm",
+        "- Cargo.toml (Cargo): lib 0.3.0; 2 direct dependencies (1 for development): serde, tempfile",
+        "Licence: Apache-2.0 (LICENSE)",
+        "Tests: 2 files in tests, web, and tests inside 2 source files",
+        "README.md:11 -> docs/gone.md#x",
+        "## Documentation gaps",
+        "1. [High]",
+        "## Next steps",
+        "1 thing could not be read",
+    ];
+    let mut from = 0;
+    for part in order {
+        let at = text.match_indices(part).map(|(at, _)| at).find(|at| *at >= from);
+        from = at.unwrap_or_else(|| panic!("{part:?} is not after {from} in\n{text}"));
+    }
+}
+
+#[tokio::test]
+async fn the_text_stays_short_however_much_there_is() {
+    let root = tempfile::tempdir().unwrap();
+    let long = "n".repeat(200);
+    for n in 0..60 {
+        let many = (0..50).map(|d| format!("{long}{d} = '1'")).collect::<Vec<_>>().join("\n");
+        write(
+            root.path(),
+            &format!("{long}{n}/Cargo.toml"),
+            format!("[package]\nname='{long}'\nversion='1.0.0-{long}'\n[dependencies]\n{many}"),
+        );
+        write(root.path(), &format!("{long}{n}/tests/{long}.rs"), "// TODO\n");
+        write(root.path(), &format!("{long}{n}/a.md"), format!("[a]({long}.md)\n"));
+        write(root.path(), &format!(".github/workflows/{long}{n}.yml"), "on: push\n");
+    }
+    let listener = Arc::new(Listener::default());
+    let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
+    let answer =
+        tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
+    let text = told(&listener, &answer);
+    // A token is about four characters.
+    assert!(text.chars().count() < 6000, "{} characters", text.chars().count());
+}
+
+#[tokio::test]
+async fn the_deadline_gives_what_was_found_so_far() {
+    let root = library();
+    crowd(&root, 3000);
+    for (limit, lacking) in
+        [(Duration::ZERO, "the rest of the folders"), (Duration::from_millis(20), "")]
+    {
+        let listener = Arc::new(Listener::default());
+        let context = heard(&listener, CancellationToken::new(), Some(Instant::now() + limit));
+        let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
+        let answer = tool(&root).call(args, &context).await.unwrap();
+        assert!(answer.partial, "{limit:?}");
+        let report = &answer.structured;
+        assert!(report.missing[0].starts_with(lacking), "{:?}", report.missing);
+        let text = told(&listener, &answer);
+        assert!(text.contains("Partial answer. Missing: "), "{text}");
+        if report.missing[0].starts_with("the rest") {
+            assert!(
+                !report.complete
+                    && text.contains("README: none seen so far")
+                        == report.presence.readme.is_none()
+            );
+            assert!(report.gaps.is_empty(), "nothing may be called absent that was not looked for");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_stops() {
+    let root = library();
+    let cancel = CancellationToken::new();
+    let listener = Arc::new(Listener { cancel: Some(cancel.clone()), ..Listener::default() });
+    let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
+    let stopped = tool(&root).call(args, &heard(&listener, cancel, None)).await.unwrap_err();
+    assert!(matches!(stopped, ToolError::Stopped(Stop::Cancelled)), "{stopped:?}");
+    assert_eq!(listener.steps.lock().unwrap().len(), 1, "work went on after the cancel");
+}
+
+#[test]
+fn the_schema_is_what_clients_expect() {
+    let root = tempfile::tempdir().unwrap();
+    let info = erase(tool(&root)).info();
+    let schema = Value::Object(info.input_schema.as_ref().clone());
+    assert_eq!(schema["required"], json!(["path"]));
+    assert_eq!(schema["properties"]["depth"]["enum"], json!(["quick", "standard", "deep"]));
+    assert_eq!(schema["properties"]["path"]["minLength"], 1);
+    let output = Value::Object(info.output_schema.unwrap().as_ref().clone());
+    assert_eq!(output["properties"]["structure"]["properties"]["files"]["type"], "integer");
+}

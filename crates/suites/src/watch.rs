@@ -1,0 +1,224 @@
+//! Hears of changes to files in folders, in batches. Knows nothing of what the files hold.
+
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
+use std::{
+    collections::BTreeSet,
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Nothing more for this long, and a batch is whole: an editor writes a file in several steps.
+const QUIET: Duration = Duration::from_millis(20);
+/// A batch is handed over by then, however busy the folder is.
+const LONGEST: Duration = Duration::from_millis(100);
+/// Changes that may wait. Beyond it they are dropped, and the batch says so.
+const WAITING: usize = 4096;
+
+/// Why changes can't be heard.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WatchError {
+    /// The operating system gives no watcher, or none for this folder.
+    #[error("changes in {} can't be watched", folder.display())]
+    Refused {
+        /// Which folder.
+        folder: PathBuf,
+        /// The cause.
+        #[source]
+        source: notify::Error,
+    },
+    /// No thread for it.
+    #[error("no thread to watch for changes")]
+    Thread(#[source] io::Error),
+}
+
+/// What changed in a short time.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// Files and folders that were written, made, renamed or removed.
+    pub(crate) paths: BTreeSet<PathBuf>,
+    /// Some changes were dropped: anything may be different.
+    pub(crate) lost: bool,
+}
+
+/// Listens to folders until it is dropped.
+pub(crate) struct Watch {
+    watcher: Mutex<RecommendedWatcher>,
+    folders: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("folders", &self.folders).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// Starts with no folder. `heard` is called on a thread of its own, one batch after the other.
+    pub(crate) fn start(heard: impl Fn(Batch) + Send + 'static) -> Result<Self, WatchError> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let lost = Arc::new(AtomicBool::new(false));
+        let listener = listen(sender, Arc::clone(&lost));
+        let watcher = notify::recommended_watcher(listener).map_err(|source| {
+            WatchError::Refused { folder: PathBuf::from("any folder"), source }
+        })?;
+        thread::Builder::new()
+            .name("docent-watch".into())
+            .spawn(move || while collect(&receiver, &lost).map(&heard).is_some() {})
+            .map_err(WatchError::Thread)?;
+        Ok(Self { watcher: Mutex::new(watcher), folders: Mutex::default() })
+    }
+
+    /// Listens to what lies directly in this folder.
+    pub(crate) fn add(&self, folder: &Path) -> Result<(), WatchError> {
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if folders.contains(folder) {
+            return Ok(());
+        }
+        let mut watcher = self.watcher.lock().unwrap_or_else(PoisonError::into_inner);
+        watcher
+            .watch(folder, RecursiveMode::NonRecursive)
+            .map_err(|source| WatchError::Refused { folder: folder.to_owned(), source })?;
+        folders.insert(folder.to_owned());
+        Ok(())
+    }
+
+    /// Forgets a folder that is gone, so that it can be added again when it comes back.
+    pub(crate) fn forget(&self, folder: &Path) {
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if folders.remove(folder) {
+            // Where the folder is gone, so is its watch, and that is what was wanted.
+            drop(self.watcher.lock().unwrap_or_else(PoisonError::into_inner).unwatch(folder));
+        }
+    }
+}
+
+/// What the watcher calls. `None` in the queue stands for changes that have no path.
+fn listen(
+    sender: SyncSender<Option<PathBuf>>,
+    lost: Arc<AtomicBool>,
+) -> impl FnMut(notify::Result<Event>) {
+    let send = move |path: Option<PathBuf>| {
+        if path.is_none() {
+            lost.store(true, Ordering::Relaxed);
+        }
+        if let Err(TrySendError::Full(_)) = sender.try_send(path) {
+            lost.store(true, Ordering::Relaxed);
+        }
+    };
+    move |event| {
+        let Ok(event) = event else { return send(None) };
+        if event.need_rescan() {
+            send(None);
+        }
+        // Reading a file must not count as a change to it: whoever hears of a change reads the file.
+        if matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_))) {
+            return;
+        }
+        event.paths.into_iter().map(Some).for_each(&send);
+    }
+}
+
+/// Waits for the next batch; `None` once the watcher is gone.
+fn collect(changes: &Receiver<Option<PathBuf>>, lost: &AtomicBool) -> Option<Batch> {
+    let first = changes.recv().ok()?;
+    let mut batch = Batch { paths: first.into_iter().collect(), lost: false };
+    let end = Instant::now() + LONGEST;
+    let patience = || QUIET.min(end.saturating_duration_since(Instant::now()));
+    while let Ok(path) = changes.recv_timeout(patience()) {
+        batch.paths.extend(path);
+    }
+    batch.lost = lost.swap(false, Ordering::Relaxed);
+    Some(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, sync::mpsc::RecvTimeoutError};
+
+    const SOON: Duration = Duration::from_secs(10);
+
+    fn watched(folder: &Path) -> (Watch, Receiver<Batch>) {
+        let (sender, batches) = sync_channel(64);
+        let watch = Watch::start(move |batch| drop(sender.send(batch))).unwrap();
+        watch.add(folder).unwrap();
+        watch.add(folder).unwrap();
+        (watch, batches)
+    }
+
+    /// Batches until one holds the path.
+    fn heard(batches: &Receiver<Batch>, path: &Path) -> bool {
+        let end = Instant::now() + SOON;
+        while let Ok(batch) = batches.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            if batch.paths.contains(path) {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[test]
+    fn writes_renames_and_removals_are_heard() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let (_watch, batches) = watched(&base);
+        fs::write(base.join("a"), "1").unwrap();
+        assert!(heard(&batches, &base.join("a")));
+        fs::rename(base.join("a"), base.join("b")).unwrap();
+        assert!(heard(&batches, &base.join("b")));
+        fs::remove_file(base.join("b")).unwrap();
+        assert!(heard(&batches, &base.join("b")));
+    }
+
+    #[test]
+    fn reading_is_no_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        fs::write(base.join("a"), "1").unwrap();
+        let (_watch, batches) = watched(&base);
+        fs::read(base.join("a")).unwrap();
+        fs::write(base.join("end"), "1").unwrap();
+        let first = batches.recv_timeout(SOON).unwrap();
+        assert_eq!(first.paths, BTreeSet::from([base.join("end")]));
+    }
+
+    #[test]
+    fn the_thread_ends_with_the_watch() {
+        let folder = tempfile::tempdir().unwrap();
+        let (watch, batches) = watched(folder.path());
+        drop(watch);
+        assert!(matches!(batches.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected)));
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (watch, _batches) = watched(folder.path());
+        let error = watch.add(&folder.path().join("none")).unwrap_err();
+        assert!(error.to_string().ends_with("none can't be watched"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_owned_up_to() {
+        let lost = Arc::new(AtomicBool::new(false));
+        let (sender, receiver) = sync_channel(1);
+        let mut listener = listen(sender, Arc::clone(&lost));
+        let event = |path: &str| Ok(Event::new(EventKind::Any).add_path(path.into()));
+        listener(event("a"));
+        listener(event("b"));
+        let batch = collect(&receiver, &lost).unwrap();
+        assert_eq!(batch, Batch { paths: BTreeSet::from(["a".into()]), lost: true });
+        listener(Err(notify::Error::generic("overflow")));
+        assert_eq!(collect(&receiver, &lost), Some(Batch { paths: BTreeSet::new(), lost: true }));
+        listener(event("c"));
+        let batch = collect(&receiver, &lost).unwrap();
+        assert_eq!(batch, Batch { paths: BTreeSet::from(["c".into()]), lost: false });
+    }
+}
