@@ -1,0 +1,45 @@
+// An echo server on version 1 of the TypeScript SDK, over pipes (`--stdio`) or Streamable HTTP (`--port P`).
+import { randomUUID } from 'node:crypto';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+
+const inputSchema = { message: z.string() };
+
+function echoServer() {
+    const server = new McpServer({ name: 'typescript-peer', version: '0.0.0' });
+    const about = { description: 'Answers with the message it was given', inputSchema };
+    server.registerTool('echo', about, async ({ message }) => ({ content: [{ type: 'text', text: message }] }));
+    return server;
+}
+
+async function serveHttp(port) {
+    const { createServer } = await import('node:http');
+    const { StreamableHTTPServerTransport } = await import('@modelcontextprotocol/sdk/server/streamableHttp.js');
+
+    const sessions = new Map();
+    const sessionFor = async request => {
+        const known = sessions.get(request.headers['mcp-session-id']);
+        if (known) return known;
+        const transport = new StreamableHTTPServerTransport({
+            sessionIdGenerator: randomUUID,
+            onsessioninitialized: id => sessions.set(id, transport)
+        });
+        await echoServer().connect(transport);
+        return transport;
+    };
+    const listener = createServer({ noDelay: true }, async (request, response) =>
+        (await sessionFor(request)).handleRequest(request, response)
+    );
+    listener.listen(port, '127.0.0.1');
+}
+
+const [mode, port] = process.argv.slice(2);
+if (mode === '--stdio') {
+    const { StdioServerTransport } = await import('@modelcontextprotocol/sdk/server/stdio.js');
+    await echoServer().connect(new StdioServerTransport());
+} else if (mode === '--port') {
+    await serveHttp(Number(port));
+} else {
+    console.error('usage: server.mjs --stdio | --port PORT');
+    process.exitCode = 2;
+}

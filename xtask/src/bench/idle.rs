@@ -1,0 +1,161 @@
+//! Clients that connect, shake hands and then say nothing, over legacy SSE and over WebSocket.
+
+use super::{message, reply};
+use anyhow::{Context, Result, ensure};
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    time::Duration,
+};
+
+/// A server that is silent for longer has dropped the client.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Connected and past the handshake; dropping it disconnects.
+#[derive(Debug)]
+pub(crate) struct Client {
+    stream: TcpStream,
+    heard: Vec<u8>,
+}
+
+impl Client {
+    /// Over legacy SSE: the stream, and posts to the address that it names.
+    pub(crate) fn sse(port: u16) -> Result<Self> {
+        let mut client = Self::connect(port)?;
+        client.say(
+            format!(
+                "GET /sse HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: text/event-stream\r\n\r\n"
+            )
+            .as_bytes(),
+        )?;
+        let head = client.hear(b"\r\n\r\n")?;
+        client.heard.drain(..head);
+        // The first event names the address to post to.
+        let mark = b"data:";
+        let start = client.hear(mark)? + mark.len();
+        client.heard.drain(..start);
+        let end = client.hear(b"\n")?;
+        let endpoint =
+            String::from_utf8_lossy(client.heard.get(..end).unwrap_or_default()).trim().to_owned();
+        post(port, &endpoint, &message::initialize())?;
+        client.hear(br#""protocolVersion""#)?;
+        post(port, &endpoint, message::INITIALIZED)?;
+        client.heard = Vec::new();
+        Ok(client)
+    }
+
+    /// Over WebSocket.
+    pub(crate) fn web_socket(port: u16) -> Result<Self> {
+        let mut client = Self::connect(port)?;
+        client.say(
+            format!(
+                "GET /ws HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                 Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ZG9jZW50LWJlbmNobWFyaw==\r\n\
+                 Sec-WebSocket-Protocol: mcp\r\n\r\n"
+            )
+            .as_bytes(),
+        )?;
+        client.hear(b"\r\n\r\n")?;
+        let status =
+            String::from_utf8_lossy(client.heard.get(..12).unwrap_or_default()).into_owned();
+        ensure!(status.ends_with("101"), "the upgrade was answered with {status}");
+        client.say(&text_frame(&message::initialize()))?;
+        client.hear(br#""protocolVersion""#)?;
+        client.say(&text_frame(message::INITIALIZED))?;
+        client.heard = Vec::new();
+        Ok(client)
+    }
+
+    fn connect(port: u16) -> Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).context("connecting to the server")?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self { stream, heard: Vec::new() })
+    }
+
+    fn say(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stream.write_all(bytes).context("writing to the server")
+    }
+
+    /// Reads until the mark has come; gives back where it starts.
+    fn hear(&mut self, mark: &[u8]) -> Result<usize> {
+        loop {
+            if let Some(at) = reply::find(&self.heard, mark) {
+                return Ok(at);
+            }
+            let mut bytes = [0; 4096];
+            let read = self.stream.read(&mut bytes).with_context(|| {
+                format!(
+                    "waiting for {:?}, after {:?}",
+                    String::from_utf8_lossy(mark),
+                    self.heard_text()
+                )
+            })?;
+            ensure!(read > 0, "the server closed the connection after {:?}", self.heard_text());
+            self.heard.extend_from_slice(bytes.get(..read).unwrap_or_default());
+        }
+    }
+
+    fn heard_text(&self) -> String {
+        String::from_utf8_lossy(&self.heard).into_owned()
+    }
+}
+
+/// Posts on a connection of its own, which is closed when the reply has come: an idle client holds its stream alone.
+fn post(port: u16, path: &str, body: &str) -> Result<()> {
+    let mut client = Client::connect(port)?;
+    client.say(
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+             Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .as_bytes(),
+    )?;
+    client.hear(b"\r\n\r\n")?;
+    let status = String::from_utf8_lossy(client.heard.get(9..12).unwrap_or_default()).into_owned();
+    ensure!(status.starts_with('2'), "POST {path} was answered with {:?}", client.heard_text());
+    Ok(())
+}
+
+/// A client's text frame. The mask is zero, which leaves the text as it is: RFC 6455 asks for a mask, and this peer is trusted.
+fn text_frame(text: &str) -> Vec<u8> {
+    const FINAL_TEXT: u8 = 0x81;
+    const MASKED: u8 = 0x80;
+    const TWO_BYTE_LENGTH: u8 = 0x7e;
+    const EIGHT_BYTE_LENGTH: u8 = 0x7f;
+    let mut frame = vec![FINAL_TEXT];
+    match (u8::try_from(text.len()), u16::try_from(text.len())) {
+        (Ok(short @ ..=125), _) => frame.push(MASKED | short),
+        (_, Ok(medium)) => {
+            frame.push(MASKED | TWO_BYTE_LENGTH);
+            frame.extend(medium.to_be_bytes());
+        }
+        _ => {
+            frame.push(MASKED | EIGHT_BYTE_LENGTH);
+            frame.extend((text.len() as u64).to_be_bytes());
+        }
+    }
+    frame.extend([0; 4]);
+    frame.extend(text.as_bytes());
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frame_lengths() {
+        let check = |length: usize, header: &[u8]| {
+            let frame = text_frame(&"x".repeat(length));
+            assert_eq!(frame.get(..header.len()), Some(header), "{length}");
+            assert_eq!(frame.len(), header.len() + 4 + length, "{length}");
+        };
+        check(0, &[0x81, 0x80]);
+        check(125, &[0x81, 0xfd]);
+        check(126, &[0x81, 0xfe, 0, 126]);
+        check(65_535, &[0x81, 0xfe, 255, 255]);
+        check(65_536, &[0x81, 0xff, 0, 0, 0, 0, 0, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,116 @@
+//! How long a server is kept busy, and what that came to.
+
+use super::usage;
+use anyhow::Result;
+use std::time::{Duration, Instant};
+
+/// A stretch of load ends after the time, or after the calls, whichever is first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stretch {
+    pub(crate) time: Duration,
+    pub(crate) calls: u32,
+}
+
+impl Stretch {
+    /// A stretch that time alone ends.
+    pub(crate) const fn of(time: Duration) -> Self {
+        Self { time, calls: u32::MAX }
+    }
+
+    /// Starts the clock, for this many that share the calls.
+    pub(crate) fn begin(self, shared_by: u32) -> Running {
+        Running {
+            deadline: Instant::now() + self.time,
+            calls: self.calls.div_ceil(shared_by.max(1)),
+        }
+    }
+}
+
+/// A stretch under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Running {
+    deadline: Instant,
+    calls: u32,
+}
+
+impl Running {
+    /// True while another call may be made.
+    pub(crate) fn goes_on(self, made: u32) -> bool {
+        made < self.calls && Instant::now() < self.deadline
+    }
+}
+
+/// What a stretch of load came to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    calls: u32,
+    elapsed: Duration,
+    cpu: Duration,
+}
+
+/// Reads the clocks when a measured stretch begins.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    began: Instant,
+    cpu: Duration,
+}
+
+impl Stopwatch {
+    /// Begins.
+    pub(crate) fn start() -> Result<Self> {
+        Ok(Self { cpu: usage::cpu()?, began: Instant::now() })
+    }
+
+    /// Reads them again when the calls have been answered.
+    pub(crate) fn stop(self, calls: u32) -> Result<Load> {
+        let elapsed = self.began.elapsed();
+        Ok(Load { calls, elapsed, cpu: usage::cpu()?.saturating_sub(self.cpu) })
+    }
+}
+
+impl Load {
+    /// Processor time of the server for one call, in microseconds.
+    pub(crate) fn cpu_per_call(self) -> f64 {
+        self.cpu.as_secs_f64() * 1e6 / f64::from(self.calls)
+    }
+
+    /// Calls answered in a second.
+    pub(crate) fn calls_per_second(self) -> f64 {
+        f64::from(self.calls) / self.elapsed.as_secs_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_ends_by_time_or_by_calls() {
+        let day = Duration::from_hours(24);
+        let check = |time, calls, shared_by, made, expected| {
+            assert_eq!(
+                Stretch { time, calls }.begin(shared_by).goes_on(made),
+                expected,
+                "{made} of {calls} by {shared_by} in {time:?}"
+            );
+        };
+        check(day, 10, 1, 9, true);
+        check(day, 10, 1, 10, false);
+        check(day, 10, 4, 2, true);
+        check(day, 10, 4, 3, false);
+        check(Duration::ZERO, 10, 1, 0, false);
+    }
+
+    #[test]
+    fn figures_of_a_load() {
+        let load = Load {
+            calls: 2000,
+            elapsed: Duration::from_millis(500),
+            cpu: Duration::from_millis(100),
+        };
+        assert_eq!(
+            format!("{:.3} {:.3}", load.cpu_per_call(), load.calls_per_second()),
+            "50.000 4000.000"
+        );
+    }
+}

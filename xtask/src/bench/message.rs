@@ -1,0 +1,150 @@
+//! The messages of the benchmark and the check that an answer belongs to its call.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The revision that the session forms speak.
+pub(crate) const SESSION_REVISION: &str = "2025-11-25";
+/// The revision that needs no session.
+pub(crate) const STATELESS_REVISION: &str = "2026-07-28";
+
+/// The id of `initialize`, which no call uses.
+pub(crate) const INITIALIZE_ID: u32 = 0;
+
+/// The request that opens a session.
+pub(crate) fn initialize() -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{INITIALIZE_ID},"method":"initialize","params":{{"protocolVersion":"{SESSION_REVISION}","capabilities":{{}},"clientInfo":{{"name":"docent-bench","version":"1.0.0"}}}}}}"#
+    )
+}
+
+/// The notification that ends the handshake.
+pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// A call of the echo tool.
+pub(crate) fn call(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"{}"}}}}}}"#,
+        text(id)
+    )
+}
+
+/// The same call as the stateless revision sends it.
+pub(crate) fn stateless_call(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"{}"}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"{STATELESS_REVISION}","io.modelcontextprotocol/clientInfo":{{"name":"docent-bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#,
+        text(id)
+    )
+}
+
+/// Differs from call to call, so that an answer to another call is noticed.
+fn text(id: u32) -> String {
+    format!("this is the message of call {id}")
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    id: Option<u32>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Echoed<'a> {
+    #[serde(borrow)]
+    content: Vec<Content<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+/// The id of an answer and its result, or nothing for a notification; an error answer is an error.
+fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
+    let shown = || String::from_utf8_lossy(message).into_owned();
+    let answer: Answer<'_> =
+        serde_json::from_slice(message).with_context(|| format!("not an answer: {}", shown()))?;
+    match (answer.id, answer.result, answer.error) {
+        (_, _, Some(error)) => bail!("answered with an error: {}", error.get()),
+        (Some(id), Some(result), None) => Ok(Some((id, result))),
+        (None, None, None) => Ok(None),
+        _ => bail!("neither an answer nor a notification: {}", shown()),
+    }
+}
+
+/// The id of the call that a message answers, after checking that it echoes that call's text; nothing for a notification.
+pub(crate) fn answered_call(message: &[u8]) -> Result<Option<u32>> {
+    let Some((id, result)) = result(message)? else { return Ok(None) };
+    let echoed: Echoed<'_> = serde_json::from_str(result.get())
+        .with_context(|| format!("not the result of a call: {}", result.get()))?;
+    let said: String = echoed.content.iter().map(|content| content.text.as_ref()).collect();
+    // Some servers put words of their own before the echo; the text itself ends with its number.
+    ensure!(
+        said.ends_with(&text(id)),
+        "call {id} was answered with {said:?} and not with {:?}",
+        text(id)
+    );
+    Ok(Some(id))
+}
+
+/// Checks that a message answers `initialize`; false for a notification.
+pub(crate) fn is_initialized(message: &[u8]) -> Result<bool> {
+    let Some((id, result)) = result(message)? else { return Ok(false) };
+    ensure!(
+        id == INITIALIZE_ID && result.get().contains("protocolVersion"),
+        "initialize was answered with {}",
+        result.get()
+    );
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[track_caller]
+    fn check(message: &str, expected: &str) {
+        let found = match answered_call(message.as_bytes()) {
+            Ok(id) => format!("{id:?}"),
+            Err(problem) => problem.to_string(),
+        };
+        assert!(found.starts_with(expected), "{message}: {found}");
+    }
+
+    #[test]
+    fn an_answer_must_echo_its_own_call() {
+        let echo = |id, text: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            )
+        };
+        check(&echo(7, "this is the message of call 7"), "Some(7)");
+        check(&echo(7, "Echo: this is the message of call 7"), "Some(7)");
+        check(&echo(7, "this is the message of call 8"), "call 7 was answered with");
+        check(&echo(7, ""), "call 7 was answered with");
+        check(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#, "None");
+        check(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601}}"#, "answered with an error");
+        check(r#"{"jsonrpc":"2.0","id":1}"#, "neither an answer");
+        check("{", "not an answer");
+    }
+
+    #[test]
+    fn requests_are_json() {
+        for request in [initialize(), INITIALIZED.to_owned(), call(5), stateless_call(5)] {
+            let parsed: Value = serde_json::from_str(&request).unwrap();
+            assert_eq!(parsed["jsonrpc"], "2.0", "{request}");
+        }
+        let call: Value = serde_json::from_str(&stateless_call(5)).unwrap();
+        assert_eq!(
+            call["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"],
+            STATELESS_REVISION
+        );
+    }
+}

@@ -1,0 +1,56 @@
+//! `cargo xtask bench`: measurements that are printed as one table, with the machine they were made on above it.
+
+mod idle;
+mod load;
+mod message;
+mod peer;
+mod pipe;
+mod post;
+mod reply;
+mod table;
+mod usage;
+mod wire;
+
+use crate::workspace::Workspace;
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use std::{os::unix::process::CommandExt as _, process::Command};
+
+/// Measures docent beside its peers.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
+enum Bench {
+    /// What one call costs on the wire: docent, a bare rmcp server, the TypeScript SDK and the Python SDK.
+    Wire(wire::Options),
+}
+
+/// Runs the benchmark that the arguments name; `args` is what follows `bench` on the command line.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let bench = match Bench::try_parse_from(
+        std::iter::once("bench").chain(args.iter().map(String::as_str)),
+    ) {
+        Ok(bench) => bench,
+        Err(usage) => usage.exit(),
+    };
+    let workspace = Workspace::find()?;
+    if cfg!(debug_assertions) {
+        return again_in_release(&workspace, args);
+    }
+    match bench {
+        Bench::Wire(options) => wire::run(&workspace, &options, args),
+    }
+}
+
+/// An unoptimised load generator would take the processor from the server that it measures.
+fn again_in_release(workspace: &Workspace, args: &[String]) -> Result<()> {
+    let built = workspace
+        .cargo(["build", "--quiet", "--release", "--package", "xtask"])
+        .status()
+        .context("running cargo build")?;
+    if !built.success() {
+        bail!("building xtask for the benchmark failed ({built})");
+    }
+    let program = workspace.binary("release", "xtask");
+    let problem = Command::new(&program).arg("bench").args(args).exec();
+    Err(problem).with_context(|| format!("starting {}", program.display()))
+}

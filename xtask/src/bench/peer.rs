@@ -1,0 +1,259 @@
+//! The servers that are measured: how each is made ready, how it is started, and what it can be asked for.
+
+use super::post::Form;
+use crate::{
+    install,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const COMPILE_LIMIT: Duration = Duration::from_hours(1);
+const QUESTION_LIMIT: Duration = Duration::from_secs(30);
+
+/// A server by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Name {
+    /// docent's own stack with the fixture tools: the conformance binary.
+    Docent,
+    /// The real `docent serve`: its start and its memory alone.
+    DocentServe,
+    /// The Rust SDK with nothing around it.
+    Rmcp,
+    /// The TypeScript SDK, version 1, on Node.
+    Typescript,
+    /// The TypeScript SDK, version 2, on Node.
+    TypescriptV2,
+    /// The Python SDK.
+    Python,
+}
+
+impl Name {
+    /// As the table shows it.
+    pub(crate) const fn shown(self) -> &'static str {
+        match self {
+            Self::Docent => "docent",
+            Self::DocentServe => "docent serve",
+            Self::Rmcp => "rmcp",
+            Self::Typescript => "TypeScript SDK v1",
+            Self::TypescriptV2 => "TypeScript SDK v2",
+            Self::Python => "Python SDK",
+        }
+    }
+
+    /// True for what this repository builds.
+    pub(crate) const fn is_ours(self) -> bool {
+        matches!(self, Self::Docent | Self::DocentServe)
+    }
+
+    /// The ways in which its echo tool can be called over HTTP; none for a server without that tool.
+    pub(crate) const fn forms(self) -> &'static [Form] {
+        match self {
+            Self::Docent => &[Form::Session, Form::Stateless, Form::Plain],
+            Self::DocentServe => &[],
+            Self::Typescript => &[Form::Session],
+            Self::Rmcp | Self::TypescriptV2 | Self::Python => &[Form::Session, Form::Stateless],
+        }
+    }
+}
+
+/// A server that is ready to be started.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    pub(crate) name: Name,
+    /// What was built or installed.
+    pub(crate) version: String,
+    program: PathBuf,
+    script: Vec<OsString>,
+    folder: PathBuf,
+}
+
+impl Peer {
+    /// Builds or installs the server.
+    pub(crate) fn prepare(workspace: &Workspace, name: Name) -> Result<Self> {
+        eprint_step(&format!("preparing {}", name.shown()));
+        match name {
+            Name::Docent | Name::DocentServe => ours(workspace, name),
+            Name::Rmcp => rmcp(workspace),
+            Name::Typescript => {
+                typescript(workspace, name, ("@modelcontextprotocol/sdk", "server.mjs"))
+            }
+            Name::TypescriptV2 => {
+                typescript(workspace, name, ("@modelcontextprotocol/server", "server-v2.mjs"))
+            }
+            Name::Python => python(workspace),
+        }
+        .with_context(|| format!("preparing {}; --peers can leave it out", name.shown()))
+    }
+
+    /// The server on its standard input and output.
+    pub(crate) fn on_pipes(&self) -> Command {
+        let flags: &[&str] = match self.name {
+            Name::DocentServe => &["serve", "--transport", "stdio", "--root", "."],
+            _ => &["--stdio"],
+        };
+        let mut command = self.command();
+        command.args(flags);
+        command
+    }
+
+    /// The server on a port.
+    pub(crate) fn on_port(&self, port: u16) -> Command {
+        let flags: &[&str] = match self.name {
+            Name::DocentServe => &["serve", "--transport", "http", "--root", ".", "--port"],
+            _ => &["--port"],
+        };
+        let mut command = self.command();
+        command.args(flags).arg(port.to_string());
+        command
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.script).current_dir(&self.folder);
+        command
+    }
+}
+
+/// A folder of the benchmark's own under the target directory.
+pub(crate) fn folder(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let folder = workspace.target.join("bench").join(name);
+    fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Tells on standard error what takes time, so that standard output is the table alone.
+pub(crate) fn eprint_step(text: &str) {
+    use std::io::Write as _;
+    // Without a place to tell it, the work goes on.
+    writeln!(std::io::stderr(), "{text}").ok();
+}
+
+fn sources(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.root.join("benches/peers").join(name)
+}
+
+fn ours(workspace: &Workspace, name: Name) -> Result<Peer> {
+    let (package, binary) = match name {
+        Name::DocentServe => ("docent", "docent"),
+        _ => ("docent-testkit", "conformance"),
+    };
+    let mut build = workspace.cargo(["build", "--release", "--package", package, "--bin", binary]);
+    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    let commit = answer(
+        Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(&workspace.root),
+    );
+    Ok(Peer {
+        name,
+        version: format!(
+            "{} ({})",
+            env!("CARGO_PKG_VERSION"),
+            commit.unwrap_or_else(|_| "no commit yet".to_owned())
+        ),
+        program: workspace.binary("release", binary),
+        script: Vec::new(),
+        folder: folder(workspace, "root")?,
+    })
+}
+
+/// Builds a copy beside a copy of the main lock file: the baseline then links the versions that docent links.
+fn rmcp(workspace: &Workspace) -> Result<Peer> {
+    let (from, folder) = (sources(workspace, "rmcp"), folder(workspace, "rmcp")?);
+    fs::create_dir_all(folder.join("src"))?;
+    for file in ["Cargo.toml", "src/main.rs"] {
+        fs::copy(from.join(file), folder.join(file)).with_context(|| format!("copying {file}"))?;
+    }
+    fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("copying Cargo.lock")?;
+    let mut build = workspace.cargo(["build", "--release", "--target-dir", "target"]);
+    build.current_dir(&folder);
+    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
+    Ok(Peer {
+        name: Name::Rmcp,
+        version: locked(&lock, "rmcp").context("Cargo.lock has no rmcp")?,
+        program: folder.join("target/release/rmcp-peer"),
+        script: Vec::new(),
+        folder,
+    })
+}
+
+/// The version of a package in a Cargo.lock.
+fn locked(lock: &str, package: &str) -> Option<String> {
+    let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
+    Some(after.split('"').next()?.to_owned())
+}
+
+fn typescript(workspace: &Workspace, name: Name, (sdk, script): (&str, &str)) -> Result<Peer> {
+    let (from, node) = (sources(workspace, "typescript"), install::node(workspace)?);
+    let folder = install::npm_packages(workspace, &node, "bench-typescript", &from)?;
+    // Node looks for packages from where the script lies.
+    fs::copy(from.join(script), folder.join(script))
+        .with_context(|| format!("copying {script}"))?;
+    let pins: serde_json::Value = serde_json::from_slice(&fs::read(from.join("package.json"))?)?;
+    let version = pins["dependencies"][sdk]
+        .as_str()
+        .with_context(|| format!("package.json pins no {sdk}"))?;
+    Ok(Peer {
+        name,
+        version: format!(
+            "{version} on node {}",
+            answer(Command::new(&node.program).arg("--version"))?
+        ),
+        program: node.program,
+        script: vec![folder.join(script).into()],
+        folder,
+    })
+}
+
+fn python(workspace: &Workspace) -> Result<Peer> {
+    let from = sources(workspace, "python");
+    let requirements = from.join("requirements.txt");
+    let program = install::python_environment(workspace, "bench-python", &requirements)?;
+    let sdk = pinned(&fs::read_to_string(&requirements)?, "mcp")
+        .context("requirements.txt pins no mcp")?;
+    Ok(Peer {
+        name: Name::Python,
+        version: format!("{sdk} on {}", answer(Command::new(&program).arg("--version"))?),
+        program,
+        script: vec![from.join("server.py").into()],
+        folder: folder(workspace, "root")?,
+    })
+}
+
+/// The version of a package in a requirements file.
+fn pinned(requirements: &str, package: &str) -> Option<String> {
+    let line =
+        requirements.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))?;
+    Some(line.trim().to_owned())
+}
+
+/// What a short command prints.
+pub(crate) fn answer(command: &mut Command) -> Result<String> {
+    let what = Path::new(command.get_program()).display().to_string();
+    let said = process::run(command, QUESTION_LIMIT, Output::Kept)?.or_fail(&what)?;
+    Ok(said.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        let lock = "[[package]]\nname = \"rmcp-macros\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"rmcp\"\nversion = \"3.8.0\"\n";
+        assert_eq!(locked(lock, "rmcp").as_deref(), Some("3.8.0"));
+        assert_eq!(locked(lock, "rm"), None);
+        let requirements = "anyio==4.16.0\nmcp-types==1.0\nmcp==2.3.0\n";
+        assert_eq!(pinned(requirements, "mcp").as_deref(), Some("2.3.0"));
+        assert_eq!(pinned(requirements, "m"), None);
+    }
+}

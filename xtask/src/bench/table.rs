@@ -1,0 +1,336 @@
+//! Figures, their ratios and whether they reach what is asked of docent, as one Markdown table and as JSON.
+
+use super::{peer::Name, post::Form};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// What a figure says, in the order of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Measure {
+    /// Processor time of a call over pipes, 32 calls in flight.
+    StdioCpu,
+    /// Processor time of a call over HTTP, 32 connections.
+    HttpCpu,
+    /// Calls in a second on one connection.
+    OneConnection,
+    /// Calls in a second on 32 connections.
+    ManyConnections,
+    /// From exec to the answer of `initialize` over pipes.
+    Start,
+    /// Resident memory after one handshake over HTTP.
+    IdleMemory,
+    /// Resident memory after the load.
+    LoadedMemory,
+    /// Resident memory with this many silent clients over SSE.
+    SseClients(usize),
+    /// Resident memory with this many silent clients over WebSocket.
+    WebSocketClients(usize),
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StdioCpu => f.write_str("CPU per call, stdio, 32 in flight (µs)"),
+            Self::HttpCpu => f.write_str("CPU per call, HTTP, 32 connections (µs)"),
+            Self::OneConnection => f.write_str("calls per second, HTTP, 1 connection"),
+            Self::ManyConnections => f.write_str("calls per second, HTTP, 32 connections"),
+            Self::Start => f.write_str("start to first answer, stdio (ms)"),
+            Self::IdleMemory => f.write_str("idle RSS, HTTP (MB)"),
+            Self::LoadedMemory => f.write_str("RSS after load, HTTP (MB)"),
+            Self::SseClients(count) => write!(f, "RSS with {count} idle SSE clients (MB)"),
+            Self::WebSocketClients(count) => {
+                write!(f, "RSS with {count} idle WebSocket clients (MB)")
+            }
+        }
+    }
+}
+
+/// What docent is asked to reach.
+#[derive(Debug, Clone, Copy)]
+enum Aim {
+    FigureAtMost(f64),
+    TimesRmcpAtMost(f64),
+    TimesTypescriptAtLeast(f64),
+}
+
+impl Measure {
+    const fn aim(self) -> Option<Aim> {
+        match self {
+            Self::StdioCpu | Self::HttpCpu => Some(Aim::TimesRmcpAtMost(1.5)),
+            Self::OneConnection | Self::ManyConnections => Some(Aim::TimesTypescriptAtLeast(5.0)),
+            Self::Start => Some(Aim::FigureAtMost(15.0)),
+            Self::IdleMemory => Some(Aim::FigureAtMost(25.0)),
+            Self::LoadedMemory => None,
+            Self::SseClients(_) | Self::WebSocketClients(_) => Some(Aim::FigureAtMost(100.0)),
+        }
+    }
+}
+
+impl Aim {
+    /// The aim and whether the row reaches it; nothing where the base was not measured.
+    fn verdict(self, row: &Figures) -> Option<String> {
+        let (text, met) = match self {
+            Self::FigureAtMost(limit) => (format!("≤ {limit}"), row.median <= limit),
+            Self::TimesRmcpAtMost(limit) => (format!("≤ {limit} × rmcp"), row.to_rmcp? <= limit),
+            Self::TimesTypescriptAtLeast(limit) => {
+                (format!("≥ {limit} × TypeScript"), row.to_typescript? >= limit)
+            }
+        };
+        Some(format!("{text}: {}", if met { "yes" } else { "no" }))
+    }
+}
+
+/// Whose figure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) peer: Name,
+    pub(crate) form: Form,
+}
+
+impl Subject {
+    /// The peer, where the form makes no difference.
+    pub(crate) const fn of(peer: Name) -> Self {
+        Self { peer, form: Form::Session }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.peer.shown())?;
+        if self.form == Form::Session { Ok(()) } else { write!(f, ", {}", self.form) }
+    }
+}
+
+#[derive(Debug)]
+struct Row {
+    measure: Measure,
+    subject: Subject,
+    samples: Vec<f64>,
+}
+
+/// A row as it is printed.
+struct Figures {
+    median: f64,
+    least: f64,
+    most: f64,
+    to_rmcp: Option<f64>,
+    to_typescript: Option<f64>,
+}
+
+/// Everything that one run found.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    about: Vec<(&'static str, String)>,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// A line above the table.
+    pub(crate) fn describe(&mut self, what: &'static str, text: &str) {
+        self.about.push((what, text.to_owned()));
+    }
+
+    /// One more sample of a figure.
+    pub(crate) fn add(&mut self, measure: Measure, subject: Subject, sample: f64) {
+        match self.rows.iter_mut().find(|row| row.measure == measure && row.subject == subject) {
+            Some(row) => row.samples.push(sample),
+            None => self.rows.push(Row { measure, subject, samples: vec![sample] }),
+        }
+        self.rows.sort_by_key(|row| row.measure);
+    }
+
+    fn figures(&self, row: &Row) -> Figures {
+        let median = median(&row.samples);
+        let ratio = |peers: &[Name]| self.base(row, peers).map(|base| median / base);
+        Figures {
+            median,
+            least: row.samples.iter().copied().fold(f64::INFINITY, f64::min),
+            most: row.samples.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            to_rmcp: ratio(&[Name::Rmcp]),
+            to_typescript: ratio(&[Name::Typescript, Name::TypescriptV2]),
+        }
+    }
+
+    /// The figure that a row is compared with: that of the first peer with the same form of call, or, where no peer has
+    /// it, with the session form.
+    fn base(&self, row: &Row, peers: &[Name]) -> Option<f64> {
+        let of = |form| {
+            let mut subjects = peers.iter().map(|peer| Subject { peer: *peer, form });
+            subjects.find_map(|subject| {
+                self.rows
+                    .iter()
+                    .find(|other| other.measure == row.measure && other.subject == subject)
+            })
+        };
+        of(row.subject.form).or_else(|| of(Form::Session)).map(|base| median(&base.samples))
+    }
+
+    fn verdict(row: &Row, figures: &Figures) -> Option<String> {
+        if row.subject.peer.is_ours() { row.measure.aim()?.verdict(figures) } else { None }
+    }
+
+    /// The same as JSON, with every sample.
+    pub(crate) fn json(&self) -> Value {
+        let about: serde_json::Map<_, _> =
+            self.about.iter().map(|(what, text)| ((*what).to_owned(), json!(text))).collect();
+        let rows: Vec<_> = self.rows.iter().map(|row| self.row_json(row)).collect();
+        json!({ "about": about, "rows": rows })
+    }
+
+    fn row_json(&self, row: &Row) -> Value {
+        let figures = self.figures(row);
+        json!({
+            "measure": row.measure.to_string(),
+            "server": row.subject.peer.shown(),
+            "form": row.subject.form.to_string(),
+            "median": figures.median,
+            "min": figures.least,
+            "max": figures.most,
+            "samples": row.samples,
+            "toRmcp": figures.to_rmcp,
+            "toTypescript": figures.to_typescript,
+            "aim": Self::verdict(row, &figures),
+        })
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# Wire benchmark\n")?;
+        for (what, text) in &self.about {
+            writeln!(f, "- {what}: {text}")?;
+        }
+        writeln!(
+            f,
+            "- figures: the median of the samples and their range; × is the figure divided by that of the peer, called the\n  \
+             same way (plain POST, which no peer has, by its session form); × TypeScript is version 1 of that SDK,\n  \
+             and version 2 for stateless calls, which version 1 lacks; stdio and session calls are {},\n  \
+             stateless calls {}; CPU is the server's own, from /proc\n",
+            super::message::SESSION_REVISION,
+            super::message::STATELESS_REVISION
+        )?;
+        writeln!(
+            f,
+            "| measure | server | figure | range | samples | × rmcp | × TypeScript | to reach |"
+        )?;
+        writeln!(f, "|---|---|--:|--:|--:|--:|--:|---|")?;
+        for row in &self.rows {
+            let figures = self.figures(row);
+            writeln!(
+                f,
+                "| {} | {} | {} | {} – {} | {} | {} | {} | {} |",
+                row.measure,
+                row.subject,
+                number(figures.median),
+                number(figures.least),
+                number(figures.most),
+                row.samples.len(),
+                times(figures.to_rmcp),
+                times(figures.to_typescript),
+                Self::verdict(row, &figures).unwrap_or_default()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        at(middle)
+    } else {
+        f64::midpoint(at(middle.saturating_sub(1)), at(middle))
+    }
+}
+
+/// As many digits as mean something.
+fn number(value: f64) -> String {
+    if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn times(ratio: Option<f64>) -> String {
+    match ratio {
+        Some(ratio) if ratio < 0.1 => format!("{ratio:.3}"),
+        Some(ratio) => format!("{ratio:.2}"),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        for (samples, expected) in [(&[3.0, 1.0, 2.0][..], 2.0), (&[4.0, 1.0], 2.5), (&[7.0], 7.0)]
+        {
+            assert_eq!(median(samples).to_bits(), f64::to_bits(expected), "{samples:?}");
+        }
+        assert!(median(&[]).is_nan());
+    }
+
+    #[track_caller]
+    fn check(figures: &[(Measure, Name, Form, f64)], expected: &[&str]) {
+        let mut table = Table::default();
+        for (measure, peer, form, sample) in figures {
+            table.add(*measure, Subject { peer: *peer, form: *form }, *sample);
+        }
+        let text = table.to_string();
+        let rows: Vec<&str> =
+            text.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn ratios_compare_the_same_form() {
+        use Measure::HttpCpu;
+        let cpu = "CPU per call, HTTP, 32 connections (µs)";
+        check(
+            &[
+                (HttpCpu, Name::Docent, Form::Session, 150.0),
+                (HttpCpu, Name::Docent, Form::Plain, 80.0),
+                (HttpCpu, Name::Docent, Form::Stateless, 80.0),
+                (HttpCpu, Name::Rmcp, Form::Session, 100.0),
+                (HttpCpu, Name::Rmcp, Form::Stateless, 50.0),
+                (HttpCpu, Name::Typescript, Form::Session, 300.0),
+                (HttpCpu, Name::TypescriptV2, Form::Session, 600.0),
+                (HttpCpu, Name::TypescriptV2, Form::Stateless, 800.0),
+            ],
+            &[
+                &format!(
+                    "| {cpu} | docent | 150 | 150 – 150 | 1 | 1.50 | 0.50 | ≤ 1.5 × rmcp: yes |"
+                ),
+                &format!(
+                    "| {cpu} | docent, plain POST | 80.0 | 80.0 – 80.0 | 1 | 0.80 | 0.27 | ≤ 1.5 × rmcp: yes |"
+                ),
+                &format!(
+                    "| {cpu} | docent, stateless | 80.0 | 80.0 – 80.0 | 1 | 1.60 | 0.10 | ≤ 1.5 × rmcp: no |"
+                ),
+                &format!("| {cpu} | rmcp | 100 | 100 – 100 | 1 | 1.00 | 0.33 |  |"),
+                &format!("| {cpu} | rmcp, stateless | 50.0 | 50.0 – 50.0 | 1 | 1.00 | 0.062 |  |"),
+                &format!("| {cpu} | TypeScript SDK v1 | 300 | 300 – 300 | 1 | 3.00 | 1.00 |  |"),
+                &format!("| {cpu} | TypeScript SDK v2 | 600 | 600 – 600 | 1 | 6.00 | 2.00 |  |"),
+                &format!(
+                    "| {cpu} | TypeScript SDK v2, stateless | 800 | 800 – 800 | 1 | 16.00 | 1.00 |  |"
+                ),
+            ],
+        );
+    }
+
+    #[test]
+    fn aims_without_a_base_are_not_judged() {
+        check(
+            &[
+                (Measure::Start, Name::DocentServe, Form::Session, 15.1),
+                (Measure::StdioCpu, Name::Docent, Form::Session, 20.0),
+            ],
+            &[
+                "| CPU per call, stdio, 32 in flight (µs) | docent | 20.0 | 20.0 – 20.0 | 1 |  |  |  |",
+                "| start to first answer, stdio (ms) | docent serve | 15.1 | 15.1 – 15.1 | 1 |  |  | ≤ 15: no |",
+            ],
+        );
+    }
+}

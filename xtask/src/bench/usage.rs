@@ -1,0 +1,106 @@
+//! What a server and the processes under it have used, as the kernel counts it. Servers are measured one at a time,
+//! so whatever descends from this process belongs to the server under test.
+
+use anyhow::{Context, Result, ensure};
+use std::{collections::HashMap, fs, time::Duration};
+
+/// `/proc` counts processor time in ticks of `USER_HZ`, which Linux fixes at 100 a second for programs.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The fields of `/proc/PID/stat` that matter here.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    /// User and system time, the process's own and that of children it has waited for.
+    ticks: u32,
+}
+
+fn parse_stat(line: &str) -> Option<Stat> {
+    // The name in parentheses may hold spaces and parentheses itself.
+    let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
+    let parent = fields.nth(1)?.parse().ok()?;
+    let times = fields.skip(9).take(4).map(|field| field.parse::<u32>().ok());
+    Some(Stat { parent, ticks: times.sum::<Option<u32>>()? })
+}
+
+/// Every process that descends from this one.
+fn servers() -> Result<HashMap<u32, Stat>> {
+    let mut others = HashMap::new();
+    for entry in fs::read_dir("/proc").context("reading /proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok())
+        else {
+            continue;
+        };
+        // A process may end while the folder is read.
+        let Ok(line) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        others
+            .insert(pid, parse_stat(&line).with_context(|| format!("/proc/{pid}/stat: {line:?}"))?);
+    }
+    let mut found = HashMap::new();
+    let mut parents = vec![std::process::id()];
+    while let Some(parent) = parents.pop() {
+        for (pid, stat) in others.extract_if(|_, stat| stat.parent == parent) {
+            parents.push(pid);
+            found.insert(pid, stat);
+        }
+    }
+    ensure!(!found.is_empty(), "no server is running");
+    Ok(found)
+}
+
+/// Processor time used so far.
+pub(crate) fn cpu() -> Result<Duration> {
+    Ok(TICK * servers()?.values().map(|stat| stat.ticks).sum())
+}
+
+/// Resident memory in megabytes (10^6 bytes).
+pub(crate) fn resident_mb() -> Result<f64> {
+    let mut total = 0;
+    for pid in servers()?.into_keys() {
+        // The counter in /proc/PID/status lags behind by some pages for each processor; this one is exact. A process
+        // that has just ended has none, and holds nothing.
+        let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        total += parse_resident(&text).unwrap_or(0);
+    }
+    ensure!(total > 0, "the server ended, or /proc/PID/smaps_rollup can't be read");
+    Ok(f64::from(total) * 1024.0 / 1e6)
+}
+
+/// Kilobytes after `Rss:`.
+fn parse_resident(rollup: &str) -> Option<u32> {
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_lines() {
+        let check = |line: &str, expected: Option<(u32, u32)>| {
+            assert_eq!(parse_stat(line).map(|stat| (stat.parent, stat.ticks)), expected, "{line}");
+        };
+        check("12 (node) S 7 12 12 0 -1 4194304 100 0 0 0 30 5 2 1 20 0 11 0 99", Some((7, 38)));
+        check("12 (a) b) c) S 7 12 12 0 -1 4194304 100 0 0 0 30 5 0 0 20 0", Some((7, 35)));
+        check("12 (node) S", None);
+    }
+
+    #[test]
+    fn resident_lines() {
+        assert_eq!(parse_resident("55-7f r\nRss:    1234 kB\nPss: 9 kB\n"), Some(1234));
+        assert_eq!(parse_resident("Pss: 9 kB\n"), None);
+    }
+
+    #[test]
+    fn a_child_is_counted() {
+        let mut child =
+            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let found = servers().unwrap();
+        let used = resident_mb().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(found.contains_key(&child.id()), "{found:?}");
+        assert!(used > 0.1, "{used} MB");
+    }
+}

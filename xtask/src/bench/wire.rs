@@ -1,0 +1,225 @@
+//! `cargo xtask bench wire`: the order of the measurements. Peers take turns within a round, so that a busy moment of
+//! the machine falls on all of them, and a figure is the median of the rounds.
+
+use super::{
+    idle::Client,
+    load::Stretch,
+    peer::{Name, Peer, answer, eprint_step, folder},
+    pipe::Server,
+    post::{self, Connection, Form},
+    table::{Measure, Subject, Table},
+    usage,
+};
+use crate::{
+    process::{Background, free_port},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::{
+    fs,
+    io::Write as _,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A peer that takes longer than this to listen is broken.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// Starts are timed until they have taken this long in a round, at most `STARTS` times.
+const START_BUDGET: Duration = Duration::from_secs(2);
+const STARTS: usize = 20;
+/// Allocators and garbage collectors settle before memory is read.
+const SETTLE: Duration = Duration::from_millis(500);
+const WARM_LIMIT: Duration = Duration::from_secs(8);
+const MANY: u32 = 32;
+
+/// What to measure, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The servers to measure.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "docent,docent-serve,rmcp,typescript,typescript-v2,python"
+    )]
+    peers: Vec<Name>,
+    /// How often each server has its turn.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// How long each load is measured.
+    #[arg(long, default_value_t = 1.5)]
+    seconds: f64,
+    /// How many calls warm a server up before it is measured, within 8 seconds: just-in-time compilers need thousands.
+    #[arg(long, default_value_t = 10_000)]
+    warm_up: u32,
+    /// Silent clients that docent holds, over SSE and then over WebSocket; 0 leaves both out.
+    #[arg(long, default_value_t = 1000)]
+    idle_clients: usize,
+}
+
+/// Measures, prints the table and writes it to target/bench/wire.json.
+pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+    let measured = Stretch::of(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
+    raise_file_limit()?;
+    let mut peers = Vec::new();
+    for name in &options.peers {
+        peers.push(Peer::prepare(workspace, *name)?);
+    }
+    let mut bench = Bench {
+        table: Table::default(),
+        runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+        warm: Stretch { time: WARM_LIMIT, calls: options.warm_up },
+        measured,
+    };
+    bench.describe(&peers, args)?;
+    if let Some(docent) = peers.iter().find(|peer| peer.name == Name::Docent) {
+        bench.idle_clients(docent, options.idle_clients)?;
+    }
+    for round in 1..=options.rounds {
+        for peer in &peers {
+            eprint_step(&format!("round {round} of {}: {}", options.rounds, peer.name.shown()));
+            bench.turn(peer).with_context(|| format!("measuring {}", peer.name.shown()))?;
+        }
+    }
+    bench.table.describe("load average at the end", &load_average()?);
+    write!(std::io::stdout(), "{}", bench.table)?;
+    let path = folder(workspace, "")?.join("wire.json");
+    fs::write(&path, serde_json::to_vec_pretty(&bench.table.json())?)
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+struct Bench {
+    table: Table,
+    runtime: tokio::runtime::Runtime,
+    warm: Stretch,
+    measured: Stretch,
+}
+
+impl Bench {
+    /// The lines above the table.
+    fn describe(&mut self, peers: &[Peer], args: &[String]) -> Result<()> {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+        self.table.describe("machine", &format!("{}, Linux {}", machine()?, kernel.trim()));
+        self.table
+            .describe("date", &answer(Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]))?);
+        self.table.describe("command", &format!("cargo xtask bench {}", args.join(" ")));
+        let versions: Vec<_> =
+            peers.iter().map(|peer| format!("{} {}", peer.name.shown(), peer.version)).collect();
+        self.table.describe("versions", &versions.join("; "));
+        self.table.describe("load average at the start", &load_average()?);
+        Ok(())
+    }
+
+    /// Everything that one round asks of a peer.
+    fn turn(&mut self, peer: &Peer) -> Result<()> {
+        self.starts(peer)?;
+        let forms = peer.name.forms();
+        if forms.is_empty() {
+            let (_server, _port) = self.idle_server(Subject::of(peer.name), peer)?;
+            return Ok(());
+        }
+        let (mut server, _) = Server::start(peer.on_pipes())?;
+        let load = server.load(self.warm, self.measured).context("over stdio")?;
+        drop(server);
+        self.table.add(Measure::StdioCpu, Subject::of(peer.name), load.cpu_per_call());
+        for form in forms {
+            self.http(peer, *form).with_context(|| format!("over HTTP ({form})"))?;
+        }
+        Ok(())
+    }
+
+    fn starts(&mut self, peer: &Peer) -> Result<()> {
+        let began = Instant::now();
+        for _ in 0..STARTS {
+            let (_server, elapsed) = Server::start(peer.on_pipes()).context("starting on stdio")?;
+            self.table.add(Measure::Start, Subject::of(peer.name), elapsed.as_secs_f64() * 1e3);
+            if began.elapsed() > START_BUDGET {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn http(&mut self, peer: &Peer, form: Form) -> Result<()> {
+        let subject = Subject { peer: peer.name, form };
+        let (_server, port) = self.idle_server(subject, peer)?;
+        let many =
+            self.runtime.block_on(post::load((port, form), MANY, self.warm, self.measured))?;
+        self.table.add(Measure::ManyConnections, subject, many.calls_per_second());
+        self.table.add(Measure::HttpCpu, subject, many.cpu_per_call());
+        // The server is warm by now; only the new connection has to be opened.
+        let one = self.runtime.block_on(post::load(
+            (port, form),
+            1,
+            Stretch::of(SETTLE),
+            self.measured,
+        ))?;
+        self.table.add(Measure::OneConnection, subject, one.calls_per_second());
+        thread::sleep(SETTLE);
+        self.table.add(Measure::LoadedMemory, subject, usage::resident_mb()?);
+        Ok(())
+    }
+
+    /// Starts a server on a port, shakes hands once, and notes what it holds while nothing happens.
+    fn idle_server(&mut self, subject: Subject, peer: &Peer) -> Result<(Background, u16)> {
+        let port = free_port()?;
+        let server = Background::listening(&mut peer.on_port(port), port, START_LIMIT)?;
+        drop(self.runtime.block_on(Connection::open(port, Form::Session))?);
+        thread::sleep(SETTLE);
+        if subject.form == Form::Session {
+            self.table.add(Measure::IdleMemory, subject, usage::resident_mb()?);
+        }
+        Ok((server, port))
+    }
+
+    fn idle_clients(&mut self, docent: &Peer, clients: usize) -> Result<()> {
+        if clients == 0 {
+            return Ok(());
+        }
+        for measure in [Measure::SseClients(clients), Measure::WebSocketClients(clients)] {
+            let open = if matches!(measure, Measure::SseClients(_)) {
+                Client::sse
+            } else {
+                Client::web_socket
+            };
+            eprint_step(&measure.to_string());
+            let port = free_port()?;
+            let _server = Background::listening(&mut docent.on_port(port), port, START_LIMIT)?;
+            let mut held = Vec::new();
+            for number in 1..=clients {
+                held.push(open(port).with_context(|| format!("{measure}: client {number}"))?);
+            }
+            thread::sleep(SETTLE);
+            self.table.add(measure, Subject::of(docent.name), usage::resident_mb()?);
+        }
+        Ok(())
+    }
+}
+
+/// A thousand clients are two thousand sockets with the server's, which inherits the limit.
+fn raise_file_limit() -> Result<()> {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
+        .context("raising the limit on open files")
+}
+
+fn machine() -> Result<String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo")?;
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let model = field(&cpu, "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
+    let memory = field(&fs::read_to_string("/proc/meminfo")?, "MemTotal").unwrap_or_default();
+    let kilobytes: u32 =
+        memory.trim_end_matches(" kB").parse().context("MemTotal in /proc/meminfo")?;
+    let cores = thread::available_parallelism()?;
+    Ok(format!("{model}, {cores} cores, {:.1} GB of memory", f64::from(kilobytes) * 1024.0 / 1e9))
+}
+
+fn load_average() -> Result<String> {
+    let text = fs::read_to_string("/proc/loadavg")?;
+    Ok(text.split(' ').take(3).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,124 @@
+//! The step that runs the protocol's own conformance suite against the fixture server, and holds the result to floors.
+
+use super::{Context, tally};
+use crate::{
+    process::{self, Background, Output},
+    report::Counts,
+};
+use anyhow::{Context as _, Result, anyhow};
+use serde_json::Value;
+use std::{fs, process::Command, time::Duration};
+
+const FLOORS: &str = "tests/conformance/floor.json";
+const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
+const START_LIMIT: Duration = Duration::from_secs(20);
+const RUN_LIMIT: Duration = Duration::from_mins(10);
+
+/// The revisions, and how the suite is asked for each.
+const RUNS: [(&str, &[&str]); 3] = [
+    ("2025-06-18", &["--suite", "all", "--spec-version", "2025-06-18"]),
+    ("2025-11-25", &["--suite", "all", "--spec-version", "2025-11-25"]),
+    ("2026-07-28", &["--requirements", "2026-07-28"]),
+];
+
+/// Fewer passed or more failed checks than this are a fall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Floor {
+    passed: usize,
+    failed: usize,
+}
+
+pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+    let npm = context.npm()?;
+    let floors =
+        fs::read_to_string(context.path(FLOORS)).with_context(|| format!("reading {FLOORS}"))?;
+    let floors: Value =
+        serde_json::from_str(&floors).with_context(|| format!("reading {FLOORS}"))?;
+    let fixture = context.release_binary("conformance")?;
+    let mut total = Vec::new();
+    for (revision, arguments) in RUNS {
+        let floor = floor(&floors, revision)?;
+        let port = process::free_port()?;
+        let mut server = Background::listening(
+            Command::new(&fixture).args(["--port", &port.to_string()]),
+            port,
+            START_LIMIT,
+        )?;
+        let results = context.workspace.tools().join("conformance-results").join(revision);
+        let mut suite = npm.script(&npm.modules().join(SUITE));
+        suite.args(["server", "--url", &format!("http://127.0.0.1:{port}/mcp")]).args(arguments);
+        suite.arg("-o").arg(&results);
+        let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
+        let log = server.end();
+        let Some(counts) = tally::conformance(&done.text) else {
+            let said = process::tail(&done.text, 20);
+            return Err(anyhow!(
+                "{revision}: the suite ended without a total ({}):\n{said}",
+                done.ending
+            ));
+        };
+        for line in done.text.lines().filter(|line| line.starts_with('✗')) {
+            println!("{revision}: {line}");
+        }
+        let (counts, verdict) = judge(counts, floor);
+        println!("{revision}: {verdict}; details in {}", context.workspace.shown(&results));
+        if counts.failed > 0 {
+            println!("the fixture's last lines:\n{}", process::tail(&log, 20));
+        }
+        total.push(counts);
+    }
+    Ok(total.into_iter().sum())
+}
+
+fn floor(floors: &Value, revision: &str) -> Result<Floor> {
+    let number = |key: &str| {
+        let found = floors[revision][key].as_u64().and_then(|number| usize::try_from(number).ok());
+        found.with_context(|| format!("{FLOORS} has no number at {revision}.{key}"))
+    };
+    Ok(Floor { passed: number("passed")?, failed: number("failed")? })
+}
+
+/// Failed checks up to the floor are known, and skipped; a fall below it is a failure even when no check failed.
+fn judge(found: Counts, floor: Floor) -> (Counts, String) {
+    let Counts { passed, failed, .. } = found;
+    let known = failed.min(floor.failed);
+    let mut counts = Counts { passed, failed: failed - known, skipped: known };
+    let mut verdict = format!("{found} (floor {} passed, {} failed)", floor.passed, floor.failed);
+    if passed < floor.passed {
+        counts = counts.with_status(false);
+        verdict.push_str(": fewer passed than the floor");
+    } else if passed > floor.passed || failed < floor.failed {
+        verdict.push_str(": better than the floor, which can be raised");
+    }
+    (counts, verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_held_to_the_floor() {
+        let check =
+            |passed, failed, floor: (usize, usize), expected: (usize, usize, usize), word: &str| {
+                let floor = Floor { passed: floor.0, failed: floor.1 };
+                let (counts, verdict) = judge(Counts { passed, failed, skipped: 0 }, floor);
+                assert_eq!((counts.passed, counts.failed, counts.skipped), expected, "{verdict}");
+                assert!(verdict.contains(word), "{verdict}");
+            };
+        check(56, 0, (56, 0), (56, 0, 0), "56 passed, 0 failed");
+        check(55, 0, (56, 0), (55, 1, 0), "fewer");
+        check(55, 1, (56, 0), (55, 1, 0), "fewer");
+        check(57, 0, (56, 0), (57, 0, 0), "raised");
+        check(56, 2, (56, 1), (56, 1, 1), "floor");
+    }
+
+    #[test]
+    fn floors_are_read_by_revision() {
+        let floors = serde_json::json!({"2025-06-18": {"passed": 56, "failed": 0}});
+        assert_eq!(floor(&floors, "2025-06-18").unwrap(), Floor { passed: 56, failed: 0 });
+        assert!(
+            floor(&floors, "2026-07-28").unwrap_err().to_string().contains("2026-07-28.passed")
+        );
+    }
+}

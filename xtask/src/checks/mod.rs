@@ -1,0 +1,210 @@
+//! `cargo xtask test`: the steps, their order, and which of them a developer asked for.
+
+mod acceptance;
+mod cargo_tests;
+mod clients;
+mod conformance;
+mod release;
+mod tally;
+
+use crate::{
+    install::{self, Node},
+    report::{Counts, Report},
+    workspace::Workspace,
+};
+use anyhow::{Result, anyhow, ensure};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Which steps to run.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Selection {
+    /// Run this step alone, with the build that it needs; may be given more than once
+    #[arg(long, value_name = "STEP")]
+    only: Vec<String>,
+    /// Print the steps and what they do
+    #[arg(long)]
+    list: bool,
+    /// In the steps `cargo`, `wire` and `clients`: only the cases whose name holds this word
+    #[arg(long, short = 'k', value_name = "WORD")]
+    filter: Option<String>,
+}
+
+/// One named step.
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    /// Works on the release binaries.
+    needs_build: bool,
+    run: fn(&Context<'_>) -> Result<Counts>,
+}
+
+const BUILD: &str = "build";
+
+const STEPS: [Step; 6] = [
+    Step {
+        name: "tools",
+        about: "install Node, npm packages and Python clients under the target directory",
+        needs_build: false,
+        run: tools,
+    },
+    Step {
+        name: "cargo",
+        about: "unit, integration and documentation tests of the workspace",
+        needs_build: false,
+        run: cargo_tests::run,
+    },
+    Step {
+        name: BUILD,
+        about: "the release binary and the release conformance fixture",
+        needs_build: false,
+        run: release::build,
+    },
+    Step {
+        name: "wire",
+        about: "acceptance cases on the raw wire, on every transport",
+        needs_build: true,
+        run: acceptance::run,
+    },
+    Step {
+        name: "conformance",
+        about: "the protocol's conformance suite against the fixture server",
+        needs_build: true,
+        run: conformance::run,
+    },
+    Step {
+        name: "clients",
+        about: "the official Python and TypeScript clients over each transport they have",
+        needs_build: true,
+        run: clients::run,
+    },
+];
+
+/// What the steps share.
+pub(crate) struct Context<'a> {
+    workspace: &'a Workspace,
+    filter: Option<&'a str>,
+}
+
+impl Context<'_> {
+    fn path(&self, relative: &str) -> PathBuf {
+        self.workspace.root.join(relative)
+    }
+
+    /// A binary of the build step.
+    fn release_binary(&self, name: &str) -> Result<PathBuf> {
+        let path = self.workspace.binary("release", name);
+        ensure!(
+            path.is_file(),
+            "{} is missing: the step `{BUILD}` failed",
+            self.workspace.shown(&path)
+        );
+        Ok(path)
+    }
+
+    /// The npm packages of the client programs and of the conformance suite, and the Node that runs them.
+    fn npm(&self) -> Result<Npm> {
+        let node = install::node(self.workspace)?;
+        let pins = self.path("tests/clients/typescript");
+        let folder = install::npm_packages(self.workspace, &node, "clients", &pins)?;
+        Ok(Npm { node, folder })
+    }
+
+    /// An interpreter with one major version of the Python client.
+    fn python(&self, version: &str) -> Result<PathBuf> {
+        let pins = self.path(&format!("tests/clients/python/requirements-{version}.txt"));
+        install::python_environment(self.workspace, &format!("python-{version}"), &pins)
+    }
+}
+
+/// Installed npm packages.
+struct Npm {
+    node: Node,
+    folder: PathBuf,
+}
+
+impl Npm {
+    fn modules(&self) -> PathBuf {
+        self.folder.join("node_modules")
+    }
+
+    fn script(&self, script: &Path) -> Command {
+        let mut command = Command::new(&self.node.program);
+        command.arg(script);
+        command
+    }
+}
+
+/// Runs the selected steps; true when nothing failed.
+pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<bool> {
+    if selection.list {
+        for step in &STEPS {
+            println!("{:12} {}", step.name, step.about);
+        }
+        return Ok(true);
+    }
+    let chosen = choose(&selection.only)?;
+    let mut report = Report::default();
+    run_steps(workspace, &chosen, selection.filter.as_deref(), &mut report);
+    Ok(report.print())
+}
+
+/// All steps, for a run that has steps of its own before these.
+pub(crate) fn run_all(workspace: &Workspace, report: &mut Report) {
+    run_steps(workspace, &STEPS.iter().collect::<Vec<_>>(), None, report);
+}
+
+fn run_steps(workspace: &Workspace, steps: &[&Step], filter: Option<&str>, report: &mut Report) {
+    let context = Context { workspace, filter };
+    let mut built = true;
+    for step in steps {
+        let counts = report.step(step.name, || {
+            // Binaries of an earlier build would be tested in place of the ones that were asked for.
+            ensure!(built || !step.needs_build, "not run: the step `{BUILD}` failed");
+            (step.run)(&context)
+        });
+        built &= step.name != BUILD || counts.failed == 0;
+    }
+}
+
+fn choose(only: &[String]) -> Result<Vec<&'static Step>> {
+    if let Some(unknown) =
+        only.iter().find(|name| STEPS.iter().all(|step| step.name != name.as_str()))
+    {
+        let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        return Err(anyhow!("there is no step `{unknown}`; the steps are {}", known.join(", ")));
+    }
+    let asked = |step: &Step| only.is_empty() || only.iter().any(|name| name == step.name);
+    let build = STEPS.iter().any(|step| asked(step) && step.needs_build);
+    Ok(STEPS.iter().filter(|step| asked(step) || (build && step.name == BUILD)).collect())
+}
+
+fn tools(context: &Context<'_>) -> Result<Counts> {
+    context.npm()?;
+    for version in clients::PYTHON_VERSIONS {
+        context.python(version)?;
+    }
+    println!("installed under {}", context.workspace.shown(&context.workspace.tools()));
+    Ok(Counts::ONE_PASSED)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(only: &[&str]) -> Result<Vec<&'static str>> {
+        let only: Vec<String> = only.iter().map(ToString::to_string).collect();
+        Ok(choose(&only)?.iter().map(|step| step.name).collect())
+    }
+
+    #[test]
+    fn steps_are_chosen_with_the_build_they_need() {
+        assert_eq!(names(&[]).unwrap().len(), STEPS.len());
+        assert_eq!(names(&["cargo"]).unwrap(), ["cargo"]);
+        assert_eq!(names(&["clients", "wire"]).unwrap(), ["build", "wire", "clients"]);
+        let said = names(&["wires"]).unwrap_err().to_string();
+        assert!(said.contains("`wires`") && said.contains("conformance"), "{said}");
+    }
+}

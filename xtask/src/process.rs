@@ -1,0 +1,293 @@
+//! Child processes with an end: each runs in its own process group under a deadline, and the whole group is killed
+//! when its leader ends, when time is up, when its owner drops it and when xtask itself is interrupted.
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    io::{BufRead, BufReader, Read},
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::unix::process::CommandExt,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Groups that are alive, for the signal handler.
+static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+/// A child that left a process outside its group can hold a pipe open for ever: its output is not waited for longer.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// What becomes of a child's output while it runs; it is kept in either case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Passed on line by line.
+    Shown,
+    /// Only kept.
+    Kept,
+}
+
+/// How a child ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Its exit code was 0 and it kept to its time.
+    pub(crate) success: bool,
+    /// "exit status: 1", or which deadline it missed.
+    pub(crate) ending: String,
+    /// Standard output and standard error, in the order in which the lines came.
+    pub(crate) text: String,
+}
+
+impl Finished {
+    /// The text, or an error with its last lines when the child failed.
+    pub(crate) fn or_fail(self, what: &str) -> Result<String> {
+        if self.success {
+            return Ok(self.text);
+        }
+        bail!("{what} failed ({}):\n{}", self.ending, tail(&self.text, 20))
+    }
+}
+
+/// The last lines of a text.
+pub(crate) fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.lines().collect();
+    all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
+}
+
+/// Runs a command to its end.
+pub(crate) fn run(command: &mut Command, limit: Duration, output: Output) -> Result<Finished> {
+    let mut background = Background::spawn(command, output)?;
+    let deadline = Instant::now() + limit;
+    let status = background.wait_until(deadline)?;
+    let text = background.end();
+    Ok(match status {
+        Some(status) => Finished { success: status.success(), ending: status.to_string(), text },
+        None => {
+            Finished { success: false, ending: format!("killed after {} s", limit.as_secs()), text }
+        }
+    })
+}
+
+/// Ends every group that is alive when xtask is told to stop, so that nothing outlives it.
+pub(crate) fn end_children_on_signals() -> Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
+        .context("installing the signal handler")?;
+    thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            for group in groups().iter() {
+                kill_group(*group);
+            }
+            #[expect(clippy::exit, reason = "the main thread is blocked on a child that is gone")]
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(())
+}
+
+/// A child that runs beside xtask. Dropping it kills its group.
+#[derive(Debug)]
+pub(crate) struct Background {
+    child: Child,
+    group: i32,
+    text: Arc<Mutex<String>>,
+    drained: mpsc::Receiver<()>,
+}
+
+impl Background {
+    /// Starts the command in a group of its own, without standard input.
+    pub(crate) fn spawn(command: &mut Command, output: Output) -> Result<Self> {
+        let mut child = command
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {}", command.get_program().display()))?;
+        let group = i32::try_from(child.id()).context("a process id beyond i32")?;
+        groups().insert(group);
+        let text = Arc::new(Mutex::new(String::new()));
+        let (done, drained) = mpsc::sync_channel(2);
+        if let Some(pipe) = child.stdout.take() {
+            read_lines(pipe, output, text.clone(), done.clone());
+        }
+        if let Some(pipe) = child.stderr.take() {
+            read_lines(pipe, output, text.clone(), done);
+        }
+        Ok(Self { child, group, text, drained })
+    }
+
+    /// Starts a server and waits until its port accepts.
+    pub(crate) fn listening(command: &mut Command, port: u16, limit: Duration) -> Result<Self> {
+        let mut server = Self::spawn(command, Output::Kept)?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let deadline = Instant::now() + limit;
+        while TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err() {
+            if let Some(status) = server.child.try_wait()? {
+                bail!(
+                    "the server ended ({status}) before port {port} opened:\n{}",
+                    tail(&server.end(), 20)
+                );
+            }
+            if Instant::now() > deadline {
+                bail!(
+                    "port {port} did not open in {} s:\n{}",
+                    limit.as_secs(),
+                    tail(&server.end(), 20)
+                );
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    fn wait_until(&mut self, deadline: Instant) -> Result<Option<ExitStatus>> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    /// Kills what is left of the group and gives back all that it wrote.
+    pub(crate) fn end(&mut self) -> String {
+        kill_group(self.group);
+        drop(self.child.wait());
+        groups().remove(&self.group);
+        let deadline = Instant::now() + DRAIN;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.drained.recv_timeout(left) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => break,
+            }
+        }
+        std::mem::take(&mut *lock(&self.text))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("looking for a free port")?;
+    Ok(listener.local_addr()?.port())
+}
+
+fn read_lines(
+    pipe: impl Read + Send + 'static,
+    output: Output,
+    text: Arc<Mutex<String>>,
+    done: mpsc::SyncSender<()>,
+) {
+    thread::spawn(move || {
+        let mut reader = BufReader::new(pipe);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            let shown = String::from_utf8_lossy(&line);
+            let shown = shown.trim_end_matches(['\n', '\r']);
+            if output == Output::Shown {
+                println!("{shown}");
+            }
+            // Writing to a string cannot fail.
+            writeln!(lock(&text), "{shown}").ok();
+            line.clear();
+        }
+        drop(done);
+    });
+}
+
+fn groups() -> MutexGuard<'static, BTreeSet<i32>> {
+    lock(&GROUPS)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kill_group(group: i32) {
+    if let Some(pid) = Pid::from_raw(group) {
+        // A group that has ended is what was wanted.
+        kill_process_group(pid, Signal::KILL).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn alive(pid: &str) -> bool {
+        // A killed process whose new parent has not reaped it yet is a zombie, which runs no more.
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
+            !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
+        })
+    }
+
+    fn wait_for_end(pid: &str) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while alive(pid) {
+            assert!(Instant::now() < deadline, "process {pid} outlived its group");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn output_and_status_are_kept() {
+        let minute = Duration::from_mins(1);
+        let done = run(&mut shell("echo out; echo err >&2; exit 3"), minute, Output::Kept).unwrap();
+        assert!(!done.success);
+        let mut lines: Vec<&str> = done.text.lines().collect();
+        lines.sort_unstable();
+        assert_eq!((lines, done.ending.as_str()), (vec!["err", "out"], "exit status: 3"));
+        let said = done.or_fail("the script").unwrap_err().to_string();
+        assert!(said.starts_with("the script failed (exit status: 3):"), "{said}");
+    }
+
+    #[test]
+    fn a_deadline_kills_the_group_with_its_grandchildren() {
+        let mut stuck = shell("sleep 1000 & echo $!; wait");
+        let done = run(&mut stuck, Duration::from_secs(1), Output::Kept).unwrap();
+        assert!(!done.success);
+        assert_eq!(done.ending, "killed after 1 s");
+        wait_for_end(done.text.trim());
+    }
+
+    #[test]
+    fn what_a_finished_child_leaves_behind_is_ended() {
+        let done =
+            run(&mut shell("sleep 1000 & echo $!"), Duration::from_mins(1), Output::Kept).unwrap();
+        assert!(done.success);
+        wait_for_end(done.text.trim());
+    }
+
+    #[test]
+    fn a_server_that_dies_early_says_why() {
+        let port = free_port().unwrap();
+        let died =
+            Background::listening(&mut shell("echo no luck; exit 1"), port, Duration::from_mins(1));
+        let said = died.unwrap_err().to_string();
+        assert!(said.contains("exit status: 1") && said.contains("no luck"), "{said}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Steps, what they counted, and the table and last line that a run ends with.
+
+use anyhow::Result;
+use std::{
+    fmt,
+    iter::Sum,
+    time::{Duration, Instant},
+};
+
+/// How many checks went which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+}
+
+impl Counts {
+    /// One check that passed.
+    pub(crate) const ONE_PASSED: Self = Self { passed: 1, failed: 0, skipped: 0 };
+    /// One check that failed.
+    pub(crate) const ONE_FAILED: Self = Self { passed: 0, failed: 1, skipped: 0 };
+    /// One check that was skipped; the step has said why.
+    pub(crate) const ONE_SKIPPED: Self = Self { passed: 0, failed: 0, skipped: 1 };
+
+    /// A child that fails without reporting a failed check has still failed.
+    #[must_use]
+    pub(crate) fn with_status(mut self, success: bool) -> Self {
+        if !success && self.failed == 0 {
+            self.failed = 1;
+        }
+        self
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |a, b| Self {
+            passed: a.passed + b.passed,
+            failed: a.failed + b.failed,
+            skipped: a.skipped + b.skipped,
+        })
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(f, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
+/// The steps of one run, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    steps: Vec<(&'static str, Counts, Duration)>,
+}
+
+impl Report {
+    /// Runs a step; an error counts as one failure and does not stop the steps after it.
+    pub(crate) fn step(
+        &mut self,
+        name: &'static str,
+        step: impl FnOnce() -> Result<Counts>,
+    ) -> Counts {
+        println!("\n== {name} ==");
+        let began = Instant::now();
+        let counts = step().unwrap_or_else(|problem| {
+            println!("{name}: {problem:#}");
+            Counts::ONE_FAILED
+        });
+        println!("-- {name}: {counts}");
+        self.steps.push((name, counts, began.elapsed()));
+        counts
+    }
+
+    /// Everything together.
+    pub(crate) fn total(&self) -> Counts {
+        self.steps.iter().map(|(_, counts, _)| *counts).sum()
+    }
+
+    /// Prints the table and, as the last line, the counts; true when nothing failed.
+    pub(crate) fn print(&self) -> bool {
+        println!("\n{self}");
+        self.total().failed == 0
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.steps.iter().map(|(name, ..)| name.len()).max().unwrap_or(0).max(4);
+        writeln!(
+            f,
+            "{:width$}  {:>7}  {:>7}  {:>7}  {:>8}",
+            "step", "passed", "failed", "skipped", "seconds"
+        )?;
+        for (name, counts, time) in &self.steps {
+            writeln!(
+                f,
+                "{name:width$}  {:>7}  {:>7}  {:>7}  {:>8.1}",
+                counts.passed,
+                counts.failed,
+                counts.skipped,
+                time.as_secs_f64()
+            )?;
+        }
+        write!(f, "{}", self.total())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_the_counts() {
+        let check = |steps: &[Counts], expected: &str| {
+            let mut report = Report::default();
+            for counts in steps {
+                report.step("a step", || Ok(*counts));
+            }
+            assert_eq!(report.to_string().lines().last(), Some(expected));
+        };
+        check(&[], "0 passed, 0 failed");
+        check(
+            &[Counts { passed: 3, ..Counts::default() }, Counts::ONE_PASSED],
+            "4 passed, 0 failed",
+        );
+        check(&[Counts::ONE_FAILED, Counts::ONE_SKIPPED], "0 passed, 1 failed, 1 skipped");
+    }
+
+    #[test]
+    fn an_error_is_one_failure_and_later_steps_run() {
+        let mut report = Report::default();
+        report.step("first", || anyhow::bail!("no luck"));
+        report.step("second", || Ok(Counts::ONE_PASSED));
+        assert_eq!(report.total(), Counts { passed: 1, failed: 1, skipped: 0 });
+    }
+
+    #[test]
+    fn a_silent_failure_counts() {
+        let passed = Counts { passed: 2, ..Counts::default() };
+        assert_eq!(passed.with_status(true).failed, 0);
+        assert_eq!(passed.with_status(false).failed, 1);
+        assert_eq!(Counts { failed: 3, ..passed }.with_status(false).failed, 3);
+    }
+}

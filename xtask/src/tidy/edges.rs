@@ -1,0 +1,145 @@
+//! Which crate may depend on which: the layers of the workspace, read from `cargo metadata`.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A crate of the workspace, and those that it may be built from.
+const ALLOWED: [(&str, &[&str]); 10] = [
+    ("docent-wire", &[]),
+    ("docent-tool", &[]),
+    ("docent-index", &[]),
+    ("docent-suites", &["docent-tool", "docent-index"]),
+    ("docent-transport", &["docent-wire"]),
+    ("docent-hub", &["docent-tool", "docent-wire", "docent-transport"]),
+    ("docent-server", &["docent-tool", "docent-wire", "docent-transport"]),
+    ("docent", LIBRARIES),
+    (TESTKIT, LIBRARIES),
+    ("xtask", &[]),
+];
+
+const LIBRARIES: &[&str] = &[
+    "docent-wire",
+    "docent-tool",
+    "docent-index",
+    "docent-suites",
+    "docent-transport",
+    "docent-hub",
+    "docent-server",
+];
+
+const TESTKIT: &str = "docent-testkit";
+
+/// Crates from outside that only some of ours may use: (crate, who may, what to do instead).
+enum Outside {
+    NotIn(&'static str),
+    OnlyIn(&'static [&'static str]),
+}
+
+const OUTSIDE: [(&str, Outside, &str); 2] = [
+    ("tokio", Outside::NotIn("docent-wire"), "wire has no I/O and no clock"),
+    ("anyhow", Outside::OnlyIn(&["docent", "xtask"]), "a library's errors are thiserror enums"),
+];
+
+/// Every dependency that the layers don't allow.
+pub(super) fn check(metadata: &Value) -> Result<Vec<String>> {
+    let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
+    let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
+    let ours: BTreeSet<String> = packages.iter().map(name).collect();
+    let mut breaches = Vec::new();
+    for package in packages {
+        let from = name(package);
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let to = name(dependency);
+            let for_tests = dependency["kind"].as_str() == Some("dev");
+            let breach = if ours.contains(&to) {
+                inside(&from, &to, for_tests)
+            } else {
+                outside(&from, &to, for_tests)
+            };
+            breaches.extend(breach);
+        }
+    }
+    Ok(breaches)
+}
+
+fn inside(from: &str, to: &str, for_tests: bool) -> Option<String> {
+    if for_tests && to == TESTKIT && from != "xtask" {
+        return None;
+    }
+    let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == from) else {
+        return Some(format!(
+            "{from}: this crate has no place in the layers of xtask/src/tidy/edges.rs"
+        ));
+    };
+    if allowed.contains(&to) {
+        return None;
+    }
+    let list = if allowed.is_empty() { "none of ours".to_owned() } else { allowed.join(", ") };
+    Some(format!("{from} depends on {to}; it may depend on {list}"))
+}
+
+fn outside(from: &str, to: &str, for_tests: bool) -> Option<String> {
+    let (_, rule, reason) = OUTSIDE.iter().find(|(name, ..)| *name == to)?;
+    let allowed = match rule {
+        Outside::NotIn(refused) => from != *refused,
+        Outside::OnlyIn(users) => users.contains(&from),
+    };
+    (!allowed && !for_tests).then(|| format!("{from} depends on {to}: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Breaches of a workspace with every crate, in which `from` depends on `to`.
+    fn breaches(from: &str, to: &str, kind: Option<&str>) -> Vec<String> {
+        let packages: Vec<Value> = ALLOWED
+            .iter()
+            .map(|(name, _)| {
+                let dependencies =
+                    if *name == from { json!([{"name": to, "kind": kind}]) } else { json!([]) };
+                json!({"name": name, "dependencies": dependencies})
+            })
+            .collect();
+        check(&json!({ "packages": packages })).unwrap()
+    }
+
+    #[test]
+    fn only_the_designed_edges_are_allowed() {
+        for (from, to, kind, allowed) in [
+            ("docent-suites", "docent-tool", None, true),
+            ("docent-suites", "docent-wire", None, false),
+            ("docent-suites", "docent-wire", Some("dev"), false),
+            ("docent-server", "docent-suites", None, false),
+            ("docent-server", "docent-hub", None, false),
+            ("docent-server", TESTKIT, Some("dev"), true),
+            ("docent-server", TESTKIT, None, false),
+            ("docent", "docent-hub", None, true),
+            ("docent", TESTKIT, None, false),
+            (TESTKIT, "docent-server", None, true),
+            (TESTKIT, "docent", None, false),
+            ("xtask", "docent-wire", None, false),
+            ("xtask", TESTKIT, Some("dev"), false),
+            ("docent-wire", "tokio", None, false),
+            ("docent-wire", "tokio", Some("dev"), true),
+            ("docent-transport", "tokio", None, true),
+            ("docent-server", "anyhow", None, false),
+            ("xtask", "anyhow", None, true),
+            ("docent-wire", "serde_json", Some("build"), true),
+        ] {
+            let found = breaches(from, to, kind);
+            assert_eq!(found.is_empty(), allowed, "{from} -> {to} ({kind:?}): {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_crate_without_a_place_is_named() {
+        let metadata = json!({"packages": [
+            {"name": "docent-tool", "dependencies": []},
+            {"name": "docent-extra", "dependencies": [{"name": "docent-tool", "kind": null}]},
+        ]});
+        assert!(check(&metadata).unwrap()[0].starts_with("docent-extra: this crate has no place"));
+    }
+}

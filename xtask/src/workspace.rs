@@ -1,0 +1,103 @@
+//! Where things are: the repository, its target directory, and the places that xtask keeps what it installs.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The repository as cargo sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    /// The folder of the root Cargo.toml.
+    pub(crate) root: PathBuf,
+    /// Cargo's target directory, wherever the environment or the configuration has put it.
+    pub(crate) target: PathBuf,
+    /// `cargo metadata` without dependencies.
+    pub(crate) metadata: Value,
+}
+
+impl Workspace {
+    /// Asks cargo, from the current folder.
+    pub(crate) fn find() -> Result<Self> {
+        let output = Command::new(cargo())
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .output()
+            .context("running `cargo metadata`")?;
+        ensure!(
+            output.status.success(),
+            "`cargo metadata` failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        Self::from_metadata(&output.stdout)
+    }
+
+    fn from_metadata(json: &[u8]) -> Result<Self> {
+        let metadata: Value =
+            serde_json::from_slice(json).context("reading the output of `cargo metadata`")?;
+        let path = |key: &str| {
+            metadata[key]
+                .as_str()
+                .map(PathBuf::from)
+                .with_context(|| format!("cargo metadata has no {key}"))
+        };
+        Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, metadata })
+    }
+
+    /// What the tests need beyond Rust is installed here.
+    pub(crate) fn tools(&self) -> PathBuf {
+        self.target.join("xtask")
+    }
+
+    /// A binary of the workspace, built with this profile.
+    pub(crate) fn binary(&self, profile: &str, name: &str) -> PathBuf {
+        self.target.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
+
+    /// A cargo command that runs in the repository's root.
+    pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(cargo());
+        command.args(arguments).current_dir(&self.root);
+        command
+    }
+
+    /// A path as people read it: relative to the root where it lies inside.
+    pub(crate) fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
+        path.strip_prefix(&self.root).unwrap_or(path).display()
+    }
+}
+
+/// Tools that take minutes to compile outlive target directories here.
+pub(crate) fn user_cache() -> Result<PathBuf> {
+    let base = match std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
+        Some(cache) => PathBuf::from(cache),
+        None => PathBuf::from(
+            std::env::var_os("HOME").context("neither XDG_CACHE_HOME nor HOME is set")?,
+        )
+        .join(".cache"),
+    };
+    Ok(base.join("docent-ci"))
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_come_from_metadata() {
+        let found = Workspace::from_metadata(
+            br#"{"workspace_root":"/r","target_directory":"/t","packages":[]}"#,
+        )
+        .unwrap();
+        assert_eq!(found.tools(), Path::new("/t/xtask"));
+        assert_eq!(found.shown(Path::new("/r/crates/a.rs")).to_string(), "crates/a.rs");
+        assert_eq!(found.shown(Path::new("/elsewhere/a.rs")).to_string(), "/elsewhere/a.rs");
+        assert!(Workspace::from_metadata(br#"{"workspace_root":"/r"}"#).is_err());
+    }
+}
