@@ -1,0 +1,431 @@
+//! Who is calling, and whether there is room: keys, rates, seats, calls in flight.
+
+use crate::setup::{Key, Rate, SetupError};
+use docent_transport::{Caller, Principal};
+use governor::{DefaultKeyedRateLimiter, Quota, clock::Clock, clock::DefaultClock};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+    num::NonZeroU32,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use subtle::ConstantTimeEq;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The keys that open the door. Tokens are kept as digests, so that comparing takes the same time for every guess.
+pub(crate) struct Keyring {
+    keys: Vec<(Principal, [u8; 32])>,
+    required: bool,
+    anonymous: Principal,
+}
+
+impl Keyring {
+    pub(crate) fn new(keys: Vec<Key>, required: bool) -> Result<Self, SetupError> {
+        if required && keys.is_empty() {
+            return Err(SetupError::NoKeys);
+        }
+        let mut names = HashSet::new();
+        let mut ring: Vec<(Principal, [u8; 32])> = Vec::with_capacity(keys.len());
+        for Key { name, token, scopes } in keys {
+            let problem = if name.is_empty() || name == ANONYMOUS {
+                Some("a key needs a name, and `anonymous` is taken")
+            } else if token.trim().is_empty() {
+                Some("its token is empty")
+            } else if !names.insert(name.clone()) {
+                Some("another key has the same name")
+            } else if ring.iter().any(|(_, known)| *known == digest(&token)) {
+                Some("another key has the same token")
+            } else {
+                None
+            };
+            if let Some(problem) = problem {
+                return Err(SetupError::BadKey { name, problem });
+            }
+            ring.push((Principal { name: name.into(), scopes: scopes.into() }, digest(&token)));
+        }
+        let everything: &[&str] = if required { &[] } else { &["*"] };
+        let scopes = everything.iter().map(ToString::to_string).collect();
+        Ok(Self { keys: ring, required, anonymous: Principal { name: ANONYMOUS.into(), scopes } })
+    }
+
+    pub(crate) fn required(&self) -> bool {
+        self.required
+    }
+
+    /// Whether lists depend on who asks.
+    pub(crate) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// Nobody in particular. Where a key is required, this principal may use nothing.
+    pub(crate) fn anonymous(&self) -> &Principal {
+        &self.anonymous
+    }
+
+    pub(crate) fn identify(&self, token: Option<&str>) -> Option<Principal> {
+        let Some(token) = token else {
+            return (!self.required).then(|| self.anonymous.clone());
+        };
+        if self.keys.is_empty() {
+            return (!self.required).then(|| self.anonymous.clone());
+        }
+        let offered = digest(token);
+        // Every key is compared, so that the time taken does not tell which one was near.
+        let mut found = None;
+        for (principal, known) in &self.keys {
+            if bool::from(known.ct_eq(&offered)) {
+                found = Some(principal);
+            }
+        }
+        found.cloned()
+    }
+}
+
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keyring").field("keys", &self.keys.len()).finish_non_exhaustive()
+    }
+}
+
+const ANONYMOUS: &str = "anonymous";
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// What counts as one client: a principal at an address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct ClientKey {
+    principal: Arc<str>,
+    remote: Option<IpAddr>,
+}
+
+impl ClientKey {
+    pub(crate) fn of(caller: &Caller) -> Self {
+        Self { principal: Arc::clone(&caller.principal.name), remote: caller.remote.map(network) }
+    }
+}
+
+/// A host commands a whole /64 of IPv6 addresses, so that is what counts as one.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => IpAddr::V4(v4),
+            None => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
+        },
+    }
+}
+
+/// A rate that each client has to itself.
+pub(crate) struct Meter {
+    limiter: DefaultKeyedRateLimiter<ClientKey>,
+    clock: DefaultClock,
+    checks: AtomicUsize,
+    rate: Rate,
+}
+
+impl Meter {
+    pub(crate) fn new(rate: Rate) -> Self {
+        let step = rate.window / rate.requests.get();
+        let step = if step.is_zero() { Duration::from_nanos(1) } else { step };
+        let quota = Quota::with_period(step)
+            .unwrap_or_else(|| Quota::per_second(NonZeroU32::MAX))
+            .allow_burst(rate.requests);
+        let limiter = DefaultKeyedRateLimiter::keyed(quota);
+        Self { limiter, clock: DefaultClock::default(), checks: AtomicUsize::new(0), rate }
+    }
+
+    pub(crate) fn per_minute(requests: NonZeroU32) -> Self {
+        Self::new(Rate::per_minute(requests))
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Counts one; an error says how long to wait.
+    pub(crate) fn check(&self, client: &ClientKey) -> Result<(), Duration> {
+        // Clients that have been quiet for a whole window are forgotten, so the table can't grow without end.
+        if self.checks.fetch_add(1, Ordering::Relaxed) % 4096 == 4095 {
+            self.limiter.retain_recent();
+            self.limiter.shrink_to_fit();
+        }
+        self.limiter.check_key(client).map_err(|not_yet| not_yet.wait_time_from(self.clock.now()))
+    }
+}
+
+/// A number of seats; each is given back when its holder is dropped.
+#[derive(Debug)]
+pub(crate) struct Seats {
+    taken: Arc<AtomicUsize>,
+    all: usize,
+}
+
+impl Seats {
+    pub(crate) fn new(all: usize) -> Self {
+        Self { taken: Arc::default(), all }
+    }
+
+    pub(crate) fn taken(&self) -> usize {
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take(&self) -> Option<Taken> {
+        let more = |taken| (taken < self.all).then_some(taken + 1);
+        self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
+        Some(Taken(Arc::clone(&self.taken)))
+    }
+}
+
+/// One seat.
+#[derive(Debug)]
+pub(crate) struct Taken(Arc<AtomicUsize>);
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Calls in flight, counted for each client by itself.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    lanes: Mutex<HashMap<ClientKey, Arc<Lane>>>,
+    cap: usize,
+}
+
+#[derive(Debug)]
+struct Lane {
+    permits: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// A client has too many calls running and too many waiting.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Crowded {
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+}
+
+impl Lanes {
+    pub(crate) fn new(cap: usize) -> Arc<Self> {
+        Arc::new(Self { lanes: Mutex::default(), cap })
+    }
+
+    /// Takes a place, waiting in line for it where the line is not full.
+    pub(crate) async fn enter(self: &Arc<Self>, client: ClientKey) -> Result<Place, Crowded> {
+        let lane = {
+            let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(lanes.entry(client.clone()).or_insert_with(|| {
+                Arc::new(Lane {
+                    permits: Arc::new(Semaphore::new(self.cap)),
+                    waiting: AtomicUsize::new(0),
+                })
+            }))
+        };
+        let mut place = Place { permit: None, lane, client, lanes: Arc::clone(self) };
+        if let Ok(permit) = Arc::clone(&place.lane.permits).try_acquire_owned() {
+            place.permit = Some(permit);
+            return Ok(place);
+        }
+        let most = self.cap.saturating_mul(4);
+        let join = |waiting| (waiting < most).then_some(waiting + 1);
+        if place.lane.waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, join).is_err() {
+            return Err(Crowded { running: self.cap, waiting: most });
+        }
+        let waiting = Waiting(Arc::clone(&place.lane));
+        let permit = Arc::clone(&place.lane.permits).acquire_owned().await;
+        drop(waiting);
+        // The semaphore is never closed; were it, the call would run uncounted instead of hanging.
+        place.permit = permit.ok();
+        Ok(place)
+    }
+}
+
+struct Waiting(Arc<Lane>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Clients that are remembered while they are quiet, so that a client's next call finds its lane.
+const QUIET_LANES: usize = 256;
+
+/// A place among a client's running calls. Beyond some, the last one to leave takes the client's lane with it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    permit: Option<OwnedSemaphorePermit>,
+    lane: Arc<Lane>,
+    client: ClientKey,
+    lanes: Arc<Lanes>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        drop(self.permit.take());
+        let mut lanes = self.lanes.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two owners: the table and this place. Nobody else can join while the table is locked.
+        if lanes.len() > QUIET_LANES && Arc::strong_count(&self.lane) == 2 {
+            lanes.remove(&self.client);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_transport::Via;
+
+    fn key(name: &str, token: &str) -> Key {
+        Key { name: name.into(), token: token.into(), scopes: vec!["*".into()] }
+    }
+
+    fn client(name: &str, remote: Option<&str>) -> ClientKey {
+        let principal = Principal { name: name.into(), scopes: [].into() };
+        ClientKey::of(&Caller {
+            principal,
+            via: Via::Http,
+            remote: remote.map(|r| r.parse().unwrap()),
+        })
+    }
+
+    #[test]
+    fn tokens_are_told_apart() {
+        let ring = Keyring::new(vec![key("ann", "one"), key("bob", "two")], true).unwrap();
+        let open = Keyring::new(vec![key("ann", "one")], false).unwrap();
+        let keyless = Keyring::new(vec![], false).unwrap();
+        let cases = [
+            (&ring, Some("one"), Some("ann")),
+            (&ring, Some("two"), Some("bob")),
+            (&ring, Some("on"), None),
+            (&ring, Some("onee"), None),
+            (&ring, Some(""), None),
+            (&ring, None, None),
+            (&open, Some("one"), Some("ann")),
+            (&open, Some("two"), None),
+            (&open, None, Some("anonymous")),
+            (&keyless, Some("any"), Some("anonymous")),
+            (&keyless, None, Some("anonymous")),
+        ];
+        for (ring, token, want) in cases {
+            let got = ring.identify(token).map(|p| p.name.to_string());
+            assert_eq!(got.as_deref(), want, "{token:?}");
+        }
+        assert!(ring.anonymous().scopes.is_empty(), "without a key nothing may be used");
+        assert_eq!(open.anonymous().scopes.to_vec(), ["*"]);
+    }
+
+    #[test]
+    fn bad_keys_are_refused() {
+        let cases = [
+            (vec![], true, "no key is configured"),
+            (vec![key("a", " ")], true, "token is empty"),
+            (vec![key("", "x")], false, "needs a name"),
+            (vec![key("anonymous", "x")], false, "is taken"),
+            (vec![key("a", "x"), key("a", "y")], false, "same name"),
+            (vec![key("a", "x"), key("b", "x")], false, "same token"),
+        ];
+        for (keys, required, want) in cases {
+            let error = Keyring::new(keys, required).unwrap_err().to_string();
+            assert!(error.contains(want), "{error}");
+        }
+    }
+
+    #[test]
+    fn debug_never_shows_a_token() {
+        let shown = format!(
+            "{:?} {:?}",
+            key("ann", "hush"),
+            Keyring::new(vec![key("ann", "hush")], true).unwrap()
+        );
+        assert!(!shown.contains("hush"), "{shown}");
+    }
+
+    #[test]
+    fn a_client_is_a_principal_at_an_address() {
+        let same = [
+            (client("a", None), client("a", None)),
+            (client("a", Some("2001:db8::1")), client("a", Some("2001:db8::ffff"))),
+            (client("a", Some("::ffff:10.0.0.1")), client("a", Some("10.0.0.1"))),
+        ];
+        for (left, right) in same {
+            assert_eq!(left, right);
+        }
+        let different = [
+            (client("a", None), client("b", None)),
+            (client("a", Some("10.0.0.1")), client("a", Some("10.0.0.2"))),
+            (client("a", Some("2001:db8::1")), client("a", Some("2001:db8:1::1"))),
+        ];
+        for (left, right) in different {
+            assert_ne!(left, right);
+        }
+    }
+
+    #[test]
+    fn a_meter_counts_each_client_by_itself() {
+        let meter = Meter::per_minute(NonZeroU32::new(5).unwrap());
+        let (ann, bob) = (client("ann", None), client("bob", None));
+        let passed = (0..8).filter(|_| meter.check(&ann).is_ok()).count();
+        assert_eq!(passed, 5);
+        assert!(meter.check(&bob).is_ok());
+        let wait = meter.check(&ann).unwrap_err();
+        assert!(wait > Duration::from_secs(1) && wait <= Duration::from_secs(12), "{wait:?}");
+    }
+
+    #[test]
+    fn seats_run_out_and_come_back() {
+        let seats = Seats::new(2);
+        let first = seats.take().unwrap();
+        let _second = seats.take().unwrap();
+        assert!(seats.take().is_none());
+        drop(first);
+        assert!(seats.take().is_some());
+        assert_eq!(seats.taken(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_full_lane_has_a_line_and_the_line_has_an_end() {
+        let lanes = Lanes::new(1);
+        let ann = client("ann", None);
+        let first = lanes.enter(ann.clone()).await.unwrap();
+        let mut line = Vec::new();
+        for _ in 0..4 {
+            let mut waiting = Box::pin(lanes.enter(ann.clone()));
+            assert!(
+                std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx)))
+                    .await
+                    .is_pending()
+            );
+            line.push(waiting);
+        }
+        assert_eq!(lanes.enter(ann.clone()).await.unwrap_err(), Crowded { running: 1, waiting: 4 });
+        assert!(
+            lanes.enter(client("bob", None)).await.is_ok(),
+            "another client has a lane of its own"
+        );
+        drop(first);
+        let mut line = line.into_iter();
+        drop(line.next().unwrap().await.unwrap());
+        drop(line);
+    }
+
+    #[tokio::test]
+    async fn few_lanes_are_kept_of_clients_that_are_gone() {
+        let lanes = Lanes::new(1);
+        let mut places = Vec::new();
+        for n in 0..2 * QUIET_LANES {
+            places.push(lanes.enter(client(&n.to_string(), None)).await.unwrap());
+        }
+        drop(places);
+        assert_eq!(lanes.lanes.lock().unwrap().len(), QUIET_LANES);
+    }
+}

@@ -1,0 +1,451 @@
+//! Whoever listens while a call runs: progress, log lines and pieces of the answer to the client, questions to it.
+#![expect(
+    deprecated,
+    reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
+)]
+
+use crate::{convert, cursor::Seal, guest::Guest};
+use docent_tool::{Ask, Audience, Block, InputNeeded, Level, Progress, Running, Stop, ToolError};
+use rmcp::{
+    Peer, RoleServer, ServiceError,
+    model::{
+        ClientCapabilities, CustomNotification, CustomRequest, InputRequests, InputRequiredResult,
+        InputResponses, LoggingMessageNotification, LoggingMessageNotificationParam,
+        ProgressNotification, ProgressNotificationParam, ProgressToken, RequestId,
+        RequestMetaObject, ServerNotification, ServerRequest,
+    },
+    service::{PeerRequestOptions, RequestContext},
+    task_manager::TaskContext,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    future::poll_fn,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    task::Poll,
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Notifications that wait to be sent. A client that reads slowly hears fewer steps, and the tool never waits for it.
+const OUTBOX: usize = 256;
+/// How long a client may take to answer a question that is put to it while the call waits.
+const ANSWER_TIME: Duration = Duration::from_mins(5);
+/// How long a client may take to answer a question that travels in a result.
+const QUESTION_TTL: Duration = Duration::from_hours(1);
+
+/// The client at the other end of one request.
+pub(crate) struct Listener {
+    peer: Peer<RoleServer>,
+    request: RequestId,
+    meta: RequestMetaObject,
+    token: Option<ProgressToken>,
+    /// The quietest level that is told; `None` tells nothing.
+    level: Option<Level>,
+    streams: bool,
+    modern: bool,
+    outbox: Mutex<VecDeque<ServerNotification>>,
+    ready: Notify,
+    notes: Mutex<Notes>,
+    waits: Mutex<Waits>,
+    /// Set once the request has been answered with a task: from then on, questions go through the task.
+    task: OnceLock<TaskContext>,
+}
+
+/// What a call has said, asked and been told.
+#[derive(Default)]
+struct Notes {
+    progress: Option<f64>,
+    emitted: Vec<Block>,
+    answers: BTreeMap<String, Value>,
+    asked: Vec<(String, Ask)>,
+    state: Option<String>,
+}
+
+/// Time that the client took to answer, which does not count against the call.
+#[derive(Default)]
+struct Waits {
+    total: Duration,
+    questions: usize,
+    since: Option<Instant>,
+}
+
+impl Waits {
+    fn so_far(&self) -> Duration {
+        self.total + self.since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+}
+
+/// One question that waits for its answer.
+struct Waiting<'a>(&'a Mutex<Waits>);
+
+impl<'a> Waiting<'a> {
+    fn begin(waits: &'a Mutex<Waits>) -> Self {
+        let mut now = waits.lock().unwrap_or_else(PoisonError::into_inner);
+        now.questions += 1;
+        now.since.get_or_insert_with(Instant::now);
+        drop(now);
+        Self(waits)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        now.questions -= 1;
+        if now.questions == 0 {
+            now.total = now.so_far();
+            now.since = None;
+        }
+    }
+}
+
+/// What travels with the client between the rounds of one call.
+#[derive(Serialize, Deserialize, Default)]
+struct Carried {
+    answers: BTreeMap<String, Value>,
+    state: Option<String>,
+}
+
+impl Listener {
+    /// Takes over a request. `session_level` is what `logging/setLevel` chose, for revisions that have it.
+    pub(crate) fn new(
+        context: RequestContext<RoleServer>,
+        guest: &Guest,
+        session_level: Option<Level>,
+    ) -> Self {
+        let RequestContext { peer, id, meta, .. } = context;
+        let modern = guest.is_modern();
+        let level = if modern { meta.log_level().map(convert::level) } else { session_level };
+        Self {
+            token: meta.get_progress_token(),
+            level,
+            peer,
+            request: id,
+            meta,
+            streams: guest.streams,
+            modern,
+            outbox: Mutex::default(),
+            ready: Notify::new(),
+            notes: Mutex::default(),
+            waits: Mutex::default(),
+            task: OnceLock::new(),
+        }
+    }
+
+    /// Adds the client's answers to earlier questions. `purpose` is what the state was sealed for.
+    pub(crate) fn remember(
+        &self,
+        responses: Option<InputResponses>,
+        sealed: Option<&str>,
+        seal: &Seal,
+        purpose: &str,
+    ) -> Result<(), crate::cursor::Forged> {
+        if !self.modern || (responses.is_none() && sealed.is_none()) {
+            return Ok(());
+        }
+        let carried: Carried =
+            sealed.map(|sealed| seal.open(sealed, purpose)).transpose()?.unwrap_or_default();
+        let mut notes = self.notes();
+        notes.answers = carried.answers;
+        notes.state = carried.state;
+        // An answer of the wrong shape is as good as none: the question is asked again.
+        notes
+            .answers
+            .extend(responses.into_iter().flatten().filter(|(_, answer)| answer.is_object()));
+        Ok(())
+    }
+
+    /// Whether a call may be run again with answers, so that its arguments are needed once more.
+    pub(crate) fn may_run_again(&self) -> bool {
+        if self.modern {
+            return crate::guest::declares_tasks(&self.meta);
+        }
+        self.capabilities().is_some_and(|able| {
+            able.sampling.is_some() || able.elicitation.is_some() || able.roots.is_some()
+        })
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<ServerNotification>> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets what an earlier round emitted and asked.
+    pub(crate) fn begin_round(&self) {
+        let mut notes = self.notes();
+        notes.emitted.clear();
+        notes.asked.clear();
+    }
+
+    /// The pieces that were handed over and have not been sent.
+    pub(crate) fn take_emitted(&self) -> Vec<Block> {
+        std::mem::take(&mut self.notes().emitted)
+    }
+
+    /// From now on the client follows a task: it hears no more of this request.
+    pub(crate) fn follow(&self, task: TaskContext) {
+        // A request becomes a task once.
+        self.task.set(task).unwrap_or_default();
+        self.queue().clear();
+    }
+
+    fn is_task(&self) -> bool {
+        self.task.get().is_some()
+    }
+
+    fn push(&self, notification: ServerNotification) {
+        if self.is_task() {
+            return;
+        }
+        let mut queue = self.queue();
+        if queue.len() >= OUTBOX {
+            // The newest step replaces the one before it; other lines are dropped.
+            let is_step = |queued: &ServerNotification| {
+                matches!(queued, ServerNotification::ProgressNotification(_))
+            };
+            match queue.iter_mut().rev().find(|queued| is_step(queued) && is_step(&notification)) {
+                Some(last) => *last = notification,
+                None => return,
+            }
+        } else {
+            queue.push_back(notification);
+        }
+        drop(queue);
+        self.ready.notify_one();
+    }
+
+    /// Sends what waits.
+    pub(crate) async fn flush(&self) {
+        loop {
+            let next = self.queue().pop_front();
+            let Some(notification) = next else { return };
+            if self.peer.send_notification(notification).await.is_err() {
+                self.queue().clear();
+            }
+        }
+    }
+
+    /// Sends what comes, until it is told that no more will and the rest has gone.
+    pub(crate) async fn tell(&self, finished: &CancellationToken) {
+        loop {
+            let ended = finished.is_cancelled();
+            self.flush().await;
+            if ended {
+                return;
+            }
+            tokio::select! {
+                () = self.ready.notified() => {}
+                () = finished.cancelled() => {}
+            }
+        }
+    }
+
+    fn step(&self, token: &ProgressToken, done: f64, total: Option<f64>, message: String) {
+        let mut params = ProgressNotificationParam::new(token.clone(), done);
+        params.total = total;
+        params.message = (!message.is_empty()).then_some(message);
+        self.push(ServerNotification::ProgressNotification(ProgressNotification::new(params)));
+    }
+
+    fn capabilities(&self) -> Option<ClientCapabilities> {
+        if self.modern {
+            return self.meta.client_capabilities();
+        }
+        Some(self.peer.peer_info()?.capabilities.clone())
+    }
+
+    fn check_able(&self, ask: &Ask) -> Result<(), ToolError> {
+        let able = self.capabilities().unwrap_or_default();
+        let (able, name) = match ask {
+            Ask::Sample(_) => (able.sampling.is_some(), "sampling"),
+            Ask::Elicit(_) => (able.elicitation.is_some(), "elicitation"),
+            Ask::Roots => (able.roots.is_some(), "roots"),
+        };
+        if able { Ok(()) } else { Err(ToolError::ClientLacks(name)) }
+    }
+
+    /// Whether questions can be put to the client while the call goes on.
+    pub(crate) fn answers_at_once(&self) -> bool {
+        !self.modern || self.is_task()
+    }
+
+    /// How long the client has taken to answer.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).so_far()
+    }
+
+    /// Puts all questions to the client at once and keeps the answers for the next round.
+    pub(crate) async fn put(&self, needed: InputNeeded) -> Result<(), ToolError> {
+        let put = |(key, ask): (String, Ask)| {
+            Box::pin(async move { self.answer(&key, ask).await.map(drop) })
+        };
+        let mut open: Vec<_> = needed.asks.into_iter().map(put).collect();
+        poll_fn(|cx| {
+            let mut failed = None;
+            open.retain_mut(|question| match question.as_mut().poll(cx) {
+                Poll::Pending => true,
+                Poll::Ready(answered) => {
+                    failed = failed.take().or(answered.err());
+                    false
+                }
+            });
+            match failed {
+                Some(error) => Poll::Ready(Err(error)),
+                None if open.is_empty() => Poll::Ready(Ok(())),
+                None => Poll::Pending,
+            }
+        })
+        .await?;
+        let mut notes = self.notes();
+        notes.state = needed.state.or(notes.state.take());
+        Ok(())
+    }
+
+    async fn answer(&self, key: &str, ask: Ask) -> Result<Value, ToolError> {
+        if let Some(answer) = self.notes().answers.get(key) {
+            return Ok(answer.clone());
+        }
+        self.check_able(&ask)?;
+        let answer = if let Some(task) = self.task.get() {
+            let request =
+                convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
+            let _waiting = Waiting::begin(&self.waits);
+            task.request_input(key, request)
+                .await
+                .map_err(|_| ToolError::Stopped(Stop::Cancelled))?
+        } else if self.modern {
+            self.notes().asked.push((key.to_owned(), ask.clone()));
+            return Err(ToolError::NeedsInput(InputNeeded {
+                asks: vec![(key.to_owned(), ask)],
+                state: None,
+            }));
+        } else {
+            self.request(ask).await?
+        };
+        self.notes().answers.insert(key.to_owned(), answer.clone());
+        Ok(answer)
+    }
+
+    async fn request(&self, ask: Ask) -> Result<Value, ToolError> {
+        let (method, params) = convert::question(ask);
+        let request = ServerRequest::CustomRequest(CustomRequest::new(method, params));
+        let _waiting = Waiting::begin(&self.waits);
+        let asked = self
+            .peer
+            .send_request_with_option(request, PeerRequestOptions::with_timeout(ANSWER_TIME))
+            .await;
+        let answered = match asked {
+            Ok(question) => question.await_response().await,
+            Err(error) => Err(error),
+        };
+        match answered {
+            Ok(result) => {
+                serde_json::to_value(result).map_err(|error| ToolError::Bug(Box::new(error)))
+            }
+            Err(ServiceError::McpError(error)) => Err(ToolError::failed(format!(
+                "the client did not answer {method}: {}",
+                error.message
+            ))),
+            Err(ServiceError::TransportClosed | ServiceError::Cancelled { .. }) => {
+                Err(ToolError::Stopped(Stop::Cancelled))
+            }
+            Err(error) => {
+                Err(ToolError::failed(format!("the client can't be asked {method}: {error}")))
+            }
+        }
+    }
+
+    /// The result that carries questions to a client which answers by asking again.
+    pub(crate) fn input_required(
+        &self,
+        needed: InputNeeded,
+        seal: &Seal,
+        purpose: &str,
+    ) -> Result<InputRequiredResult, ToolError> {
+        let mut requests = InputRequests::new();
+        let mut notes = self.notes();
+        let asked = std::mem::take(&mut notes.asked);
+        let carried = Carried {
+            answers: notes.answers.clone(),
+            state: needed.state.or_else(|| notes.state.clone()),
+        };
+        drop(notes);
+        for (key, ask) in needed.asks.into_iter().chain(asked) {
+            self.check_able(&ask)?;
+            let request =
+                convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
+            requests.insert(key, request);
+        }
+        let state = seal.close(&carried, purpose, Some(QUESTION_TTL));
+        Ok(InputRequiredResult::new((!requests.is_empty()).then_some(requests), Some(state)))
+    }
+}
+
+impl Audience for Listener {
+    fn progress(&self, progress: Progress) {
+        if let Some(task) = self.task.get() {
+            task.set_status_message(progress.message);
+            return;
+        }
+        let Some(token) = &self.token else { return };
+        let mut notes = self.notes();
+        // The protocol wants every step to be further than the one before.
+        if progress.done.is_nan() || notes.progress.is_some_and(|last| progress.done <= last) {
+            return;
+        }
+        notes.progress = Some(progress.done);
+        self.step(token, progress.done, progress.total, progress.message);
+    }
+
+    fn log(&self, level: Level, logger: &str, data: Value) {
+        if self.level.is_none_or(|quietest| level < quietest) {
+            return;
+        }
+        let params = LoggingMessageNotificationParam::new(convert::logging_level(level), data)
+            .with_logger(logger);
+        self.push(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(
+            params,
+        )));
+    }
+
+    fn emit(&self, block: Block) -> Running<'_, ()> {
+        if self.streams && !self.is_task() {
+            let content = [convert::content(block)];
+            let params = json!({"requestId": self.request, "content": content});
+            let notification = CustomNotification::new("docent/partial", Some(params));
+            return Box::pin(async move {
+                let sent = self
+                    .peer
+                    .send_notification(ServerNotification::CustomNotification(notification))
+                    .await;
+                if let Err(error) = sent {
+                    tracing::debug!(%error, "a piece of an answer did not reach its client");
+                }
+            });
+        }
+        if let Some(token) = &self.token
+            && let Block::Text { text, .. } = &block
+        {
+            let mut notes = self.notes();
+            let next = notes.progress.unwrap_or(0.0) + 0.001;
+            notes.progress = Some(next);
+            self.step(token, next, None, text.clone());
+        }
+        self.notes().emitted.push(block);
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
+        Box::pin(self.answer(key, ask))
+    }
+
+    fn state(&self) -> Option<String> {
+        self.notes().state.clone()
+    }
+}

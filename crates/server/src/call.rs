@@ -1,0 +1,233 @@
+//! One `tools/call`, from an admitted route to an answer.
+
+use crate::{
+    audience::Listener,
+    cursor::Forged,
+    finish::{self, Finish, Finished},
+    guest::Guest,
+    metrics::Outcome,
+    policy::Admitted,
+    run::{Bounds, Ended, bounded},
+    server::{Entry, Permit, Server},
+    tasks::TaskUse,
+    validate::Problem,
+};
+use docent_tool::{CallContext, InputNeeded, Object, ToolError};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResponse, CallToolResult, ErrorCode, InputRequiredResult},
+};
+use serde_json::json;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+/// Rounds of questions in one call, so that a tool that never stops asking is stopped.
+const MOST_ROUNDS: usize = 16;
+
+/// A call that may run.
+pub(crate) struct Call {
+    pub(crate) server: Arc<Server>,
+    pub(crate) admitted: Admitted,
+    pub(crate) arguments: Object,
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) bounds: Bounds,
+    pub(crate) timeout: Duration,
+    pub(crate) guest: Guest,
+    pub(crate) entry: Entry,
+    /// Held until the answer is made.
+    pub(crate) permit: Permit,
+}
+
+/// How a call ended.
+pub(crate) enum Reply {
+    Answer(CallToolResult),
+    NeedsInput(InputRequiredResult),
+    /// Nobody waits for the answer any more.
+    Cancelled,
+}
+
+impl TryFrom<Reply> for CallToolResponse {
+    type Error = ErrorData;
+
+    fn try_from(reply: Reply) -> Result<Self, ErrorData> {
+        match reply {
+            Reply::Answer(result) => Ok(Self::Complete(result)),
+            Reply::NeedsInput(result) => Ok(Self::InputRequired(result)),
+            Reply::Cancelled => Err(cancelled()),
+        }
+    }
+}
+
+/// The answer to a cancelled request, which is never sent.
+pub(crate) fn cancelled() -> ErrorData {
+    ErrorData::new(ErrorCode(-32000), "cancelled", None)
+}
+
+/// What a state that travels with the client is sealed for: nobody else, and no other target.
+pub(crate) fn purpose(guest: &Guest, method: &str, target: &str) -> String {
+    format!("state|{}|{method}|{target}", guest.principal().name)
+}
+
+/// A state that came back changed, too late, or to the wrong place.
+pub(crate) fn bad_state(Forged: Forged) -> ErrorData {
+    finish::invalid_params(&Problem::new(
+        "requestState",
+        "is not a state that this server gave out for this request",
+    ))
+}
+
+impl Call {
+    pub(crate) fn task_use(&self) -> TaskUse {
+        self.admitted.route().tasks
+    }
+
+    pub(crate) fn listener(&self) -> Arc<Listener> {
+        Arc::clone(&self.listener)
+    }
+
+    pub(crate) fn cancel(&self) -> CancellationToken {
+        self.bounds.cancel.clone()
+    }
+
+    pub(crate) fn owner(&self) -> Arc<str> {
+        Arc::clone(&self.guest.principal().name)
+    }
+
+    /// Checks the arguments, runs the tool, makes the answer, and leaves one audit line.
+    pub(crate) async fn perform(mut self) -> Result<Reply, ErrorData> {
+        let name = self.admitted.route().info.name.clone();
+        let span = tracing::info_span!(target: "docent::tools", "call", tool = name, traceparent = self.entry.traceparent());
+        if let (Some(adopt), Some(parent)) = (self.server.adopt_trace(), self.entry.traceparent()) {
+            adopt(&span, parent);
+        }
+        let ended = async {
+            let ended = self.rounds().await;
+            let (outcome, bytes) = match &ended {
+                Ok((_, outcome, bytes)) => (*outcome, *bytes),
+                Err(_) => (Outcome::Error, 0),
+            };
+            let took = self.entry.began().elapsed();
+            self.admitted.route().stats.count(outcome, took);
+            self.server.close(&self.entry, outcome, bytes);
+            tracing::debug!(target: "docent::tools", tool = name, outcome = outcome.name(), ?took, bytes, "called");
+            ended.map(|(reply, ..)| reply)
+        }
+        .instrument(span)
+        .await;
+        drop(self.permit);
+        ended
+    }
+
+    fn finish(&self) -> Finish<'_> {
+        Finish {
+            route: self.admitted.route(),
+            dialect: self.guest.dialect,
+            owner: &self.guest.principal().name,
+            results: self.server.results(),
+            page_bytes: self.server.limits().page_bytes,
+            timeout: self.timeout,
+        }
+    }
+
+    async fn rounds(&mut self) -> Result<(Reply, Outcome, usize), ErrorData> {
+        let route = Arc::clone(self.admitted.route());
+        let mut arguments = match route.input.check(std::mem::take(&mut self.arguments)) {
+            Ok(arguments) => Some(arguments),
+            Err(problem) => return self.finish().bad_arguments(&problem).map(answered),
+        };
+        let again = self.listener.may_run_again();
+        for _ in 0..MOST_ROUNDS {
+            let given = if again { arguments.clone() } else { arguments.take() };
+            let Some(given) = given else { break };
+            self.listener.begin_round();
+            let context = CallContext::new(
+                Arc::clone(&self.listener) as Arc<dyn docent_tool::Audience>,
+                self.bounds.cancel.clone(),
+                Some(self.bounds.deadline),
+            );
+            let ended =
+                bounded(route.tool.call(given, &context), &self.bounds, &self.listener).await;
+            let needed = match ended {
+                Ended::Done(Err(ToolError::NeedsInput(needed))) => needed,
+                other => return self.end(other),
+            };
+            if !(again && self.listener.answers_at_once()) {
+                return self.ask_by_result(needed);
+            }
+            let asked =
+                bounded(Box::pin(self.listener.put(needed)), &self.bounds, &self.listener).await;
+            match asked {
+                Ended::Done(Ok(())) => {}
+                Ended::Done(Err(error)) => return self.end(Ended::Done(Err(error))),
+                Ended::Panicked(words) => return self.end(Ended::Panicked(words)),
+                Ended::Cancelled => return self.end(Ended::Cancelled),
+                Ended::Late => return self.end(Ended::Late),
+            }
+        }
+        Err(finish::internal(&route.info.name, "the tool never stopped asking"))
+    }
+
+    fn ask_by_result(&self, needed: InputNeeded) -> Result<(Reply, Outcome, usize), ErrorData> {
+        if !self.guest.is_modern() {
+            let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
+            return self.finish().error(ToolError::ClientLacks(lacking), Vec::new()).map(answered);
+        }
+        let purpose = purpose(&self.guest, "tools/call", &self.admitted.route().info.name);
+        match self.listener.input_required(needed, self.server.seal(), &purpose) {
+            Ok(result) => Ok((Reply::NeedsInput(result), Outcome::Ok, 0)),
+            Err(error) => self.finish().error(error, Vec::new()).map(answered),
+        }
+    }
+
+    fn end(
+        &self,
+        ended: Ended<docent_tool::Outcome>,
+    ) -> Result<(Reply, Outcome, usize), ErrorData> {
+        let emitted = self.listener.take_emitted();
+        let cancelled = self.bounds.cancel.is_cancelled();
+        match ended {
+            Ended::Cancelled => Ok((Reply::Cancelled, Outcome::Cancelled, 0)),
+            Ended::Done(Err(ToolError::Stopped(_))) if cancelled => {
+                Ok((Reply::Cancelled, Outcome::Cancelled, 0))
+            }
+            Ended::Done(Ok(outcome)) => Ok(answered(self.finish().answer(outcome, emitted))),
+            Ended::Done(Err(error)) => self.finish().error(error, emitted).map(answered),
+            Ended::Late => Ok(answered(self.finish().late(emitted))),
+            Ended::Panicked(words) => {
+                self.server.counters().panics.fetch_add(1, Ordering::Relaxed);
+                Err(finish::internal(&self.admitted.route().info.name, &format!("panic: {words}")))
+            }
+        }
+    }
+}
+
+fn answered((result, outcome, bytes): Finished) -> (Reply, Outcome, usize) {
+    (Reply::Answer(result), outcome, bytes)
+}
+
+/// What a client must be able to do to answer.
+pub(crate) fn capability(ask: &docent_tool::Ask) -> &'static str {
+    match ask {
+        docent_tool::Ask::Sample(_) => "sampling",
+        docent_tool::Ask::Elicit(_) => "elicitation",
+        docent_tool::Ask::Roots => "roots",
+    }
+}
+
+/// A principal that asks for a tool outside its scopes.
+pub(crate) fn out_of_scope(guest: &Guest, tool: &str) -> ErrorData {
+    let name = &guest.principal().name;
+    let message = format!(
+        "`{name}` may not use the tool `{tool}`: its key's scopes are {:?}",
+        guest.principal().scopes
+    );
+    ErrorData::new(
+        ErrorCode(-32000),
+        message,
+        Some(json!({"tool": tool, "scopes": &*guest.principal().scopes})),
+    )
+}

@@ -1,0 +1,225 @@
+//! Which tools there are, by whole name: a public name is never split back into parts.
+
+use crate::{
+    admit::Meter,
+    convert,
+    metrics::{Metrics, ToolStats},
+    policy,
+    setup::{Limits, SetupError},
+    tasks::TaskUse,
+    validate::Checker,
+};
+use docent_tool::{AnyTool, Provider, ToolInfo};
+use docent_transport::Principal;
+use rmcp::{ErrorData, model::Tool};
+use serde_json::json;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+    time::Duration,
+};
+
+/// Where a public name leads, and all that is known of the way.
+pub(crate) struct Route {
+    pub(crate) provider: Arc<str>,
+    pub(crate) tool: Arc<dyn AnyTool>,
+    pub(crate) info: ToolInfo,
+    /// As a list shows it.
+    pub(crate) listed: Tool,
+    pub(crate) input: Checker,
+    pub(crate) output: Option<Checker>,
+    pub(crate) timeout: Duration,
+    /// The time was set for this tool by name, so that it holds for tasks too.
+    pub(crate) timeout_is_own: bool,
+    pub(crate) meter: Option<Arc<Meter>>,
+    pub(crate) stats: Arc<ToolStats>,
+    pub(crate) tasks: TaskUse,
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Route")
+            .field("provider", &self.provider)
+            .field("name", &self.info.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Frozen between changes: a call that has begun keeps the catalogue it began with.
+#[derive(Debug, Default)]
+pub(crate) struct Catalogue {
+    by_name: HashMap<String, Arc<Route>>,
+    /// In the order of providers and of their tools.
+    routes: Vec<Arc<Route>>,
+}
+
+/// What every catalogue of a server is built with.
+pub(crate) struct Builder {
+    pub(crate) timeout: Duration,
+    pub(crate) timeouts: std::collections::BTreeMap<String, Duration>,
+    /// Kept across catalogues, so that a change of tools does not reset what has been counted.
+    pub(crate) meters: HashMap<String, Arc<Meter>>,
+}
+
+impl Builder {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let meters = limits.tool_rates.iter();
+        let meters =
+            meters.map(|(name, rate)| (name.clone(), Arc::new(Meter::per_minute(*rate)))).collect();
+        Self { timeout: limits.tool_timeout, timeouts: limits.tool_timeouts.clone(), meters }
+    }
+
+    /// Every tool of every provider, and what was wrong with those that were left out.
+    pub(crate) fn build(
+        &self,
+        providers: &[Arc<dyn Provider>],
+        metrics: &Metrics,
+    ) -> (Catalogue, Vec<SetupError>) {
+        let mut catalogue = Catalogue::default();
+        let mut problems = Vec::new();
+        let mut keys = HashSet::new();
+        for provider in providers {
+            if !keys.insert(provider.key()) {
+                problems.push(SetupError::SameProvider(provider.key().to_owned()));
+                continue;
+            }
+            let key: Arc<str> = provider.key().into();
+            for tool in provider.tools() {
+                if let Err(problem) = catalogue.add(self.route(&key, tool, metrics)) {
+                    problems.push(problem);
+                }
+            }
+        }
+        (catalogue, problems)
+    }
+
+    fn route(&self, provider: &Arc<str>, tool: Arc<dyn AnyTool>, metrics: &Metrics) -> Route {
+        let info = tool.info();
+        let own = self.timeouts.get(&info.name);
+        Route {
+            provider: Arc::clone(provider),
+            listed: convert::tool(&info),
+            input: Checker::new(&info.name, Arc::clone(&info.input_schema)),
+            output: info
+                .output_schema
+                .as_ref()
+                .map(|schema| Checker::new(&info.name, Arc::clone(schema))),
+            timeout: own.copied().unwrap_or(self.timeout),
+            timeout_is_own: own.is_some(),
+            meter: self.meters.get(&info.name).cloned(),
+            stats: metrics.tool(&info.name),
+            tasks: TaskUse::of(info.meta.as_ref()),
+            tool,
+            info,
+        }
+    }
+}
+
+impl Catalogue {
+    /// Refuses a second owner of a name.
+    fn add(&mut self, route: Route) -> Result<(), SetupError> {
+        let name = &route.info.name;
+        if !is_name(name) {
+            return Err(SetupError::BadName {
+                provider: route.provider.to_string(),
+                tool: name.clone(),
+            });
+        }
+        if let Some(owner) = self.by_name.get(name) {
+            return Err(SetupError::Conflict {
+                tool: name.clone(),
+                first: owner.provider.to_string(),
+                second: route.provider.to_string(),
+            });
+        }
+        let route = Arc::new(route);
+        self.by_name.insert(route.info.name.clone(), Arc::clone(&route));
+        self.routes.push(route);
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Route>> {
+        self.by_name.get(name)
+    }
+
+    /// The tools that this principal may use, as a list shows them.
+    pub(crate) fn listed(&self, who: &Principal) -> Vec<Tool> {
+        self.seen_by(who).map(|route| route.listed.clone()).collect()
+    }
+
+    fn seen_by<'a>(&'a self, who: &'a Principal) -> impl Iterator<Item = &'a Arc<Route>> {
+        self.routes.iter().filter(|route| policy::may_use(who, route))
+    }
+
+    /// A name that leads nowhere: says which tools there are, and which of them may have been meant.
+    pub(crate) fn unknown(&self, name: &str, who: &Principal) -> ErrorData {
+        let available: Vec<&str> =
+            self.seen_by(who).map(|route| route.info.name.as_str()).collect();
+        let closest = nearest(name, available.iter().copied());
+        let hint =
+            closest.first().map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+        let data = json!({
+            "parameter": "name", "reason": "is not a tool of this server", "tool": name,
+            "details": "Validation failed for parameter 'name'",
+            "closest": closest, "available": available,
+        });
+        ErrorData::invalid_params(format!("Unknown tool: {}{hint}", clip(name)), Some(data))
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+    (1..=128).contains(&name.len()) && name.bytes().all(legal)
+}
+
+/// At most three names that are nearly this one, nearest first.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    // Comparing takes time that grows with the product of the lengths, and no name is longer than this.
+    let name: String = name.chars().take(128).collect();
+    let mut scored: Vec<(f64, &str)> = known
+        .map(|known| (strsim::normalized_damerau_levenshtein(&name, known), known))
+        .filter(|(score, _)| *score >= 0.5)
+        .collect();
+    scored.sort_by(|left, right| right.0.total_cmp(&left.0));
+    scored.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// What came from outside, short enough to be said back.
+pub(crate) fn clip(text: &str) -> String {
+    const MOST: usize = 120;
+    let mut short: String = text.chars().take(MOST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        let known = ["analyze_repository", "parse_files", "query_annotations"];
+        let cases = [
+            ("analyze_repositroy", vec!["analyze_repository"]),
+            ("parse_file", vec!["parse_files"]),
+            ("zzz", vec![]),
+            ("", vec![]),
+        ];
+        for (name, want) in cases {
+            assert_eq!(nearest(name, known.into_iter()), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_clients_take() {
+        for (name, want) in
+            [("a", true), ("a.b/c-d_E9", true), ("", false), ("a b", false), ("ä", false)]
+        {
+            assert_eq!(is_name(name), want, "{name}");
+        }
+        assert!(is_name(&"a".repeat(128)) && !is_name(&"a".repeat(129)));
+    }
+}

@@ -1,0 +1,261 @@
+//! The tool crate's types in the protocol's words, and back.
+#![expect(
+    deprecated,
+    reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
+)]
+
+use docent_tool::{
+    Ask, Block, Contents, Hints, Level, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
+};
+use rmcp::model::{
+    AudioContent, ContentBlock, EmbeddedResource, ImageContent, InputRequest, LoggingLevel,
+    MetaObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents,
+    ResourceTemplate, Role, TextContent, Tool, ToolAnnotations,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Where a text's metadata travels; a dialect with a place of its own for it moves it there.
+const METADATA: &str = "docent/metadata";
+/// Where a text's score travels.
+const SCORE: &str = "docent/score";
+
+pub(crate) fn tool(info: &ToolInfo) -> Tool {
+    let mut tool = Tool::new(info.name.clone(), info.about.clone(), Arc::clone(&info.input_schema));
+    tool.title.clone_from(&info.title);
+    tool.output_schema.clone_from(&info.output_schema);
+    tool.annotations = info.hints.map(|hints| annotations(hints, info.title.as_deref()));
+    tool.meta = info.meta.clone().map(MetaObject);
+    tool
+}
+
+fn annotations(hints: Hints, title: Option<&str>) -> ToolAnnotations {
+    let mut annotations = ToolAnnotations::new()
+        .read_only(hints.read_only)
+        .destructive(hints.destructive)
+        .idempotent(hints.idempotent)
+        .open_world(hints.open_world);
+    annotations.title = title.map(str::to_owned);
+    annotations
+}
+
+pub(crate) fn content(block: Block) -> ContentBlock {
+    match block {
+        Block::Text { text, metadata, score } => {
+            let mut content = TextContent::new(text);
+            if metadata.is_some() || score.is_some() {
+                let mut meta = Object::new();
+                if let Some(metadata) = metadata {
+                    meta.insert(METADATA.into(), Value::Object(metadata));
+                }
+                if let Some(score) = score {
+                    meta.insert(SCORE.into(), json!(score));
+                }
+                content.meta = Some(MetaObject(meta));
+            }
+            ContentBlock::Text(content)
+        }
+        Block::Image { data, mime } => ContentBlock::Image(ImageContent::new(data, mime)),
+        Block::Audio { data, mime } => ContentBlock::Audio(AudioContent::new(data, mime)),
+        Block::Link(info) => ContentBlock::ResourceLink(resource(info)),
+        Block::Embedded(contents) => {
+            ContentBlock::Resource(EmbeddedResource::new(resource_contents(contents)))
+        }
+        // Another server may speak of kinds of content that no client of ours knows: then its JSON is the text.
+        Block::Raw(value) => match ContentBlock::deserialize_from(&value) {
+            Some(content) => content,
+            None => ContentBlock::text(value.to_string()),
+        },
+    }
+}
+
+trait FromJson: Sized {
+    fn deserialize_from(value: &Value) -> Option<Self>;
+}
+
+impl<T: serde::de::DeserializeOwned> FromJson for T {
+    fn deserialize_from(value: &Value) -> Option<Self> {
+        T::deserialize(value).ok()
+    }
+}
+
+pub(crate) fn resource(info: ResourceInfo) -> Resource {
+    let mut resource = Resource::new(info.uri, info.name);
+    resource.title = info.title;
+    resource.description = info.about;
+    resource.mime_type = info.mime;
+    resource.size = info.size;
+    resource
+}
+
+pub(crate) fn template(info: TemplateInfo) -> ResourceTemplate {
+    let mut template = ResourceTemplate::new(info.uri_template, info.name);
+    template.title = info.title;
+    template.description = info.about;
+    template.mime_type = info.mime;
+    template
+}
+
+pub(crate) fn resource_contents(contents: Contents) -> ResourceContents {
+    match contents {
+        Contents::Text { uri, mime, text } => {
+            ResourceContents::TextResourceContents { uri, mime_type: mime, text, meta: None }
+        }
+        Contents::Blob { uri, mime, blob } => {
+            ResourceContents::BlobResourceContents { uri, mime_type: mime, blob, meta: None }
+        }
+    }
+}
+
+pub(crate) fn prompt(info: PromptInfo) -> Prompt {
+    let argument = |argument: docent_tool::PromptArgument| {
+        let mut shown = PromptArgument::new(argument.name).with_required(argument.required);
+        shown.description = argument.about;
+        shown
+    };
+    let arguments: Vec<_> = info.arguments.into_iter().map(argument).collect();
+    let mut prompt =
+        Prompt::new(info.name, info.about, (!arguments.is_empty()).then_some(arguments));
+    prompt.title = info.title;
+    prompt
+}
+
+pub(crate) fn prompt_message(message: docent_tool::PromptMessage) -> PromptMessage {
+    let role = match message.role {
+        docent_tool::Role::User => Role::User,
+        docent_tool::Role::Assistant => Role::Assistant,
+    };
+    PromptMessage::new(role, content(message.content))
+}
+
+pub(crate) fn logging_level(level: Level) -> LoggingLevel {
+    match level {
+        Level::Debug => LoggingLevel::Debug,
+        Level::Info => LoggingLevel::Info,
+        Level::Notice => LoggingLevel::Notice,
+        Level::Warning => LoggingLevel::Warning,
+        Level::Error => LoggingLevel::Error,
+        Level::Critical => LoggingLevel::Critical,
+        Level::Alert => LoggingLevel::Alert,
+        Level::Emergency => LoggingLevel::Emergency,
+    }
+}
+
+pub(crate) fn level(level: LoggingLevel) -> Level {
+    match level {
+        LoggingLevel::Debug => Level::Debug,
+        LoggingLevel::Info => Level::Info,
+        LoggingLevel::Notice => Level::Notice,
+        LoggingLevel::Warning => Level::Warning,
+        LoggingLevel::Error => Level::Error,
+        LoggingLevel::Critical => Level::Critical,
+        LoggingLevel::Alert => Level::Alert,
+        LoggingLevel::Emergency => Level::Emergency,
+    }
+}
+
+/// A question's method and parameters, as a request of its own has them.
+pub(crate) fn question(ask: Ask) -> (&'static str, Option<Value>) {
+    match ask {
+        Ask::Sample(params) => ("sampling/createMessage", Some(params)),
+        Ask::Elicit(params) => ("elicitation/create", Some(params)),
+        Ask::Roots => ("roots/list", None),
+    }
+}
+
+/// A question as a result that needs input carries it.
+pub(crate) fn input_request(ask: &Ask) -> Result<InputRequest, serde_json::Error> {
+    let (method, params) = question(ask.clone());
+    let mut request = json!({"method": method});
+    if let Some(params) = params {
+        request["params"] = params;
+    }
+    serde_json::from_value(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Serialize;
+
+    fn shown(value: impl Serialize) -> Value {
+        serde_json::to_value(value).unwrap()
+    }
+
+    #[test]
+    fn blocks() {
+        let metadata = json!({"source": "a.md"});
+        let link = ResourceInfo {
+            uri: "x://a".into(),
+            name: "a".into(),
+            size: Some(3),
+            ..ResourceInfo::default()
+        };
+        let cases = [
+            (Block::text("hi"), json!({"type": "text", "text": "hi"})),
+            (
+                Block::Text {
+                    text: "hi".into(),
+                    metadata: metadata.as_object().cloned(),
+                    score: Some(0.5),
+                },
+                json!({"type": "text", "text": "hi", "_meta": {METADATA: metadata, SCORE: 0.5}}),
+            ),
+            (
+                Block::Image { data: "AA==".into(), mime: "image/png".into() },
+                json!({"type": "image", "data": "AA==", "mimeType": "image/png"}),
+            ),
+            (
+                Block::Link(link),
+                json!({"type": "resource_link", "uri": "x://a", "name": "a", "size": 3}),
+            ),
+            (
+                Block::Embedded(Contents::Text {
+                    uri: "x://a".into(),
+                    mime: None,
+                    text: "t".into(),
+                }),
+                json!({"type": "resource", "resource": {"uri": "x://a", "text": "t"}}),
+            ),
+            (
+                Block::Raw(json!({"type": "text", "text": "as it came"})),
+                json!({"type": "text", "text": "as it came"}),
+            ),
+            (
+                Block::Raw(json!({"type": "smell"})),
+                json!({"type": "text", "text": "{\"type\":\"smell\"}"}),
+            ),
+        ];
+        for (block, want) in cases {
+            assert_eq!(shown(content(block)), want);
+        }
+    }
+
+    #[test]
+    fn questions_keep_their_parameters() {
+        let params = json!({"mode": "form", "message": "Name?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}});
+        let request = shown(input_request(&Ask::Elicit(params)).unwrap());
+        assert_eq!(
+            (&request["method"], &request["params"]["message"]),
+            (&json!("elicitation/create"), &json!("Name?"))
+        );
+        assert_eq!(shown(input_request(&Ask::Roots).unwrap())["method"], "roots/list");
+        assert!(input_request(&Ask::Sample(json!({"no": "messages"}))).is_err());
+    }
+
+    #[test]
+    fn levels_survive_the_way_there_and_back() {
+        for each in [
+            Level::Debug,
+            Level::Info,
+            Level::Notice,
+            Level::Warning,
+            Level::Error,
+            Level::Critical,
+            Level::Alert,
+            Level::Emergency,
+        ] {
+            assert_eq!(level(logging_level(each)), each);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What is known of whoever sent one request.
+
+use docent_transport::{Caller, Origin, Principal, Via};
+use docent_wire::Dialect;
+use rmcp::{
+    RoleServer,
+    model::{RequestMetaObject, TASKS_EXTENSION_ID},
+    service::RequestContext,
+};
+use serde_json::Value;
+
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// The sender of one request.
+#[derive(Debug, Clone)]
+pub(crate) struct Guest {
+    pub(crate) caller: Caller,
+    pub(crate) dialect: Dialect,
+    pub(crate) streams: bool,
+}
+
+impl Guest {
+    /// Reads the origin that the transport attached. A request without one is nobody's: `anonymous` decides what it may do.
+    pub(crate) fn of(context: &RequestContext<RoleServer>, anonymous: &Principal) -> Self {
+        let origin = Origin::of(&context.extensions);
+        let caller = match origin {
+            Some(origin) => origin.caller.clone(),
+            None => Caller { principal: anonymous.clone(), via: Via::Stdio, remote: None },
+        };
+        let dialect = origin.and_then(|origin| origin.dialect).unwrap_or_else(|| spoken(context));
+        Self { caller, dialect, streams: origin.is_some_and(|origin| origin.streams) }
+    }
+
+    pub(crate) fn principal(&self) -> &Principal {
+        &self.caller.principal
+    }
+
+    pub(crate) fn is_modern(&self) -> bool {
+        self.dialect == Dialect::V2026_07_28
+    }
+}
+
+fn spoken(context: &RequestContext<RoleServer>) -> Dialect {
+    let Some(version) = context.protocol_version() else { return Dialect::FALLBACK };
+    Dialect::of_version(version.as_str()).unwrap_or(Dialect::FALLBACK)
+}
+
+/// The client's own name and version, as far as it told.
+pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
+    let named = |name: &str, version: &str| format!("{name}/{version}");
+    if let Some(info) = context.meta.get(CLIENT_INFO) {
+        let field = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or("?");
+        return Some(named(field("name"), field("version")));
+    }
+    let info = context.peer.peer_info()?;
+    Some(named(&info.client_info.name, &info.client_info.version))
+}
+
+/// Whether a request's metadata says that its client can follow a task.
+pub(crate) fn declares_tasks(meta: &RequestMetaObject) -> bool {
+    meta.get(CLIENT_CAPABILITIES)
+        .and_then(|capabilities| capabilities.get("extensions"))
+        .and_then(|extensions| extensions.get(TASKS_EXTENSION_ID))
+        .is_some()
+}

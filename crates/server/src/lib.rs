@@ -1,0 +1,38 @@
+//! From an admitted request to a call and its answer: sessions, catalogue, policy, limits, audit.
+//!
+//! A [`Server`] is made once from a [`Setup`] and shared. It is the [`Door`](docent_transport::Door) that transports
+//! ask who may come in, and it makes one [`Session`] for each connection, which answers the protocol's requests.
+//! This crate is handed [`Provider`](docent_tool::Provider)s: it must not know a concrete tool, a socket or the
+//! environment.
+//!
+//! The path of a call, forward only: `admit` (who, permits) → `catalogue` (whole-name lookup) → `policy`
+//! (the only maker of `Admitted`) → `validate` → `run` (deadline, cancel, panics) → `finish` (content, size cap) →
+//! `audit` (one line).
+
+mod admit;
+mod audience;
+mod audit;
+mod call;
+mod catalogue;
+mod convert;
+mod cursor;
+mod finish;
+mod guest;
+mod metrics;
+mod offers;
+mod paging;
+mod policy;
+mod results;
+mod run;
+mod server;
+mod session;
+mod setup;
+mod subscriptions;
+mod tasks;
+mod validate;
+
+pub use audit::Audit;
+pub use server::Server;
+pub use session::Session;
+pub use setup::{AdoptTrace, Key, Limits, Rate, Setup, SetupError};
+pub use tasks::TASK_KEY;

@@ -1,0 +1,368 @@
+//! What providers offer beside tools: resources, prompts, and values that complete what has been typed.
+
+use crate::{
+    audience::Listener,
+    call::{bad_state, cancelled, capability, purpose},
+    catalogue::{clip, nearest},
+    convert, cursor,
+    finish::{self, invalid_params},
+    guest::Guest,
+    metrics::Outcome,
+    paging, policy,
+    results::Results,
+    run::{Bounds, Ended, bounded, in_time},
+    server::Server,
+    validate::Problem,
+};
+use docent_tool::{
+    Audience, CallContext, CompletionTarget, Contents, InputNeeded, PromptAnswer, PromptInfo,
+    Provider, ToolError,
+};
+use rmcp::{
+    ErrorData,
+    model::{
+        CacheScope, CompleteRequestParams, CompletionInfo, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, GetPromptResult, InputRequiredResult, InputResponses, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
+    },
+};
+use serde_json::json;
+use std::{sync::Arc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// One list as its page shows it.
+macro_rules! listed {
+    ($result:ident, $scope:expr, $page:expr) => {{
+        let (items, next) = $page?;
+        let mut result = $result::with_all_items(items);
+        result.next_cursor = next;
+        result.cache_scope = $scope;
+        Ok(result)
+    }};
+}
+
+impl Server {
+    /// Who may keep an answer; older revisions have no word for it.
+    fn cache_scope(&self, guest: &Guest) -> Option<CacheScope> {
+        let scope = if self.lists_are_private() { CacheScope::Private } else { CacheScope::Public };
+        guest.is_modern().then_some(scope)
+    }
+
+    fn seen_by<'a>(&'a self, guest: &'a Guest) -> impl Iterator<Item = &'a Arc<dyn Provider>> {
+        self.providers()
+            .iter()
+            .filter(|provider| policy::may_see(guest.principal(), provider.key()))
+    }
+
+    fn place<'a>(
+        &'a self,
+        list: &'static str,
+        guest: &'a Guest,
+        cursor: Option<&'a str>,
+    ) -> cursor::Place<'a> {
+        cursor::Place { seal: self.seal(), list, principal: &guest.principal().name, cursor }
+    }
+
+    pub(crate) fn list_tools(
+        &self,
+        guest: &Guest,
+        cursor: Option<&str>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = self.catalogue().listed(guest.principal());
+        let place = self.place("tools", guest, cursor);
+        listed!(
+            ListToolsResult,
+            self.cache_scope(guest),
+            cursor::page(tools, |tool| &tool.name, self.list_page(), &place)
+        )
+    }
+
+    pub(crate) async fn list_resources(
+        &self,
+        guest: &Guest,
+        cursor: Option<&str>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let mut resources = Vec::new();
+        for provider in self.seen_by(guest) {
+            let found =
+                in_time(provider.resources(), self.limits().tool_timeout, provider.key()).await;
+            resources.extend(found.unwrap_or_default().into_iter().map(convert::resource));
+        }
+        let place = self.place("resources", guest, cursor);
+        let page = cursor::page(resources, |item| &item.uri, self.list_page(), &place);
+        listed!(ListResourcesResult, self.cache_scope(guest), page)
+    }
+
+    pub(crate) fn list_templates(
+        &self,
+        guest: &Guest,
+        cursor: Option<&str>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self
+            .seen_by(guest)
+            .flat_map(|provider| provider.templates())
+            .map(convert::template)
+            .collect();
+        let place = self.place("templates", guest, cursor);
+        let page = cursor::page(templates, |item| &item.uri_template, self.list_page(), &place);
+        listed!(ListResourceTemplatesResult, self.cache_scope(guest), page)
+    }
+
+    pub(crate) fn list_prompts(
+        &self,
+        guest: &Guest,
+        cursor: Option<&str>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self
+            .seen_by(guest)
+            .flat_map(|provider| provider.prompts())
+            .map(convert::prompt)
+            .collect();
+        let place = self.place("prompts", guest, cursor);
+        listed!(
+            ListPromptsResult,
+            self.cache_scope(guest),
+            cursor::page(prompts, |item| &item.name, self.list_page(), &place)
+        )
+    }
+
+    /// Completes an argument of a prompt or a variable of a template.
+    pub(crate) async fn complete(
+        &self,
+        guest: &Guest,
+        asked: CompleteRequestParams,
+    ) -> Result<CompletionInfo, ErrorData> {
+        let target = match asked.r#ref {
+            Reference::Prompt(prompt) => {
+                self.find_prompt(guest, &prompt.name)?;
+                CompletionTarget::Prompt(prompt.name)
+            }
+            Reference::Resource(template) => {
+                let mut known = self.seen_by(guest).flat_map(|provider| provider.templates());
+                if !known.any(|known| known.uri_template == template.uri) {
+                    return Err(invalid_params(&Problem::new(
+                        "ref.uri",
+                        "is not a template of this server",
+                    )));
+                }
+                CompletionTarget::Template(template.uri)
+            }
+            _ => {
+                return Err(invalid_params(&Problem::new(
+                    "ref",
+                    "must be a prompt or a resource template",
+                )));
+            }
+        };
+        let mut values = Vec::new();
+        for provider in self.seen_by(guest) {
+            let found = provider.complete(&target, &asked.argument.name, &asked.argument.value);
+            values.extend(
+                in_time(found, self.limits().tool_timeout, provider.key())
+                    .await
+                    .unwrap_or_default(),
+            );
+        }
+        let total = values.len();
+        values.truncate(CompletionInfo::MAX_VALUES);
+        let more = total > values.len();
+        CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more)
+            .map_err(|problem| finish::internal("completion/complete", &problem))
+    }
+
+    fn find_prompt<'a>(
+        &'a self,
+        guest: &'a Guest,
+        name: &str,
+    ) -> Result<(&'a Arc<dyn Provider>, PromptInfo), ErrorData> {
+        let all: Vec<_> = self
+            .seen_by(guest)
+            .flat_map(|provider| provider.prompts().into_iter().map(move |info| (provider, info)))
+            .collect();
+        let names: Vec<String> = all.iter().map(|(_, info)| info.name.clone()).collect();
+        all.into_iter().find(|(_, info)| info.name == name).ok_or_else(|| {
+            let closest = nearest(name, names.iter().map(String::as_str));
+            let hint = closest.first().map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            let data = json!({
+                "parameter": "name", "reason": "is not a prompt of this server",
+                "details": "Validation failed for parameter 'name'", "closest": closest, "available": names,
+            });
+            ErrorData::invalid_params(format!("Unknown prompt: {}{hint}", clip(name)), Some(data))
+        })
+    }
+
+    /// A resource that is not there.
+    pub(crate) fn missing(guest: &Guest, uri: &str) -> ErrorData {
+        let code = ErrorCode(guest.dialect.missing_resource_code());
+        ErrorData::new(
+            code,
+            format!("Resource not found: {}", clip(uri)),
+            Some(json!({"uri": uri})),
+        )
+    }
+}
+
+/// One `resources/read` or `prompts/get` that runs.
+pub(crate) struct Visit {
+    pub(crate) server: Arc<Server>,
+    pub(crate) guest: Guest,
+    pub(crate) listener: Arc<Listener>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// How a visit ended: with what was asked for, or with a question.
+enum Found<T> {
+    It(T),
+    Question(InputRequiredResult),
+}
+
+/// An answer with what the audit line says of it.
+pub(crate) type Visited<T> = Result<(T, Outcome, usize), ErrorData>;
+
+impl Visit {
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            cancel: self.cancel.clone(),
+            deadline: Instant::now() + self.server.limits().tool_timeout,
+        }
+    }
+
+    fn remember(
+        &self,
+        responses: Option<InputResponses>,
+        state: Option<&str>,
+        purpose: &str,
+    ) -> Result<(), ErrorData> {
+        self.listener.remember(responses, state, self.server.seal(), purpose).map_err(bad_state)
+    }
+
+    fn settle<T>(
+        &self,
+        ended: Ended<T>,
+        place: &str,
+        purpose: &str,
+    ) -> Result<Found<T>, ErrorData> {
+        match ended {
+            Ended::Done(Ok(found)) => Ok(Found::It(found)),
+            Ended::Done(Err(ToolError::NeedsInput(needed))) => {
+                self.question(needed, place, purpose)
+            }
+            Ended::Done(Err(error)) => Err(finish::refusal(error, place, self.guest.dialect)),
+            Ended::Cancelled => Err(cancelled()),
+            Ended::Late => Err(finish::late(place)),
+            Ended::Panicked(words) => Err(finish::internal(place, &format!("panic: {words}"))),
+        }
+    }
+
+    fn question<T>(
+        &self,
+        needed: InputNeeded,
+        place: &str,
+        purpose: &str,
+    ) -> Result<Found<T>, ErrorData> {
+        let asked = if self.guest.is_modern() {
+            self.listener.input_required(needed, self.server.seal(), purpose)
+        } else {
+            let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
+            Err(ToolError::ClientLacks(lacking))
+        };
+        asked
+            .map(Found::Question)
+            .map_err(|error| finish::refusal(error, place, self.guest.dialect))
+    }
+
+    /// Reads one resource.
+    pub(crate) async fn read(
+        &self,
+        request: ReadResourceRequestParams,
+    ) -> Visited<ReadResourceResponse> {
+        let uri = request.uri.as_str();
+        if Results::owns(uri) {
+            let part = self.server.results().read(uri, &self.guest.principal().name);
+            let part = part.ok_or_else(|| Server::missing(&self.guest, uri))?;
+            let mut result = ReadResourceResult::new(vec![convert::resource_contents(part)]);
+            result.cache_scope = self.guest.is_modern().then_some(CacheScope::Private);
+            let bytes = result.contents.iter().map(paging::contents_weight).sum();
+            return Ok((result.into(), Outcome::Ok, bytes));
+        }
+        let purpose = purpose(&self.guest, "resources/read", uri);
+        self.remember(request.input_responses, request.request_state.as_deref(), &purpose)?;
+        let bounds = self.bounds();
+        let context = self.context(&bounds);
+        let work = Box::pin(async {
+            for provider in self.server.seen_by(&self.guest) {
+                if let Some(found) = provider.read(uri, &context).await {
+                    return found.map(Some);
+                }
+            }
+            Ok(None)
+        });
+        let ended = match bounded(work, &bounds, &self.listener).await {
+            Ended::Done(Err(ToolError::Failed(failure)))
+                if failure.kind == docent_tool::FailureKind::NotFound =>
+            {
+                Ended::Done(Ok(None))
+            }
+            other => other,
+        };
+        match self.settle(ended, uri, &purpose)? {
+            Found::It(Some(contents)) => Ok(self.contents(contents)),
+            Found::It(None) => Err(Server::missing(&self.guest, uri)),
+            Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
+        }
+    }
+
+    fn contents(&self, contents: Vec<Contents>) -> (ReadResourceResponse, Outcome, usize) {
+        let mut contents: Vec<_> = contents.into_iter().map(convert::resource_contents).collect();
+        let bytes = contents.iter().map(paging::contents_weight).sum();
+        let rest = paging::fit_contents(&mut contents, self.server.limits().page_bytes);
+        let mut result = ReadResourceResult::new(contents);
+        result.cache_scope = self.server.cache_scope(&self.guest);
+        if let Some((id, parts, meta)) = rest {
+            self.server.results().keep(&id, &self.guest.principal().name, parts);
+            result.meta = Some(meta);
+        }
+        (result.into(), Outcome::Ok, bytes)
+    }
+
+    fn context(&self, bounds: &Bounds) -> CallContext {
+        let audience = Arc::clone(&self.listener) as Arc<dyn Audience>;
+        CallContext::new(audience, bounds.cancel.clone(), Some(bounds.deadline))
+    }
+
+    /// Renders one prompt.
+    pub(crate) async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+    ) -> Visited<GetPromptResponse> {
+        let name = request.name.as_str();
+        let (provider, info) = self.server.find_prompt(&self.guest, name)?;
+        let arguments = request.arguments.unwrap_or_default();
+        let missing = info
+            .arguments
+            .iter()
+            .find(|known| known.required && !arguments.contains_key(&known.name));
+        if let Some(missing) = missing {
+            return Err(invalid_params(&Problem::new(&missing.name, "is required")));
+        }
+        let purpose = purpose(&self.guest, "prompts/get", name);
+        self.remember(request.input_responses, request.request_state.as_deref(), &purpose)?;
+        let bounds = self.bounds();
+        let context = self.context(&bounds);
+        let ended =
+            bounded(provider.prompt(name, &arguments, &context), &bounds, &self.listener).await;
+        match self.settle(ended, name, &purpose)? {
+            Found::It(answer) => Ok(rendered(answer)),
+            Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
+        }
+    }
+}
+
+fn rendered(answer: PromptAnswer) -> (GetPromptResponse, Outcome, usize) {
+    let mut result =
+        GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
+    result.description = answer.about;
+    let bytes = result.messages.iter().map(|message| paging::block_weight(&message.content)).sum();
+    (result.into(), Outcome::Ok, bytes)
+}

@@ -1,0 +1,458 @@
+//! Making an answer fit a page: text goes on in further parts, structured content is shortened and kept whole beside.
+
+use crate::{
+    results::{Parts, ResultId},
+    validate::Checker,
+};
+use docent_tool::Contents;
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject, Resource, ResourceContents};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::io;
+
+const PARTS: &str = "docent/parts";
+const CUT: &str = "docent/cut";
+/// Where the rest of a resource is read, when it did not fit a page.
+const NEXT: &str = "docent/next";
+/// Room for the link, the metadata and the braces around an answer.
+const OVERHEAD: usize = 768;
+/// The shortest a page can be and still say anything.
+const SHORTEST: usize = 1024;
+
+/// Bytes of an answer before JSON's escapes: what the audit line says, and a cheap first look at the size.
+pub(crate) fn weight(result: &CallToolResult) -> usize {
+    let content: usize = result.content.iter().map(block_weight).sum();
+    content + result.structured_content.as_ref().map_or(0, value_weight)
+}
+
+pub(crate) fn block_weight(block: &ContentBlock) -> usize {
+    match block {
+        ContentBlock::Text(text) => {
+            text.text.len()
+                + text.meta.as_ref().map_or(0, |meta| meta.values().map(value_weight).sum())
+        }
+        ContentBlock::Image(image) => image.data.len(),
+        ContentBlock::Audio(audio) => audio.data.len(),
+        ContentBlock::Resource(embedded) => contents_weight(&embedded.resource),
+        ContentBlock::ResourceLink(link) => link.uri.len() + link.name.len(),
+        _ => 0,
+    }
+}
+
+pub(crate) fn contents_weight(contents: &ResourceContents) -> usize {
+    match contents {
+        ResourceContents::TextResourceContents { text, .. } => text.len(),
+        ResourceContents::BlobResourceContents { blob, .. } => blob.len(),
+        _ => 0,
+    }
+}
+
+fn value_weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| value_weight(item) + 1).sum::<usize>() + 2,
+        Value::Object(map) => {
+            map.iter().map(|(key, value)| key.len() + 4 + value_weight(value)).sum::<usize>() + 2
+        }
+    }
+}
+
+/// Bytes of JSON, counted without writing them down.
+fn json_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
+}
+
+/// Cuts an answer down to a page. What did not fit comes back, to be kept under the id.
+pub(crate) fn fit(
+    result: &mut CallToolResult,
+    page: usize,
+    output: Option<&Checker>,
+) -> Option<(ResultId, Parts)> {
+    // An escape takes at most six bytes for one, so most answers need no counting.
+    if weight(result).saturating_mul(6) + OVERHEAD <= page || json_bytes(result) <= page {
+        return None;
+    }
+    let id = ResultId::new();
+    let mut parts = Parts::default();
+    let mut meta = result.meta.take().unwrap_or_default();
+    let room = page.max(SHORTEST).saturating_sub(OVERHEAD + json_bytes(&meta)).max(SHORTEST / 4);
+
+    let content_bytes = json_bytes(&result.content);
+    let mut left = room;
+    if let Some(structured) = result.structured_content.take() {
+        let room = (room / 2).max(room.saturating_sub(content_bytes));
+        let (kept, cuts) = shortened(&structured, room, output);
+        left = left.saturating_sub(kept.as_ref().map_or(0, json_bytes));
+        if !cuts.is_empty() {
+            meta.insert(CUT.into(), json!(cuts));
+            parts.add_text(&id, "structured", structured.to_string(), "application/json");
+        }
+        result.structured_content = kept;
+    }
+    let content = std::mem::take(&mut result.content);
+    let (first, rest) = lay_out(content, left, &id, &mut parts);
+    result.content = first;
+    if !rest.is_empty() {
+        let further = split(&rest, page.max(SHORTEST).saturating_sub(OVERHEAD / 2));
+        meta.insert(PARTS.into(), json!(further.len() + 1));
+        for (at, text) in further.iter().enumerate() {
+            parts.add_text(&id, &(at + 2).to_string(), (*text).to_owned(), "text/plain");
+        }
+        let link = Resource::new(id.uri(2), "part 2")
+            .with_description(format!("The answer goes on in {} more part(s).", further.len()))
+            .with_mime_type("text/plain");
+        result.content.push(ContentBlock::ResourceLink(link));
+    }
+    result.meta = (!meta.is_empty()).then_some(meta);
+    (!parts.is_empty()).then_some((id, parts))
+}
+
+/// What fits of the blocks, and the text that does not. A block that is not text and does not fit becomes a link.
+fn lay_out(
+    content: Vec<ContentBlock>,
+    room: usize,
+    id: &ResultId,
+    parts: &mut Parts,
+) -> (Vec<ContentBlock>, String) {
+    let mut first = Vec::with_capacity(content.len() + 1);
+    let mut rest = String::new();
+    let mut left = room;
+    for (at, block) in content.into_iter().enumerate() {
+        let size = json_bytes(&block) + 1;
+        match block {
+            ContentBlock::Text(mut text) if size > left || !rest.is_empty() => {
+                if rest.is_empty() {
+                    let around = size.saturating_sub(escaped(&text.text));
+                    let (head, tail) = cut(&text.text, left.saturating_sub(around));
+                    rest.push_str(tail);
+                    text.text = String::from(head);
+                    left = 0;
+                    first.push(ContentBlock::Text(text));
+                } else {
+                    rest.push_str("\n\n");
+                    rest.push_str(&text.text);
+                }
+            }
+            block if size > left => first.push(set_aside(block, at, id, parts)),
+            block => {
+                left -= size;
+                first.push(block);
+            }
+        }
+    }
+    (first, rest)
+}
+
+fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut Parts) -> ContentBlock {
+    let part = format!("block-{at}");
+    let uri = id.uri(&part);
+    let (contents, mime) = match block {
+        ContentBlock::Image(image) => (Ok(image.data), Some(image.mime_type)),
+        ContentBlock::Audio(audio) => (Ok(audio.data), Some(audio.mime_type)),
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            ResourceContents::TextResourceContents { text, mime_type, .. } => {
+                (Err(text), mime_type)
+            }
+            ResourceContents::BlobResourceContents { blob, mime_type, .. } => (Ok(blob), mime_type),
+            _ => return ContentBlock::text("(content that did not fit)"),
+        },
+        other => return other,
+    };
+    let contents = match contents {
+        Ok(blob) => Contents::Blob { uri: uri.clone(), mime: mime.clone(), blob },
+        Err(text) => Contents::Text { uri: uri.clone(), mime: mime.clone(), text },
+    };
+    parts.add(&part, contents);
+    let mut link = Resource::new(uri, part).with_description("Did not fit the page; read it here.");
+    link.mime_type = mime;
+    ContentBlock::ResourceLink(link)
+}
+
+/// Cuts the one text of a resource down to a page; the rest is kept under the id.
+pub(crate) fn fit_contents(
+    contents: &mut [ResourceContents],
+    page: usize,
+) -> Option<(ResultId, Parts, MetaObject)> {
+    let [ResourceContents::TextResourceContents { text, .. }] = contents else { return None };
+    let room = page.max(SHORTEST).saturating_sub(OVERHEAD / 2);
+    if text.len().saturating_mul(6) <= room || escaped(text) <= room {
+        return None;
+    }
+    let id = ResultId::new();
+    let mut parts = Parts::default();
+    let pieces = split(text, room);
+    let mut meta = MetaObject::new();
+    meta.insert(PARTS.into(), json!(pieces.len()));
+    meta.insert(NEXT.into(), json!(id.uri(2)));
+    for (at, piece) in pieces.iter().enumerate().skip(1) {
+        parts.add_text(&id, &(at + 1).to_string(), (*piece).to_owned(), "text/plain");
+    }
+    *text = (*pieces.first()?).to_owned();
+    Some((id, parts, meta))
+}
+
+/// Bytes that a text takes inside JSON's quotes.
+fn escaped(text: &str) -> usize {
+    text.chars().map(cost).sum()
+}
+
+fn cost(character: char) -> usize {
+    match character {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\u{0}'..='\u{1f}' => 6,
+        other => other.len_utf8(),
+    }
+}
+
+/// A text in pieces of at most so many bytes of JSON each. Together they are the text.
+fn split(text: &str, room: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, tail) = cut(rest, room.max(8));
+        pieces.push(piece);
+        rest = tail;
+    }
+    pieces
+}
+
+/// The longest head that fits, cut after a line where one ends in its second half.
+fn cut(text: &str, room: usize) -> (&str, &str) {
+    let (mut used, mut end, mut line) = (0, 0, 0);
+    for (at, character) in text.char_indices() {
+        used += cost(character);
+        if used > room {
+            let end = if line > end / 2 { line } else { end };
+            return text.split_at(end);
+        }
+        end = at + character.len_utf8();
+        if character == '\n' {
+            line = end;
+        }
+    }
+    (text, "")
+}
+
+/// Structured content with long strings, arrays and maps shortened until it fits, and the places that were cut.
+/// What is left still meets the tool's schema; where it can't, nothing is left.
+fn shortened(whole: &Value, room: usize, output: Option<&Checker>) -> (Option<Value>, Vec<String>) {
+    if json_bytes(whole) <= room {
+        return (Some(whole.clone()), Vec::new());
+    }
+    for step in 0..16 {
+        let limits = Shorten { text: (room >> step).max(16), items: (4096 >> step).max(1) };
+        let mut value = whole.clone();
+        let mut cuts = Vec::new();
+        limits.apply(&mut value, &mut String::new(), &mut cuts);
+        if json_bytes(&value) <= room {
+            if output.is_none_or(|output| output.accepts(&value)) {
+                return (Some(value), cuts);
+            }
+            break;
+        }
+    }
+    (None, vec![String::new()])
+}
+
+struct Shorten {
+    text: usize,
+    items: usize,
+}
+
+impl Shorten {
+    fn apply(&self, value: &mut Value, path: &mut String, cuts: &mut Vec<String>) {
+        match value {
+            Value::String(text) if escaped(text) > self.text => {
+                let (head, _) = cut(text, self.text.saturating_sub('…'.len_utf8()));
+                *text = format!("{head}…");
+                cuts.push(path.clone());
+            }
+            Value::Array(items) => {
+                if items.len() > self.items {
+                    items.truncate(self.items);
+                    cuts.push(path.clone());
+                }
+                for (at, item) in items.iter_mut().enumerate() {
+                    self.within(&at.to_string(), item, path, cuts);
+                }
+            }
+            Value::Object(map) => {
+                // A map from names to things may be long; an object with named fields is not.
+                if map.len() > self.items.max(64) {
+                    let mut kept = 0;
+                    map.retain(|_, _| {
+                        kept += 1;
+                        kept <= self.items.max(64)
+                    });
+                    cuts.push(path.clone());
+                }
+                for (key, item) in map.iter_mut() {
+                    self.within(&key.replace('~', "~0").replace('/', "~1"), item, path, cuts);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn within(&self, name: &str, item: &mut Value, path: &mut String, cuts: &mut Vec<String>) {
+        let length = path.len();
+        path.push('/');
+        path.push_str(name);
+        self.apply(item, path, cuts);
+        path.truncate(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Results;
+    use std::{sync::Arc, time::Duration};
+
+    fn result(content: Vec<ContentBlock>, structured: Option<Value>) -> CallToolResult {
+        let mut result = CallToolResult::success(content);
+        result.structured_content = structured;
+        result
+    }
+
+    fn read(results: &Results, id: &ResultId, part: &str) -> String {
+        match results.read(&id.uri(part), "ann") {
+            Some(Contents::Text { text, .. }) => text,
+            other => panic!("{part}: {other:?}"),
+        }
+    }
+
+    fn kept(id: &ResultId, parts: Parts) -> Results {
+        let results = Results::new(Duration::from_mins(1));
+        results.keep(id, &Arc::from("ann"), parts);
+        results
+    }
+
+    #[test]
+    fn the_parts_of_a_text_are_the_text() {
+        let plain = (0..2000)
+            .map(|n| format!("Paragraph {n} says nothing new.\n"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let escapes = "\"\\\n\u{1}".repeat(5000);
+        let wide = "ünï-✓-🦀".repeat(3000);
+        for text in [plain, escapes, wide, "x".repeat(100_000)] {
+            let mut answer = result(vec![ContentBlock::text(&text)], None);
+            let (id, parts) = fit(&mut answer, 8192, None).unwrap();
+            assert!(json_bytes(&answer) <= 8192, "{}", json_bytes(&answer));
+            let count = answer.meta.as_ref().unwrap()[PARTS].as_u64().unwrap();
+            assert!(count > 2);
+            let results = kept(&id, parts);
+            let mut whole = answer.content[0].as_text().unwrap().text.clone();
+            for part in 2..=count {
+                let more = read(&results, &id, &part.to_string());
+                assert!(json_bytes(&more) <= 8192);
+                whole.push_str(&more);
+            }
+            assert!(whole == text, "the parts differ from the whole");
+            assert!(results.read(&id.uri(count + 1), "ann").is_none());
+            let Some(ContentBlock::ResourceLink(link)) = answer.content.last() else {
+                panic!("no link")
+            };
+            assert_eq!(link.uri, id.uri(2));
+        }
+    }
+
+    #[test]
+    fn what_fits_is_left_alone() {
+        let text = "y".repeat(7000);
+        let mut answer = result(vec![ContentBlock::text(&text)], Some(json!({"n": 1})));
+        let before = answer.clone();
+        assert!(fit(&mut answer, 8192, None).is_none());
+        assert_eq!(answer, before);
+    }
+
+    #[test]
+    fn structured_content_is_cut_and_kept_whole() {
+        let whole = json!({"hits": (0..3000).map(|n| json!({"text": format!("hit {n}")})).collect::<Vec<_>>(), "long/name": "z".repeat(9000), "count": 3000});
+        let mut answer = result(vec![ContentBlock::text("found 3000")], Some(whole.clone()));
+        let (id, parts) = fit(&mut answer, 8192, None).unwrap();
+        assert!(json_bytes(&answer) <= 8192, "{}", json_bytes(&answer));
+        let cut = answer.structured_content.as_ref().unwrap();
+        assert_eq!(cut["count"], 3000);
+        assert!(cut["hits"].as_array().unwrap().len() > 1);
+        let pointers = answer.meta.as_ref().unwrap()[CUT].as_array().unwrap();
+        assert!(
+            pointers.contains(&json!("/hits")) && pointers.contains(&json!("/long~1name")),
+            "{pointers:?}"
+        );
+        assert_eq!(answer.content[0].as_text().unwrap().text, "found 3000", "the text was not cut");
+        let stored: Value =
+            serde_json::from_str(&read(&kept(&id, parts), &id, "structured")).unwrap();
+        assert_eq!(stored, whole);
+    }
+
+    #[test]
+    fn what_is_left_of_structured_content_meets_the_schema() {
+        let schema = json!({"type": "object", "properties": {"items": {"type": "array", "minItems": 2000}}, "required": ["items"]});
+        let checker = Checker::new("t", Arc::new(schema.as_object().unwrap().clone()));
+        let mut answer = result(vec![], Some(json!({"items": vec!["abcdefgh"; 3000]})));
+        let (_, parts) = fit(&mut answer, 8192, Some(&checker)).unwrap();
+        assert_eq!(
+            answer.structured_content, None,
+            "less than the schema allows is not given as the answer"
+        );
+        assert_eq!(answer.meta.unwrap()[CUT], json!([""]));
+        assert!(!parts.is_empty());
+    }
+
+    #[test]
+    fn later_texts_follow_and_pictures_become_links() {
+        let blocks = vec![
+            ContentBlock::text("short"),
+            ContentBlock::image("A".repeat(20_000), "image/png"),
+            ContentBlock::text("b".repeat(9000)),
+            ContentBlock::text("the end"),
+        ];
+        let mut answer = result(blocks, None);
+        let (id, parts) = fit(&mut answer, 4096, None).unwrap();
+        assert!(json_bytes(&answer) <= 4096, "{}", json_bytes(&answer));
+        let results = kept(&id, parts);
+        let Some(Contents::Blob { blob, mime, .. }) = results.read(&id.uri("block-1"), "ann")
+        else {
+            panic!()
+        };
+        assert_eq!((blob.len(), mime.as_deref()), (20_000, Some("image/png")));
+        let mut text = answer.content[2].as_text().unwrap().text.clone();
+        for part in 2..=answer.meta.unwrap()[PARTS].as_u64().unwrap() {
+            text.push_str(&read(&results, &id, &part.to_string()));
+        }
+        assert_eq!(text, format!("{}\n\nthe end", "b".repeat(9000)));
+    }
+
+    #[test]
+    fn a_long_resource_comes_in_parts() {
+        let text = "line\n".repeat(10_000);
+        let mut contents = vec![ResourceContents::text(&text, "x://a")];
+        let (id, parts, meta) = fit_contents(&mut contents, 8192).unwrap();
+        let results = kept(&id, parts);
+        let ResourceContents::TextResourceContents { text: first, .. } = &contents[0] else {
+            panic!()
+        };
+        let mut whole = first.clone();
+        assert_eq!(meta[NEXT], json!(id.uri(2)));
+        for part in 2..=meta[PARTS].as_u64().unwrap() {
+            whole.push_str(&read(&results, &id, &part.to_string()));
+        }
+        assert!(whole == text);
+        assert!(fit_contents(&mut [ResourceContents::text("short", "x://a")], 8192).is_none());
+    }
+}

@@ -1,0 +1,128 @@
+//! Running work under a deadline and a cancel token. A panic ends the work that caused it and nothing else.
+
+use crate::audience::Listener;
+use docent_tool::{Running, ToolError};
+use std::{
+    any::Any,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    task::Poll,
+    time::{Duration, Instant},
+};
+use tokio_util::sync::CancellationToken;
+
+/// Past the deadline, a tool has this long to hand over what it has.
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
+
+/// When work must end.
+#[derive(Debug, Clone)]
+pub(crate) struct Bounds {
+    pub(crate) cancel: CancellationToken,
+    pub(crate) deadline: Instant,
+}
+
+/// How work ended.
+#[derive(Debug)]
+pub(crate) enum Ended<T> {
+    /// By itself.
+    Done(Result<T, ToolError>),
+    /// It panicked, saying this.
+    Panicked(String),
+    /// The client no longer wants it; it was dropped.
+    Cancelled,
+    /// The deadline and the grace have passed; it was dropped.
+    Late,
+}
+
+/// Runs work in place, telling the client what it reports meanwhile. All of that has been sent when this returns.
+pub(crate) async fn bounded<T>(
+    work: Running<'_, Result<T, ToolError>>,
+    bounds: &Bounds,
+    listener: &Listener,
+) -> Ended<T> {
+    let mut work = pin!(guarded(work));
+    // Most calls are done at once, and need no timer.
+    if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
+        listener.flush().await;
+        return ended;
+    }
+    let finished = CancellationToken::new();
+    let mut telling = pin!(listener.tell(&finished));
+    let ended = beside(telling.as_mut(), async {
+        tokio::select! {
+            biased;
+            () = bounds.cancel.cancelled() => Ended::Cancelled,
+            ended = &mut work => ended,
+            () = time_is_up(bounds, listener) => Ended::Late,
+        }
+    })
+    .await;
+    if !matches!(ended, Ended::Cancelled) {
+        finished.cancel();
+        telling.await;
+    }
+    ended
+}
+
+/// Waits for the end of the grace. Time that the client takes to answer questions does not count.
+async fn time_is_up(bounds: &Bounds, listener: &Listener) {
+    let end = tokio::time::Instant::from_std(bounds.deadline + GRACE);
+    loop {
+        let until = end + listener.waited();
+        tokio::time::sleep_until(until).await;
+        if end + listener.waited() <= until {
+            return;
+        }
+    }
+}
+
+/// Runs `main` to its end while `side` goes on beside it.
+async fn beside<T>(
+    mut side: Pin<&mut impl Future<Output = ()>>,
+    main: impl Future<Output = T>,
+) -> T {
+    let mut main = pin!(main);
+    let mut side_ended = false;
+    poll_fn(|cx| {
+        if !side_ended {
+            side_ended = side.as_mut().poll(cx).is_ready();
+        }
+        main.as_mut().poll(cx)
+    })
+    .await
+}
+
+async fn guarded<T>(mut work: Running<'_, Result<T, ToolError>>) -> Ended<T> {
+    // Nothing of the work is looked at after a panic: it is dropped.
+    let polled = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    });
+    match polled.await {
+        Ok(result) => Ended::Done(result),
+        Err(panic) => Ended::Panicked(said(&*panic)),
+    }
+}
+
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without words".into())
+}
+
+/// Runs what is not a call, such as a provider's list: `None` when it panicked or took too long.
+pub(crate) async fn in_time<T>(work: Running<'_, T>, limit: Duration, what: &str) -> Option<T> {
+    let work: Running<'_, Result<T, ToolError>> = Box::pin(async move { Ok(work.await) });
+    match tokio::time::timeout(limit, guarded(work)).await {
+        Ok(Ended::Done(Ok(value))) => Some(value),
+        Ok(Ended::Panicked(words)) => {
+            tracing::error!(what, panic = words, "a provider panicked");
+            None
+        }
+        _ => {
+            tracing::warn!(what, ?limit, "a provider did not answer in time");
+            None
+        }
+    }
+}

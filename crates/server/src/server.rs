@@ -1,0 +1,490 @@
+//! What all sessions share, and the door that transports ask.
+
+use crate::{
+    Audit, Session,
+    admit::{ClientKey, Keyring, Lanes, Meter, Place, Seats},
+    audit::{self, Line},
+    call,
+    catalogue::{Builder, Catalogue, Route},
+    cursor::Seal,
+    guest::{self, Guest},
+    metrics::{Gauges, Metrics, Outcome},
+    policy::Admitted,
+    results::Results,
+    setup::{AdoptTrace, Limits, Setup, SetupError},
+    subscriptions::Hub,
+    tasks::Tasks,
+};
+use docent_tool::{Change, Object, Provider};
+use docent_transport::{Caller, Door, Principal, Seat, Via};
+use docent_wire::Dialect;
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        ErrorCode, Implementation, InitializeResult, JsonObject, PromptsCapability,
+        ProtocolVersion, ResourcesCapability, ServerCapabilities, ServerConfig, TASKS_EXTENSION_ID,
+        ToolsCapability,
+    },
+    service::RequestContext,
+};
+use serde_json::json;
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock, Weak, atomic::Ordering},
+    time::{Duration, Instant},
+};
+use tokio::sync::{Notify, broadcast};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+/// Everything that sessions share. Made once, behind an [`Arc`].
+pub struct Server {
+    info: ServerConfig,
+    providers: Arc<[Arc<dyn Provider>]>,
+    builder: Builder,
+    catalogue: RwLock<Arc<Catalogue>>,
+    keyring: Keyring,
+    meter: Option<Meter>,
+    sessions: Seats,
+    streams: Seats,
+    lanes: Arc<Lanes>,
+    limits: Limits,
+    list_page: usize,
+    adopt_trace: Option<AdoptTrace>,
+    audit: Audit,
+    metrics: Metrics,
+    results: Results,
+    tasks: Tasks,
+    hub: Arc<Hub>,
+    seal: Seal,
+    stopping: CancellationToken,
+    idle: Notify,
+    _listening: Vec<AbortOnDropHandle<()>>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("info", &self.info.server_info).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Makes a server. Where a provider tells of changes, this must be called inside a tokio runtime.
+    pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
+        let Setup { name, version, title, instructions, providers, keys, auth_required, .. } =
+            setup;
+        let Setup { limits, audit, list_page, adopt_trace, .. } = setup;
+        for (limit, value) in [
+            ("calls_in_flight", limits.calls_in_flight),
+            ("page_bytes", limits.page_bytes),
+            ("message_bytes", limits.message_bytes),
+            ("sessions", limits.sessions),
+            ("streams", limits.streams),
+        ] {
+            if value == 0 {
+                return Err(SetupError::ZeroLimit(limit));
+            }
+        }
+        let keyring = Keyring::new(keys, auth_required)?;
+        let seal = Seal::new().map_err(SetupError::NoRandomness)?;
+        let providers: Arc<[Arc<dyn Provider>]> = providers.into();
+        let metrics = Metrics::default();
+        let builder = Builder::new(&limits);
+        let (catalogue, problems) = builder.build(&providers, &metrics);
+        if let Some(problem) = problems.into_iter().next() {
+            return Err(problem);
+        }
+        let mut implementation = Implementation::new(name, version);
+        implementation.title = title;
+        let mut info = InitializeResult::new(capabilities()).with_server_info(implementation);
+        info.instructions = instructions;
+        Ok(Arc::new_cyclic(|server| Self {
+            info,
+            hub: Hub::new(Arc::clone(&providers)),
+            _listening: providers
+                .iter()
+                .filter_map(|provider| listen(server, provider.changes()?))
+                .collect(),
+            providers,
+            builder,
+            catalogue: RwLock::new(Arc::new(catalogue)),
+            keyring,
+            meter: limits.rate.map(Meter::new),
+            sessions: Seats::new(limits.sessions),
+            streams: Seats::new(limits.streams),
+            lanes: Lanes::new(limits.calls_in_flight),
+            results: Results::new(limits.result_ttl),
+            tasks: Tasks::new(limits.result_ttl),
+            limits,
+            list_page,
+            adopt_trace,
+            audit,
+            metrics,
+            seal,
+            stopping: CancellationToken::new(),
+            idle: Notify::new(),
+        }))
+    }
+
+    /// A session for one connection, or for one request of a peer that keeps none.
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(Arc::clone(self))
+    }
+
+    /// All counters, as Prometheus reads them.
+    pub fn metrics(&self) -> String {
+        let (results, result_bytes) = self.results.size();
+        self.metrics.text(&Gauges {
+            sessions: self.sessions.taken(),
+            streams: self.streams.taken(),
+            tasks: self.tasks.running(),
+            results,
+            result_bytes,
+            audit_failures: self.audit.failures(),
+        })
+    }
+
+    /// Takes no new calls, ends subscriptions and tasks. Calls that run go on.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+        self.tasks.stop();
+    }
+
+    /// Waits until no call runs.
+    pub async fn drained(&self) {
+        loop {
+            let idle = self.idle.notified();
+            if self.metrics.in_flight.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn list_page(&self) -> usize {
+        self.list_page
+    }
+
+    pub(crate) fn adopt_trace(&self) -> Option<AdoptTrace> {
+        self.adopt_trace
+    }
+
+    pub(crate) fn results(&self) -> &Results {
+        &self.results
+    }
+
+    pub(crate) fn tasks(&self) -> &Tasks {
+        &self.tasks
+    }
+
+    pub(crate) fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    pub(crate) fn seal(&self) -> &Seal {
+        &self.seal
+    }
+
+    pub(crate) fn counters(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
+        &self.providers
+    }
+
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether what a list shows depends on who asks.
+    pub(crate) fn lists_are_private(&self) -> bool {
+        self.keyring.has_keys()
+    }
+
+    pub(crate) fn guest(&self, context: &RequestContext<RoleServer>) -> Guest {
+        Guest::of(context, self.keyring.anonymous())
+    }
+
+    /// What the newest revision is told of this server.
+    pub(crate) fn info(&self) -> ServerConfig {
+        self.info.clone()
+    }
+
+    /// What an older revision is told: extensions are none of its words.
+    pub(crate) fn older_info(&self, dialect: Dialect) -> InitializeResult {
+        let mut info = self.info.clone();
+        info.capabilities.extensions = None;
+        info.protocol_version = version(dialect);
+        info
+    }
+
+    fn changed(&self, change: &Change) {
+        if *change == Change::Tools {
+            self.rebuild();
+        }
+        self.hub.announce(change);
+    }
+
+    fn rebuild(&self) {
+        let (catalogue, problems) = self.builder.build(&self.providers, &self.metrics);
+        for problem in problems {
+            tracing::error!(%problem, "a tool is left out of the catalogue");
+        }
+        *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
+    }
+
+    /// Begins the record of one request.
+    pub(crate) fn open(
+        &self,
+        guest: &Guest,
+        context: &RequestContext<RoleServer>,
+        asked: &Asked<'_>,
+    ) -> Entry {
+        let audited = self.audit.is_on().then(|| Audited {
+            method: asked.method,
+            target: asked.target.to_owned(),
+            digest: audit::digest(asked.arguments),
+            client: guest::client_name(context),
+            principal: Arc::clone(&guest.principal().name),
+            via: guest.caller.via,
+        });
+        let traceparent = context.meta.get_traceparent().map(str::to_owned);
+        Entry { began: Instant::now(), traceparent, audited }
+    }
+
+    /// Writes the line of one request.
+    pub(crate) fn close(&self, entry: &Entry, outcome: Outcome, bytes: usize) {
+        let Some(audited) = &entry.audited else { return };
+        let mut line = Line::ended(outcome, entry.began.elapsed(), bytes)
+            .about(audited.method, &audited.target);
+        line.principal = &audited.principal;
+        line.client = audited.client.as_deref();
+        line.transport = audited.via.name();
+        line.digest = &audited.digest;
+        self.audit.write(&line);
+    }
+
+    /// Counts a request as running, unless the server is stopping.
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Running, ErrorData> {
+        self.metrics.in_flight.fetch_add(1, Ordering::AcqRel);
+        let running = Running(Arc::clone(self));
+        if self.stopping.is_cancelled() {
+            return Err(refused("shutting down", None));
+        }
+        Ok(running)
+    }
+
+    /// Finds the tool and everything that must hold before it runs.
+    pub(crate) async fn admit(
+        self: &Arc<Self>,
+        guest: &Guest,
+        tool: &str,
+        cancel: &CancellationToken,
+    ) -> Result<(Admitted, Permit), ErrorData> {
+        let running = self.begin()?;
+        let catalogue = self.catalogue();
+        let route =
+            catalogue.find(tool).ok_or_else(|| catalogue.unknown(tool, guest.principal()))?;
+        let admitted = Admitted::check(guest.principal(), route)
+            .ok_or_else(|| call::out_of_scope(guest, tool))?;
+        let client = ClientKey::of(&guest.caller);
+        self.check_tool_rate(route, &client)?;
+        let place = self.take_place(client, cancel).await?;
+        Ok((admitted, Permit { _place: place, _running: running }))
+    }
+
+    fn check_tool_rate(&self, route: &Route, client: &ClientKey) -> Result<(), ErrorData> {
+        let Some(meter) = &route.meter else { return Ok(()) };
+        meter.check(client).map_err(|wait| {
+            self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
+            let (tool, most) = (&route.info.name, meter.rate().requests);
+            let seconds = wait.as_secs_f64().ceil();
+            let message = format!(
+                "too many calls of {tool}: {most} a minute are allowed; try again in {seconds} s"
+            );
+            refused(
+                message,
+                Some(json!({"tool": tool, "perMinute": most, "retryAfterSeconds": seconds})),
+            )
+        })
+    }
+
+    async fn take_place(
+        &self,
+        client: ClientKey,
+        cancel: &CancellationToken,
+    ) -> Result<Place, ErrorData> {
+        let entered = tokio::select! {
+            biased;
+            entered = self.lanes.enter(client) => entered,
+            () = cancel.cancelled() => return Err(call::cancelled()),
+        };
+        entered.map_err(|crowded| {
+            self.metrics.refused_crowded.fetch_add(1, Ordering::Relaxed);
+            let (running, waiting) = (crowded.running, crowded.waiting);
+            let message = format!(
+                "too many calls in flight: {running} may run and {waiting} may wait for one client; \
+                 wait for answers, or raise limits.calls_in_flight"
+            );
+            refused(message, Some(json!({"callsInFlight": running, "waiting": waiting})))
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.tasks.drop_all();
+    }
+}
+
+/// A request that the server does not take on.
+pub(crate) fn refused(message: impl Into<String>, data: Option<serde_json::Value>) -> ErrorData {
+    ErrorData::new(ErrorCode(-32000), message.into(), data)
+}
+
+/// Follows one provider's changes for as long as the server lives.
+fn listen(
+    server: &Weak<Server>,
+    mut changes: broadcast::Receiver<Change>,
+) -> Option<AbortOnDropHandle<()>> {
+    let server = Weak::clone(server);
+    let follow = async move {
+        loop {
+            let change = changes.recv().await;
+            let Some(server) = server.upgrade() else { return };
+            match change {
+                Ok(change) => server.changed(&change),
+                Err(broadcast::error::RecvError::Lagged(_)) => {
+                    server.rebuild();
+                    server.hub.announce_all();
+                }
+                Err(broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    };
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        tracing::error!("the server was made outside of a runtime: it does not hear of changes");
+        return None;
+    };
+    Some(AbortOnDropHandle::new(runtime.spawn(follow)))
+}
+
+fn capabilities() -> ServerCapabilities {
+    let mut all = ServerCapabilities::default();
+    let mut tools = ToolsCapability::default();
+    tools.list_changed = Some(true);
+    let mut resources = ResourcesCapability::default();
+    (resources.subscribe, resources.list_changed) = (Some(true), Some(true));
+    let mut prompts = PromptsCapability::default();
+    prompts.list_changed = Some(true);
+    all.tools = Some(tools);
+    all.resources = Some(resources);
+    all.prompts = Some(prompts);
+    all.logging = Some(JsonObject::new());
+    all.completions = Some(JsonObject::new());
+    all.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+    all
+}
+
+fn version(dialect: Dialect) -> ProtocolVersion {
+    // Every string is a version to the SDK, so reading one can't fail.
+    serde_json::from_value(json!(dialect.version()))
+        .unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+/// What a request asks for, as the audit line has it.
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'static str,
+    pub(crate) target: &'a str,
+    pub(crate) arguments: Option<&'a Object>,
+}
+
+/// The record of one request, from its beginning.
+pub(crate) struct Entry {
+    began: Instant,
+    traceparent: Option<String>,
+    audited: Option<Audited>,
+}
+
+struct Audited {
+    method: &'static str,
+    target: String,
+    digest: String,
+    client: Option<String>,
+    principal: Arc<str>,
+    via: Via,
+}
+
+impl Entry {
+    pub(crate) fn began(&self) -> Instant {
+        self.began
+    }
+
+    pub(crate) fn traceparent(&self) -> Option<&str> {
+        self.traceparent.as_deref()
+    }
+}
+
+/// Counted as running until dropped.
+pub(crate) struct Running(Arc<Server>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.0.metrics.in_flight.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+/// A place among the client's running calls, and among the server's.
+pub(crate) struct Permit {
+    _place: Place,
+    _running: Running,
+}
+
+impl Door for Server {
+    fn needs_token(&self) -> bool {
+        self.keyring.required()
+    }
+
+    fn identify(&self, token: Option<&str>) -> Option<Principal> {
+        let found = self.keyring.identify(token);
+        if found.is_none() {
+            self.metrics.refused_token.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    }
+
+    fn admit(&self, caller: &Caller) -> Result<(), Duration> {
+        let Some(meter) = &self.meter else { return Ok(()) };
+        meter.check(&ClientKey::of(caller)).inspect_err(|_| {
+            self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+
+    fn open_session(&self) -> Option<Seat> {
+        self.seat(&self.sessions)
+    }
+
+    fn open_stream(&self) -> Option<Seat> {
+        self.seat(&self.streams)
+    }
+}
+
+impl Server {
+    fn seat(&self, seats: &Seats) -> Option<Seat> {
+        let taken = seats.take();
+        if taken.is_none() {
+            self.metrics.refused_seat.fetch_add(1, Ordering::Relaxed);
+        }
+        taken.map(|taken| Box::new(taken) as Seat)
+    }
+}

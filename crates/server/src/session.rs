@@ -1,0 +1,507 @@
+//! One conversation: answers every request of the protocol.
+#![expect(
+    deprecated,
+    reason = "the protocol marks logging and subscribe as going; older revisions keep them"
+)]
+
+use crate::{
+    audience::Listener,
+    call::{Call, bad_state, purpose},
+    convert,
+    finish::invalid_params,
+    guest::{self, Guest},
+    metrics::Outcome,
+    offers::{Visit, Visited},
+    run::Bounds,
+    server::{Asked, Entry, Server, refused},
+    subscriptions::{Membership, NotWatched},
+    tasks::{self, TaskUse},
+    validate::Problem,
+};
+use docent_tool::Level;
+use docent_wire::Dialect;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+        CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+        InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+        ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    },
+    service::{NotificationContext, RequestContext, SubscriptionContext},
+};
+use serde_json::{Value, json};
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, Ordering},
+    },
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+/// One conversation with one client. Making one costs an [`Arc`]'s clone.
+pub struct Session {
+    server: Arc<Server>,
+    /// What `logging/setLevel` chose: 0 while it has not, else the level's place from 1.
+    level: AtomicU8,
+    /// Its place among those who hear of changes, once it has asked to.
+    membership: Mutex<Option<Membership>>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+const LEVELS: [Level; 8] = [
+    Level::Debug,
+    Level::Info,
+    Level::Notice,
+    Level::Warning,
+    Level::Error,
+    Level::Critical,
+    Level::Alert,
+    Level::Emergency,
+];
+
+/// Who asked, what runs, and the record of it.
+struct Opened {
+    guest: Guest,
+    entry: Entry,
+}
+
+impl Session {
+    pub(crate) fn new(server: Arc<Server>) -> Self {
+        Self { server, level: AtomicU8::new(0), membership: Mutex::new(None) }
+    }
+
+    /// What is told of log lines before a level is chosen: the usual to a client that speaks of levels, else nothing.
+    fn level(&self, dialect: Dialect) -> Option<Level> {
+        match usize::from(self.level.load(Ordering::Relaxed)) {
+            0 => (!dialect.is_plain()).then_some(Level::Info),
+            chosen => LEVELS.get(chosen - 1).copied(),
+        }
+    }
+
+    fn membership(&self) -> MutexGuard<'_, Option<Membership>> {
+        self.membership.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, context: &RequestContext<RoleServer>, asked: &Asked<'_>) -> Opened {
+        let guest = self.server.guest(context);
+        let entry = self.server.open(&guest, context, asked);
+        Opened { guest, entry }
+    }
+
+    fn visit(&self, guest: &Guest, context: RequestContext<RoleServer>) -> Visit {
+        let cancel = context.ct.clone();
+        let listener = Arc::new(Listener::new(context, guest, self.level(guest.dialect)));
+        Visit { server: Arc::clone(&self.server), guest: guest.clone(), listener, cancel }
+    }
+
+    /// Leaves the line of a visit, and lets its answer go.
+    fn record<T>(
+        &self,
+        entry: &Entry,
+        cancel: &CancellationToken,
+        visited: Visited<T>,
+    ) -> Result<T, ErrorData> {
+        match visited {
+            Ok((answer, outcome, bytes)) => {
+                self.server.close(entry, outcome, bytes);
+                Ok(answer)
+            }
+            Err(error) => {
+                let outcome =
+                    if cancel.is_cancelled() { Outcome::Cancelled } else { Outcome::Error };
+                self.server.close(entry, outcome, 0);
+                Err(error)
+            }
+        }
+    }
+
+    async fn start(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+        opened: Opened,
+    ) -> Result<Call, ErrorData> {
+        let Opened { guest, entry } = opened;
+        let follows = guest.is_modern() && guest::declares_tasks(&context.meta);
+        let admitted = self.server.admit(&guest, &request.name, &context.ct).await;
+        let checked = admitted.and_then(|(admitted, permit)| {
+            if admitted.route().tasks == TaskUse::Required && !follows {
+                return Err(tasks::required());
+            }
+            let cancel = if follows { CancellationToken::new() } else { context.ct.clone() };
+            let listener = Listener::new(context, &guest, self.level(guest.dialect));
+            let purpose = || purpose(&guest, "tools/call", &request.name);
+            if request.input_responses.is_some() || request.request_state.is_some() {
+                let state = request.request_state.as_deref();
+                listener
+                    .remember(request.input_responses, state, self.server.seal(), &purpose())
+                    .map_err(bad_state)?;
+            }
+            Ok((admitted, permit, cancel, listener))
+        });
+        let (admitted, permit, cancel, listener) = match checked {
+            Ok(checked) => checked,
+            Err(error) => {
+                self.server.close(&entry, Outcome::Refused, 0);
+                return Err(error);
+            }
+        };
+        let route = admitted.route();
+        // A task may take as long as it is kept, unless somebody chose a time for this very tool.
+        let long = follows && !route.timeout_is_own && route.tasks != TaskUse::Never;
+        let timeout = if long {
+            tasks::longest(self.server.limits().result_ttl).max(route.timeout)
+        } else {
+            route.timeout
+        };
+        Ok(Call {
+            server: Arc::clone(&self.server),
+            arguments: request.arguments.unwrap_or_default(),
+            listener: Arc::new(listener),
+            bounds: Bounds { cancel, deadline: Instant::now() + timeout },
+            timeout,
+            admitted,
+            guest,
+            entry,
+            permit,
+        })
+    }
+}
+
+impl ServerHandler for Session {
+    fn get_info(&self) -> ServerConfig {
+        self.server.info()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.server.catalogue().find(name).map(|route| route.listed.clone())
+    }
+
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let dialect = Dialect::negotiate(request.protocol_version.as_str());
+        let info = self.server.older_info(dialect);
+        request.protocol_version = info.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        // A second handshake begins a new conversation.
+        self.level.store(0, Ordering::Relaxed);
+        drop(self.membership().take());
+        Ok(info)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.server.info()))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let mut membership = self.membership();
+        if membership.is_none() {
+            *membership = Some(self.server.hub().join_session(context.peer));
+        }
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let level = convert::level(request.level);
+        let place = LEVELS.iter().position(|known| *known == level).unwrap_or(0);
+        self.level.store(u8::try_from(place + 1).unwrap_or(1), Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.server.list_tools(&self.server.guest(&context), cursor(request.as_ref()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let asked = Asked {
+            method: "tools/call",
+            target: &request.name,
+            arguments: request.arguments.as_ref(),
+        };
+        let opened = self.open(&context, &asked);
+        let follows = opened.guest.is_modern() && guest::declares_tasks(&context.meta);
+        let cancel = context.ct.clone();
+        let call = self.start(request, context, opened).await?;
+        if follows && call.task_use() != TaskUse::Never {
+            return self.server.tasks().run(call, cancel).await;
+        }
+        call.perform().await?.try_into()
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.server.list_resources(&self.server.guest(&context), cursor(request.as_ref())).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.server.list_templates(&self.server.guest(&context), cursor(request.as_ref()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let asked = Asked { method: "resources/read", target: &request.uri, arguments: None };
+        let opened = self.open(&context, &asked);
+        let visit = self.visit(&opened.guest, context);
+        let visited = match self.server.begin() {
+            Ok(_running) => visit.read(request).await,
+            Err(error) => Err(error),
+        };
+        self.record(&opened.entry, &visit.cancel, visited)
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.server.list_prompts(&self.server.guest(&context), cursor(request.as_ref()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let asked = Asked {
+            method: "prompts/get",
+            target: &request.name,
+            arguments: request.arguments.as_ref(),
+        };
+        let opened = self.open(&context, &asked);
+        let visit = self.visit(&opened.guest, context);
+        let visited = match self.server.begin() {
+            Ok(_running) => visit.prompt(request).await,
+            Err(error) => Err(error),
+        };
+        self.record(&opened.entry, &visit.cancel, visited)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let guest = self.server.guest(&context);
+        self.server.complete(&guest, request).await.map(CompleteResult::new)
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let guest = self.server.guest(&context);
+        let mut membership = self.membership();
+        let member = membership.get_or_insert_with(|| self.server.hub().join_session(context.peer));
+        member.watch(&request.uri, guest.principal()).map_err(|problem| match problem {
+            NotWatched::Unknown => Server::missing(&guest, &request.uri),
+            NotWatched::TooMany => {
+                refused("too many subscriptions in one session; end some first", None)
+            }
+        })
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Some(member) = &*self.membership() {
+            member.unwatch(&request.uri);
+        }
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(self.server.hub().accept(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let guest = self.server.guest(context.request_context());
+        self.server.hub().listen(context, guest.principal(), self.server.stopping()).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let guest = self.server.guest(&context);
+        self.server.tasks().get(&request.task_id, &guest.principal().name).map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let guest = self.server.guest(&context);
+        self.server.tasks().update(
+            &request.task_id,
+            &guest.principal().name,
+            request.input_responses,
+        )
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let guest = self.server.guest(&context);
+        self.server.tasks().cancel(&request.task_id, &guest.principal().name)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(unheard(&request.method, request.params.as_ref()))
+    }
+}
+
+fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
+    request.and_then(|request| request.cursor.as_deref())
+}
+
+/// Methods that have parameters, and the JSON type of each parameter that must be there.
+const PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
+    ("initialize", &[]),
+    ("tools/call", &[("name", "string")]),
+    ("tools/list", &[]),
+    ("resources/list", &[]),
+    ("resources/templates/list", &[]),
+    ("resources/read", &[("uri", "string")]),
+    ("resources/subscribe", &[("uri", "string")]),
+    ("resources/unsubscribe", &[("uri", "string")]),
+    ("prompts/list", &[]),
+    ("prompts/get", &[("name", "string")]),
+    ("completion/complete", &[("ref", "object"), ("argument", "object")]),
+    ("logging/setLevel", &[("level", "string")]),
+    ("subscriptions/listen", &[("notifications", "object")]),
+    ("tasks/get", &[("taskId", "string")]),
+    ("tasks/update", &[("taskId", "string"), ("inputResponses", "object")]),
+    ("tasks/cancel", &[("taskId", "string")]),
+];
+
+/// A method that is not served, or one whose parameters could not be read.
+fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
+    let Some((_, needed)) = PARAMETERS.iter().find(|(known, _)| *known == method) else {
+        let message = format!("Method not found: {}", crate::catalogue::clip(method));
+        return ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            message,
+            Some(json!({"method": method})),
+        );
+    };
+    for (name, kind) in *needed {
+        let problem = match params.and_then(|params| params.get(name)) {
+            None => "is required".to_owned(),
+            Some(given) if !is_a(given, kind) => {
+                format!("must be {} {kind}", if *kind == "object" { "an" } else { "a" })
+            }
+            Some(_) => continue,
+        };
+        return invalid_params(&Problem::new(*name, problem));
+    }
+    let optional = [
+        ("arguments", "object"),
+        ("cursor", "string"),
+        ("_meta", "object"),
+        ("requestState", "string"),
+    ];
+    for (name, kind) in optional {
+        if params.and_then(|params| params.get(name)).is_some_and(|given| !is_a(given, kind)) {
+            let article = if kind == "object" { "an" } else { "a" };
+            return invalid_params(&Problem::new(name, format!("must be {article} {kind}")));
+        }
+    }
+    if method == "logging/setLevel" {
+        let levels = "debug, info, notice, warning, error, critical, alert, emergency";
+        return invalid_params(&Problem::new("level", format!("must be one of {levels}")));
+    }
+    invalid_params(&Problem::new("params", format!("do not have the shape that {method} needs")))
+}
+
+fn is_a(value: &Value, kind: &str) -> bool {
+    match kind {
+        "object" => value.is_object(),
+        _ => value.is_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_not_be_read_is_named() {
+        let cases = [
+            ("no/such", json!({}), -32601, "method", "no/such"),
+            ("tools/call", json!({}), -32602, "parameter", "name"),
+            ("tools/call", json!({"name": 5}), -32602, "parameter", "name"),
+            ("tools/call", json!({"name": "a", "arguments": []}), -32602, "parameter", "arguments"),
+            ("tools/list", json!({"cursor": 7}), -32602, "parameter", "cursor"),
+            ("resources/read", json!({}), -32602, "parameter", "uri"),
+            ("completion/complete", json!({"ref": {}}), -32602, "parameter", "argument"),
+            (
+                "completion/complete",
+                json!({"ref": {}, "argument": {}}),
+                -32602,
+                "parameter",
+                "params",
+            ),
+            ("prompts/get", json!(null), -32602, "parameter", "name"),
+            ("logging/setLevel", json!({"level": "loud"}), -32602, "parameter", "level"),
+        ];
+        for (method, params, code, field, want) in cases {
+            let error = unheard(method, Some(&params));
+            let data = error.data.unwrap();
+            assert_eq!(
+                (error.code.0, data[field].as_str()),
+                (code, Some(want)),
+                "{method} {params}"
+            );
+        }
+    }
+}

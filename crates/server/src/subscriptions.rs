@@ -1,0 +1,440 @@
+//! Who wants to hear of which changes. Nothing is kept of a session or a stream that has gone.
+
+use crate::policy;
+use docent_tool::{Change, Provider};
+use docent_transport::Principal;
+use rmcp::{
+    ErrorData, Peer, RoleServer,
+    model::{
+        PromptListChangedNotification, ResourceListChangedNotification,
+        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ServerNotification,
+        SubscriptionFilter, ToolListChangedNotification,
+    },
+    service::SubscriptionContext,
+};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+/// Addresses that one session or stream may watch.
+const MOST_WATCHED: usize = 1024;
+
+/// Knows every subscriber and every address that is watched.
+pub(crate) struct Hub {
+    providers: Arc<[Arc<dyn Provider>]>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    next: u64,
+    subscribers: HashMap<u64, Arc<Subscriber>>,
+    watched: HashMap<String, Watch>,
+}
+
+/// An address and how many watch it; its provider is told of the first and of the last.
+struct Watch {
+    provider: usize,
+    watchers: usize,
+}
+
+/// Why an address can't be watched.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NotWatched {
+    /// No provider knows it, or none that this principal may see.
+    Unknown,
+    /// This session watches too many already.
+    TooMany,
+}
+
+/// One session or stream. What it has not been told yet is kept once, however often it happens.
+struct Subscriber {
+    wants: Mutex<News>,
+    untold: Mutex<News>,
+    ready: Notify,
+    /// A session of the older revisions is told through its peer.
+    peer: Option<Peer<RoleServer>>,
+    telling: AtomicBool,
+}
+
+/// What has changed, or what changes are wanted.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct News {
+    tools: bool,
+    resources: bool,
+    prompts: bool,
+    uris: BTreeSet<String>,
+}
+
+impl News {
+    fn everything_listed() -> Self {
+        Self { tools: true, resources: true, prompts: true, uris: BTreeSet::new() }
+    }
+
+    fn holds(&self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Resources => self.resources,
+            Change::Prompts => self.prompts,
+            Change::Updated(uri) => self.uris.contains(uri),
+        }
+    }
+
+    fn add(&mut self, change: &Change) {
+        match change {
+            Change::Tools => self.tools = true,
+            Change::Resources => self.resources = true,
+            Change::Prompts => self.prompts = true,
+            Change::Updated(uri) => {
+                self.uris.insert(uri.clone());
+            }
+        }
+    }
+
+    fn notifications(self) -> Vec<ServerNotification> {
+        let mut all = Vec::new();
+        if self.tools {
+            all.push(ServerNotification::ToolListChangedNotification(
+                ToolListChangedNotification::default(),
+            ));
+        }
+        if self.resources {
+            all.push(ServerNotification::ResourceListChangedNotification(
+                ResourceListChangedNotification::default(),
+            ));
+        }
+        if self.prompts {
+            all.push(ServerNotification::PromptListChangedNotification(
+                PromptListChangedNotification::default(),
+            ));
+        }
+        let updated =
+            |uri| ResourceUpdatedNotification::new(ResourceUpdatedNotificationParam::new(uri));
+        all.extend(
+            self.uris.into_iter().map(updated).map(ServerNotification::ResourceUpdatedNotification),
+        );
+        all
+    }
+}
+
+fn locked(news: &Mutex<News>) -> MutexGuard<'_, News> {
+    news.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Subscriber {
+    fn hear(self: &Arc<Self>, change: &Change) {
+        if !locked(&self.wants).holds(change) {
+            return;
+        }
+        locked(&self.untold).add(change);
+        match &self.peer {
+            None => self.ready.notify_one(),
+            Some(peer) => self.tell(peer),
+        }
+    }
+
+    /// Tells a session in a task of its own, so that one slow client holds up nobody.
+    fn tell(self: &Arc<Self>, peer: &Peer<RoleServer>) {
+        if self.telling.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (this, peer) = (Arc::clone(self), peer.clone());
+        tokio::spawn(async move {
+            loop {
+                let untold = std::mem::take(&mut *locked(&this.untold));
+                for notification in untold.notifications() {
+                    if peer.send_notification(notification).await.is_err() {
+                        return;
+                    }
+                }
+                this.telling.store(false, Ordering::Release);
+                let more = *locked(&this.untold) != News::default();
+                if !more || this.telling.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+impl Hub {
+    pub(crate) fn new(providers: Arc<[Arc<dyn Provider>]>) -> Arc<Self> {
+        Arc::new(Self { providers, inner: Mutex::default() })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells everybody who wants to know.
+    pub(crate) fn announce(&self, change: &Change) {
+        let subscribers: Vec<_> = self.inner().subscribers.values().cloned().collect();
+        for subscriber in subscribers {
+            subscriber.hear(change);
+        }
+    }
+
+    /// Changes were missed: every list and every watched address may be different.
+    pub(crate) fn announce_all(&self) {
+        let watched: Vec<String> = self.inner().watched.keys().cloned().collect();
+        for change in [Change::Tools, Change::Resources, Change::Prompts] {
+            self.announce(&change);
+        }
+        for uri in watched {
+            self.announce(&Change::Updated(uri));
+        }
+    }
+
+    fn join(self: &Arc<Self>, wants: News, peer: Option<Peer<RoleServer>>) -> Membership {
+        let subscriber = Arc::new(Subscriber {
+            wants: Mutex::new(wants),
+            untold: Mutex::default(),
+            ready: Notify::new(),
+            peer,
+            telling: AtomicBool::new(false),
+        });
+        let mut inner = self.inner();
+        inner.next += 1;
+        let id = inner.next;
+        inner.subscribers.insert(id, Arc::clone(&subscriber));
+        drop(inner);
+        Membership { hub: Arc::clone(self), id, subscriber }
+    }
+
+    /// A session of the older revisions hears of every list.
+    pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>) -> Membership {
+        self.join(News::everything_listed(), Some(peer))
+    }
+
+    fn watch(&self, uri: &str, may_see: impl Fn(&str) -> bool) -> bool {
+        let mut inner = self.inner();
+        if let Some(watch) = inner.watched.get_mut(uri) {
+            if !may_see(self.providers[watch.provider].key()) {
+                return false;
+            }
+            watch.watchers += 1;
+            return true;
+        }
+        // The table stays locked, so that a provider hears of the first and of the last watcher in that order.
+        let found = self
+            .providers
+            .iter()
+            .position(|provider| may_see(provider.key()) && provider.watch(uri));
+        let Some(provider) = found else { return false };
+        inner.watched.insert(uri.to_owned(), Watch { provider, watchers: 1 });
+        true
+    }
+
+    fn unwatch(&self, uri: &str) {
+        let mut inner = self.inner();
+        let Some(watch) = inner.watched.get_mut(uri) else { return };
+        watch.watchers -= 1;
+        if watch.watchers == 0 {
+            let provider = watch.provider;
+            inner.watched.remove(uri);
+            self.providers[provider].unwatch(uri);
+        }
+    }
+
+    /// The part of a filter that can be served: every list, and the addresses that some provider watches.
+    pub(crate) fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.truncate(MOST_WATCHED);
+            uris.retain(|uri| {
+                let known = self.watch(uri, |_| true);
+                if known {
+                    self.unwatch(uri);
+                }
+                known
+            });
+        }
+        accepted
+    }
+
+    /// Serves one `subscriptions/listen` until it is cancelled or the server stops.
+    pub(crate) async fn listen(
+        self: &Arc<Self>,
+        context: SubscriptionContext,
+        who: &Principal,
+        stopping: &CancellationToken,
+    ) -> Result<(), ErrorData> {
+        let accepted = context.accepted();
+        let wants = News {
+            tools: accepted.tools_list_changed == Some(true),
+            resources: accepted.resources_list_changed == Some(true),
+            prompts: accepted.prompts_list_changed == Some(true),
+            uris: BTreeSet::new(),
+        };
+        let membership = self.join(wants, None);
+        for uri in accepted.resource_subscriptions.iter().flatten() {
+            if membership.watch(uri, who).is_err() {
+                tracing::debug!(
+                    uri,
+                    "an address of a subscription is not watched for this principal"
+                );
+            }
+        }
+        loop {
+            tokio::select! {
+                () = membership.subscriber.ready.notified() => {}
+                () = context.cancelled() => return Ok(()),
+                () = stopping.cancelled() => return Ok(()),
+            }
+            let untold = std::mem::take(&mut *locked(&membership.subscriber.untold));
+            for notification in untold.notifications() {
+                if context.sink().send(notification).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    fn sizes(&self) -> (usize, usize) {
+        let inner = self.inner();
+        (inner.subscribers.len(), inner.watched.len())
+    }
+}
+
+/// A session's or a stream's place in the hub. Dropping it leaves nothing behind.
+pub(crate) struct Membership {
+    hub: Arc<Hub>,
+    id: u64,
+    subscriber: Arc<Subscriber>,
+}
+
+impl Membership {
+    /// Begins to watch an address. Watching it again changes nothing.
+    pub(crate) fn watch(&self, uri: &str, who: &Principal) -> Result<(), NotWatched> {
+        let mut wants = locked(&self.subscriber.wants);
+        if wants.uris.contains(uri) {
+            return Ok(());
+        }
+        if wants.uris.len() >= MOST_WATCHED {
+            return Err(NotWatched::TooMany);
+        }
+        if !self.hub.watch(uri, |provider| policy::may_see(who, provider)) {
+            return Err(NotWatched::Unknown);
+        }
+        wants.uris.insert(uri.to_owned());
+        Ok(())
+    }
+
+    /// Stops watching an address. Whether it was watched makes no difference.
+    pub(crate) fn unwatch(&self, uri: &str) {
+        if locked(&self.subscriber.wants).uris.remove(uri) {
+            self.hub.unwatch(uri);
+        }
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.hub.inner().subscribers.remove(&self.id);
+        let uris = std::mem::take(&mut locked(&self.subscriber.wants).uris);
+        for uri in uris {
+            self.hub.unwatch(&uri);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Files(Mutex<Vec<String>>);
+
+    impl Provider for Files {
+        fn key(&self) -> &'static str {
+            "files"
+        }
+        fn watch(&self, uri: &str) -> bool {
+            let known = uri.starts_with("file:");
+            if known {
+                self.0.lock().unwrap().push(format!("+{uri}"));
+            }
+            known
+        }
+        fn unwatch(&self, uri: &str) {
+            self.0.lock().unwrap().push(format!("-{uri}"));
+        }
+    }
+
+    fn principal(scope: &str) -> Principal {
+        Principal { name: "ann".into(), scopes: [scope.to_owned()].into() }
+    }
+
+    #[test]
+    fn a_provider_hears_of_the_first_and_the_last_watcher() {
+        let files = Arc::new(Files::default());
+        let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
+        let all = principal("*");
+        let first = hub.join(News::default(), None);
+        let second = hub.join(News::default(), None);
+        assert_eq!(first.watch("file:a", &all), Ok(()));
+        assert_eq!(first.watch("file:a", &all), Ok(()));
+        assert_eq!(second.watch("file:a", &all), Ok(()));
+        assert_eq!(first.watch("other:a", &all), Err(NotWatched::Unknown));
+        assert_eq!(
+            second.watch("file:a", &principal("web:*")),
+            Ok(()),
+            "already watched by this session"
+        );
+        let third = hub.join(News::default(), None);
+        assert_eq!(third.watch("file:a", &principal("web:*")), Err(NotWatched::Unknown));
+        assert_eq!(third.watch("file:b", &principal("web:*")), Err(NotWatched::Unknown));
+        first.unwatch("file:a");
+        first.unwatch("file:a");
+        assert_eq!(*files.0.lock().unwrap(), ["+file:a"]);
+        assert_eq!(hub.sizes(), (3, 1));
+        drop((first, second, third));
+        assert_eq!(*files.0.lock().unwrap(), ["+file:a", "-file:a"]);
+        assert_eq!(hub.sizes(), (0, 0));
+    }
+
+    #[test]
+    fn a_filter_is_accepted_as_far_as_providers_know_it() {
+        let files = Arc::new(Files::default());
+        let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
+        let asked = SubscriptionFilter::builder()
+            .tools_list_changed()
+            .resource_subscription("file:a")
+            .resource_subscription("nowhere:b")
+            .build();
+        let accepted = hub.accept(&asked);
+        assert_eq!(accepted.resource_subscriptions, Some(vec!["file:a".to_owned()]));
+        assert_eq!(accepted.tools_list_changed, Some(true));
+        assert_eq!(hub.sizes(), (0, 0), "looking does not watch");
+    }
+
+    #[test]
+    fn news_are_kept_once_and_only_when_wanted() {
+        let hub = Hub::new(Arc::from([]));
+        let member = hub.join(News { tools: true, ..News::default() }, None);
+        for _ in 0..3 {
+            hub.announce(&Change::Tools);
+            hub.announce(&Change::Prompts);
+            hub.announce(&Change::Updated("file:a".into()));
+        }
+        let untold = locked(&member.subscriber.untold).clone();
+        assert_eq!(untold, News { tools: true, ..News::default() });
+    }
+
+    #[test]
+    fn a_session_watches_a_bounded_number() {
+        let hub = Hub::new(Arc::from([Arc::new(Files::default()) as Arc<dyn Provider>]));
+        let member = hub.join(News::default(), None);
+        for n in 0..MOST_WATCHED {
+            assert_eq!(member.watch(&format!("file:{n}"), &principal("*")), Ok(()));
+        }
+        assert_eq!(member.watch("file:one-more", &principal("*")), Err(NotWatched::TooMany));
+    }
+}

@@ -1,0 +1,405 @@
+//! Arguments against a tool's schema, before the work, with an error that a model can act on.
+
+use crate::catalogue::{clip, nearest};
+use docent_tool::Object;
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use serde_json::{Value, json};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+/// One thing that is wrong with the arguments.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Problem {
+    /// Dotted path of the parameter.
+    pub(crate) parameter: String,
+    /// What must hold.
+    pub(crate) reason: String,
+    /// The part of the schema that was not met, where there is one.
+    pub(crate) accepted: Option<Value>,
+}
+
+impl Problem {
+    pub(crate) fn new(parameter: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { parameter: parameter.into(), reason: reason.into(), accepted: None }
+    }
+
+    /// As error data carries it.
+    pub(crate) fn data(&self) -> Value {
+        let details =
+            format!("Validation failed for parameter '{}': {}", self.parameter, self.reason);
+        let mut data =
+            json!({"parameter": self.parameter, "reason": self.reason, "details": details});
+        if let Some(accepted) = &self.accepted {
+            data["accepted"] = accepted.clone();
+        }
+        data
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` {}", self.parameter, self.reason)
+    }
+}
+
+/// A schema, compiled when it is first needed.
+pub(crate) struct Checker {
+    tool: String,
+    schema: Arc<Object>,
+    compiled: OnceLock<Option<(Validator, Value)>>,
+}
+
+impl Checker {
+    pub(crate) fn new(tool: &str, schema: Arc<Object>) -> Self {
+        Self { tool: tool.to_owned(), schema, compiled: OnceLock::new() }
+    }
+
+    fn compiled(&self) -> Option<&(Validator, Value)> {
+        let compile = || {
+            let schema = Value::Object(Object::clone(&self.schema));
+            match jsonschema::validator_for(&schema) {
+                Ok(validator) => Some((validator, schema)),
+                Err(error) => {
+                    // Another server's schema may be broken; its tool still checks its own arguments.
+                    tracing::warn!(target: "docent::tools", tool = self.tool, %error, "the schema can't be compiled");
+                    None
+                }
+            }
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    /// Whether a value meets the schema. A schema that can't be compiled is met by anything.
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
+        self.compiled().is_none_or(|(validator, _)| validator.is_valid(value))
+    }
+
+    /// Hands the arguments back when they are good.
+    pub(crate) fn check(&self, arguments: Object) -> Result<Object, Problem> {
+        let Some((validator, schema)) = self.compiled() else { return Ok(arguments) };
+        let arguments = Value::Object(arguments);
+        if let Some(problem) = first_problem(validator, schema, &arguments) {
+            return Err(problem);
+        }
+        match arguments {
+            Value::Object(arguments) => Ok(arguments),
+            _ => Ok(Object::new()),
+        }
+    }
+}
+
+fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<Problem> {
+    if validator.is_valid(arguments) {
+        return None;
+    }
+    let errors: Vec<_> = validator.iter_errors(arguments).collect();
+    // A misspelt name shows as one that is missing and one too many: the second tells more.
+    let misspelt = errors.iter().find(|error| {
+        matches!(error.kind(), ValidationErrorKind::AdditionalProperties { unexpected }
+            if unexpected.iter().any(|name| !nearest(name, properties(owner(schema, error))).is_empty()))
+    });
+    misspelt.or(errors.first()).map(|error| problem_of(schema, error))
+}
+
+fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
+    let node = owner(schema, error);
+    let path = dotted(error.instance_path().as_str());
+    let under =
+        |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            let accepted = node.get("properties").and_then(|known| known.get(name)).cloned();
+            Problem { parameter: under(name), reason: "is required".into(), accepted }
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let name = unexpected.first().map(String::as_str).unwrap_or_default();
+            let hint = match nearest(name, properties(node)).first() {
+                Some(known) => format!("is not a parameter; did you mean `{known}`?"),
+                None => "is not a parameter".to_owned(),
+            };
+            let known: Vec<&str> = properties(node).collect();
+            Problem { parameter: under(&clip(name)), reason: hint, accepted: Some(json!(known)) }
+        }
+        kind => {
+            let reason = reason(kind, node);
+            let parameter = if path.is_empty() { "arguments".to_owned() } else { path };
+            Problem { parameter, reason, accepted: accepted(node) }
+        }
+    }
+}
+
+/// The part of the schema that holds the keyword that was not met.
+fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> &'a Value {
+    let path = error.schema_path().as_str();
+    let parent = path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default();
+    schema.pointer(parent).unwrap_or(schema)
+}
+
+fn properties(node: &Value) -> impl Iterator<Item = &str> {
+    node.get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|known| known.keys().map(String::as_str))
+}
+
+fn dotted(pointer: &str) -> String {
+    let names = pointer.split('/').skip(1).map(|name| name.replace("~1", "/").replace("~0", "~"));
+    names.collect::<Vec<_>>().join(".")
+}
+
+/// What the schema says of the value, without what only people read.
+fn accepted(node: &Value) -> Option<Value> {
+    let mut node = node.as_object()?.clone();
+    for noise in ["description", "title", "examples", "default", "$schema", "properties", "$defs"] {
+        node.remove(noise);
+    }
+    Some(Value::Object(node))
+}
+
+fn reason(kind: &ValidationErrorKind, node: &Value) -> String {
+    match kind {
+        ValidationErrorKind::Enum { options } => one_of(options),
+        ValidationErrorKind::Constant { expected_value } => {
+            format!("must be {}", plain(expected_value))
+        }
+        ValidationErrorKind::MinLength { .. } | ValidationErrorKind::MaxLength { .. } => {
+            format!("must be {}", characters(node))
+        }
+        ValidationErrorKind::Pattern { pattern } => format!("must match the pattern {pattern}"),
+        ValidationErrorKind::Format { format } => format!("must be a valid {format}"),
+        ValidationErrorKind::UniqueItems => "must not hold the same item twice".into(),
+        ValidationErrorKind::MultipleOf { multiple_of } => {
+            format!("must be a multiple of {multiple_of}")
+        }
+        ValidationErrorKind::MinProperties { limit } => {
+            format!("must have at least {limit} properties")
+        }
+        ValidationErrorKind::MaxProperties { limit } => {
+            format!("must have at most {limit} properties")
+        }
+        ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+            alternatives(node)
+        }
+        ValidationErrorKind::Type { .. }
+        | ValidationErrorKind::Minimum { .. }
+        | ValidationErrorKind::Maximum { .. }
+        | ValidationErrorKind::ExclusiveMinimum { .. }
+        | ValidationErrorKind::ExclusiveMaximum { .. }
+        | ValidationErrorKind::MinItems { .. }
+        | ValidationErrorKind::MaxItems { .. } => format!("must be {}", described(node)),
+        other => format!("does not meet `{}` of the schema", other.keyword()),
+    }
+}
+
+fn one_of(options: &Value) -> String {
+    let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+    format!("must be one of {}", options.iter().map(plain).collect::<Vec<_>>().join(", "))
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn alternatives(node: &Value) -> String {
+    let branches =
+        ["anyOf", "oneOf"].into_iter().find_map(|key| node.get(key)).and_then(Value::as_array);
+    let branches: Vec<String> = branches.into_iter().flatten().map(described).collect();
+    if branches.is_empty() {
+        "has none of the accepted forms".into()
+    } else {
+        format!("must be {}", branches.join(", or "))
+    }
+}
+
+/// A schema in words: "an integer from 1 to 20".
+fn described(node: &Value) -> String {
+    if let Some(options) = node.get("enum") {
+        return one_of(options).trim_start_matches("must be ").to_owned();
+    }
+    if let Some(constant) = node.get("const") {
+        return plain(constant);
+    }
+    match node.get("type") {
+        Some(Value::String(kind)) => typed(kind, node),
+        Some(Value::Array(kinds)) => kinds
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|kind| typed(kind, node))
+            .collect::<Vec<_>>()
+            .join(" or "),
+        _ => "what the schema accepts".into(),
+    }
+}
+
+fn typed(kind: &str, node: &Value) -> String {
+    match kind {
+        "string" => match bounds(node, "minLength", "maxLength") {
+            (None, None) => "a string".into(),
+            (Some(1), None) => "a non-empty string".into(),
+            _ => format!("a string of {}", characters(node)),
+        },
+        "integer" => format!("an integer{}", range(node)),
+        "number" => format!("a number{}", range(node)),
+        "array" => match bounds(node, "minItems", "maxItems") {
+            (None | Some(0), None) => "an array".into(),
+            (Some(1), None) => "a non-empty array".into(),
+            (least, most) => format!("an array of {}", span(least, most, "items")),
+        },
+        "object" => "an object".into(),
+        "boolean" => "true or false".into(),
+        other => other.to_owned(),
+    }
+}
+
+fn bounds(node: &Value, least: &str, most: &str) -> (Option<u64>, Option<u64>) {
+    (node.get(least).and_then(Value::as_u64), node.get(most).and_then(Value::as_u64))
+}
+
+fn characters(node: &Value) -> String {
+    match bounds(node, "minLength", "maxLength") {
+        (Some(1), None) => "a non-empty string".into(),
+        (least, most) => span(least, most, "characters"),
+    }
+}
+
+fn span(least: Option<u64>, most: Option<u64>, what: &str) -> String {
+    match (least, most) {
+        (Some(least), Some(most)) => format!("{least}-{most} {what}"),
+        (Some(least), None) => format!("at least {least} {what}"),
+        (None, Some(most)) => format!("at most {most} {what}"),
+        (None, None) => what.to_owned(),
+    }
+}
+
+fn range(node: &Value) -> String {
+    let bound = |key: &str| node.get(key).filter(|value| value.is_number());
+    let least = bound("minimum")
+        .map(|v| format!("{v}"))
+        .or(bound("exclusiveMinimum").map(|v| format!("above {v}")));
+    let most = bound("maximum")
+        .map(|v| format!("{v}"))
+        .or(bound("exclusiveMaximum").map(|v| format!("below {v}")));
+    match (least, most) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(" of at least {least}"),
+        (None, Some(most)) => format!(" of at most {most}"),
+        (None, None) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checker() -> Checker {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "minLength": 1, "description": "Where."},
+                "query": {"type": "string", "minLength": 1, "maxLength": 1000},
+                "depth": {"type": "string", "enum": ["quick", "standard", "deep"]},
+                "files": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+                "max_results": {"type": "integer", "minimum": 1, "maximum": 20},
+                "ratio": {"type": "number", "minimum": 0},
+                "name": {"type": "string", "pattern": "^[a-z]+$"},
+                "flag": {"type": "boolean"},
+                "either": {"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 1}]},
+                "options": {
+                    "type": "object", "required": ["kind"], "additionalProperties": false,
+                    "properties": {"limit": {"type": "integer", "minimum": 0}, "kind": {"type": "string"}}
+                }
+            },
+            "required": ["path"],
+            "additionalProperties": false
+        });
+        Checker::new("fixture", Arc::new(schema.as_object().unwrap().clone()))
+    }
+
+    #[test]
+    fn every_problem_names_the_parameter_and_what_is_accepted() {
+        let cases = [
+            (json!({}), "path", "is required"),
+            (json!({"path": 5}), "path", "must be a non-empty string"),
+            (json!({"path": ""}), "path", "must be a non-empty string"),
+            (json!({"path": "x", "query": ""}), "query", "must be 1-1000 characters"),
+            (json!({"path": "x", "query": "q".repeat(1001)}), "query", "must be 1-1000 characters"),
+            (json!({"path": "x", "query": 1}), "query", "must be a string of 1-1000 characters"),
+            (
+                json!({"path": "x", "depth": "bottomless"}),
+                "depth",
+                "must be one of quick, standard, deep",
+            ),
+            (json!({"path": "x", "files": []}), "files", "must be a non-empty array"),
+            (json!({"path": "x", "files": "a"}), "files", "must be a non-empty array"),
+            (json!({"path": "x", "files": ["a", 5]}), "files.1", "must be a string"),
+            (
+                json!({"path": "x", "max_results": 21}),
+                "max_results",
+                "must be an integer from 1 to 20",
+            ),
+            (
+                json!({"path": "x", "max_results": "3"}),
+                "max_results",
+                "must be an integer from 1 to 20",
+            ),
+            (json!({"path": "x", "ratio": -1}), "ratio", "must be a number of at least 0"),
+            (json!({"path": "x", "name": "A1"}), "name", "must match the pattern ^[a-z]+$"),
+            (json!({"path": "x", "flag": "yes"}), "flag", "must be true or false"),
+            (
+                json!({"path": "x", "either": 0}),
+                "either",
+                "must be a string, or an integer of at least 1",
+            ),
+            (
+                json!({"path": "x", "options": {"kind": "k", "limit": -1}}),
+                "options.limit",
+                "must be an integer of at least 0",
+            ),
+            (json!({"path": "x", "options": {}}), "options.kind", "is required"),
+            (
+                json!({"path": "x", "options": {"kind": "k", "limt": 1}}),
+                "options.limt",
+                "is not a parameter; did you mean `limit`?",
+            ),
+            (json!({"pth": "x"}), "pth", "is not a parameter; did you mean `path`?"),
+            (json!({"path": "x", "zzzzzz": 1}), "zzzzzz", "is not a parameter"),
+        ];
+        let checker = checker();
+        for (arguments, parameter, reason) in cases {
+            let problem = checker.check(arguments.as_object().unwrap().clone()).unwrap_err();
+            assert_eq!(
+                (problem.parameter.as_str(), problem.reason.as_str()),
+                (parameter, reason),
+                "{arguments}"
+            );
+            let data = problem.data();
+            assert_eq!((&data["parameter"], &data["reason"]), (&json!(parameter), &json!(reason)));
+            assert!(data["details"].as_str().unwrap().contains(parameter), "{data}");
+        }
+    }
+
+    #[test]
+    fn good_arguments_come_back_untouched() {
+        let arguments = json!({"path": "x", "options": {"kind": "k", "limit": 3}, "files": ["a"]});
+        let got = checker().check(arguments.as_object().unwrap().clone()).unwrap();
+        assert_eq!(Value::Object(got), arguments);
+    }
+
+    #[test]
+    fn what_is_accepted_is_shown_without_prose() {
+        let problem =
+            checker().check(json!({"path": ""}).as_object().unwrap().clone()).unwrap_err();
+        assert_eq!(problem.data()["accepted"], json!({"type": "string", "minLength": 1}));
+    }
+
+    #[test]
+    fn a_broken_schema_stops_nothing() {
+        let schema = json!({"type": "no such type"});
+        let checker = Checker::new("broken", Arc::new(schema.as_object().unwrap().clone()));
+        assert!(checker.check(Object::new()).is_ok());
+    }
+}

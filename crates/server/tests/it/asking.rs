@@ -1,0 +1,194 @@
+//! Questions to the client, in both eras.
+
+use crate::{
+    fixture::Fixture,
+    wire::{Wire, code, key, modern, origin, setup, text},
+};
+use docent_server::Server;
+use serde_json::{Value, json};
+
+fn accept(value: &str) -> Value {
+    json!({"action": "accept", "content": {"value": value}})
+}
+
+fn able() -> Value {
+    json!({"elicitation": {}, "roots": {}, "sampling": {}})
+}
+
+async fn reply_to(wire: &mut Wire, method: &str, result: Value) {
+    let asked = wire.read().await;
+    assert_eq!(asked["method"], method, "{asked}");
+    wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
+}
+
+#[tokio::test]
+async fn an_older_client_is_asked_while_the_call_waits() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let id = wire.begin("tools/call", json!({"name": "asks"})).await;
+    reply_to(&mut wire, "elicitation/create", accept("Ann")).await;
+    assert_eq!(text(&wire.answer(&id).await), "Hello, Ann!");
+
+    let id = wire.begin("tools/call", json!({"name": "asks_all"})).await;
+    reply_to(&mut wire, "elicitation/create", accept("Bob")).await;
+    reply_to(&mut wire, "roots/list", json!({"roots": [{"uri": "file:///x"}]})).await;
+    assert_eq!(
+        text(&wire.answer(&id).await),
+        "Bob file:///x",
+        "asked once each, then run again with the answers"
+    );
+
+    let id = wire.begin("tools/call", json!({"name": "samples"})).await;
+    let sampled =
+        json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}});
+    reply_to(&mut wire, "sampling/createMessage", sampled).await;
+    assert_eq!(text(&wire.answer(&id).await), "Hello");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_client_s_time_does_not_count() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let id = wire.begin("tools/call", json!({"name": "asks"})).await;
+    let asked = wire.read().await;
+    tokio::time::advance(std::time::Duration::from_mins(2)).await;
+    wire.ask("ping", json!({})).await;
+    wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept("Late")})).await;
+    assert_eq!(text(&wire.answer(&id).await), "Hello, Late!");
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_client_is_a_failure_of_the_tool() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let id = wire.begin("tools/call", json!({"name": "asks"})).await;
+    let asked = wire.read().await;
+    let error = json!({"code": -1, "message": "not today"});
+    wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "error": error})).await;
+    let reply = wire.answer(&id).await;
+    assert_eq!(reply["result"]["isError"], true);
+    assert!(text(&reply).contains("not today"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_client_is_not_asked_what_it_can_not_answer() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-06-18").await;
+    for tool in ["asks", "asks_all", "samples"] {
+        let reply = wire.call(tool, json!({})).await;
+        assert_eq!(reply["result"]["isError"], true, "{tool}");
+        assert!(text(&reply).contains("the client does not support"), "{reply}");
+        assert!(wire.seen.is_empty());
+    }
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("samples", json!({}), json!({"elicitation": {}}), json!({})).await;
+    assert_eq!(code(&reply), -32021);
+    assert_eq!(reply["error"]["data"]["requiredCapabilities"], json!({"sampling": {}}));
+    let reply =
+        wire.modern_call("asks_all", json!({}), json!({"elicitation": {}}), json!({})).await;
+    assert_eq!(code(&reply), -32021);
+}
+
+#[tokio::test]
+async fn a_modern_client_is_asked_by_the_result() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("asks", json!({}), able(), json!({})).await;
+    let result = &reply["result"];
+    assert_eq!(result["resultType"], "input_required", "{reply}");
+    assert_eq!(result["inputRequests"]["name"]["method"], "elicitation/create");
+    assert_eq!(result["inputRequests"]["name"]["params"]["message"], "Name?");
+    let state = result["requestState"].clone();
+    let more =
+        json!({"inputResponses": {"name": accept("Ann"), "extra": {}}, "requestState": state});
+    let reply = wire.modern_call("asks", json!({}), able(), more).await;
+    assert_eq!(text(&reply), "Hello, Ann!");
+    let wrong = json!({"inputResponses": {"name": 5}, "requestState": state});
+    let reply = wire.modern_call("asks", json!({}), able(), wrong).await;
+    assert_eq!(
+        reply["result"]["resultType"], "input_required",
+        "an answer of the wrong shape is asked for again"
+    );
+    assert!(wire.seen.is_empty(), "no requests to the client in this revision");
+}
+
+#[tokio::test]
+async fn answers_of_earlier_rounds_travel_in_the_state() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::open(&server);
+    let first =
+        wire.modern_call("asks_twice", json!({}), able(), json!({})).await["result"].clone();
+    assert_eq!(first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["first"]);
+    let more =
+        json!({"inputResponses": {"first": accept("A")}, "requestState": first["requestState"]});
+    let second = wire.modern_call("asks_twice", json!({}), able(), more).await["result"].clone();
+    assert_eq!(second["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["second"]);
+    let more =
+        json!({"inputResponses": {"second": accept("B")}, "requestState": second["requestState"]});
+    assert_eq!(text(&wire.modern_call("asks_twice", json!({}), able(), more).await), "A B");
+}
+
+#[tokio::test]
+async fn several_questions_and_a_state_go_together() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::open(&server);
+    let asked = wire.modern_call("asks_all", json!({}), able(), json!({})).await["result"].clone();
+    assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2, "{asked}");
+    let responses = json!({"value": accept("V"), "roots": {"roots": [{"uri": "file:///y"}]}});
+    let more = json!({"inputResponses": responses, "requestState": asked["requestState"]});
+    assert_eq!(text(&wire.modern_call("asks_all", json!({}), able(), more).await), "V file:///y");
+}
+
+#[tokio::test]
+async fn a_state_is_good_for_its_own_request_alone() {
+    let mut setup = setup(Fixture::new());
+    setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    let server = Server::new(setup).unwrap();
+    let mut ann = Wire::open_as(&server, Some(origin(&server, Some("ann-token"))));
+    let bob = Wire::open_as(&server, Some(origin(&server, Some("bob-token"))));
+    let asked = ann.modern_call("asks", json!({}), able(), json!({})).await["result"].clone();
+    let state = asked["requestState"].as_str().unwrap();
+    let with =
+        |state: &str| json!({"inputResponses": {"name": accept("X")}, "requestState": state});
+    let mut bent = state.to_owned();
+    bent.pop();
+    let mut wires = [ann, bob];
+    for (who, tool, state) in
+        [(0, "asks", bent.as_str()), (0, "asks_twice", state), (1, "asks", state)]
+    {
+        let reply = wires[who].modern_call(tool, json!({}), able(), with(state)).await;
+        assert_eq!(
+            (code(&reply), &reply["error"]["data"]["parameter"]),
+            (-32602, &json!("requestState")),
+            "{reply}"
+        );
+    }
+    assert_eq!(
+        text(&wires[0].modern_call("asks", json!({}), able(), with(state)).await),
+        "Hello, X!"
+    );
+}
+
+#[tokio::test]
+async fn prompts_and_resources_may_ask_too() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::open(&server);
+    let cases = [
+        ("prompts/get", "name", "asks", "whom", "/result/messages/0/content/text", "Greet Z."),
+        ("resources/read", "uri", "memo://asks", "word", "/result/contents/0/text", "Z"),
+    ];
+    for (method, field, target, key, place, want) in cases {
+        let mut params = modern(able());
+        params[field] = json!(target);
+        let asked = wire.ask(method, params.clone()).await["result"].clone();
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        params["inputResponses"] = json!({key: accept("Z")});
+        params["requestState"] = asked["requestState"].clone();
+        let reply = wire.ask(method, params).await;
+        assert_eq!(reply.pointer(place), Some(&json!(want)), "{reply}");
+    }
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let id = wire.begin("prompts/get", json!({"name": "asks"})).await;
+    reply_to(&mut wire, "elicitation/create", accept("Q")).await;
+    assert_eq!(wire.answer(&id).await["result"]["messages"][0]["content"]["text"], "Greet Q.");
+}

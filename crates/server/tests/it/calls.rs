@@ -1,0 +1,337 @@
+//! One call and its answer, good or bad.
+
+use crate::{
+    fixture::Fixture,
+    wire::{Wire, code, key, legacy_dialects, modern, origin, setup, text},
+};
+use docent_server::{Audit, Limits, Server};
+use docent_wire::Dialect;
+use serde_json::{Value, json};
+use std::{
+    io,
+    sync::{Arc, Mutex, atomic::Ordering},
+    time::Duration,
+};
+use tracing_subscriber::{fmt::MakeWriter, layer::SubscriberExt};
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    fn begin(&self) -> tracing::subscriber::DefaultGuard {
+        let layer = tracing_subscriber::fmt::layer().with_writer(self.clone()).with_ansi(false);
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(layer))
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn an_answer_has_text_structure_and_says_it_is_no_error() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    for dialect in legacy_dialects() {
+        let mut wire = Wire::legacy(&server, dialect.version()).await;
+        let result =
+            wire.call("echo", json!({"text": "hi", "voice": "loud"})).await["result"].clone();
+        let want = json!({"content": [{"type": "text", "text": "HI"}], "structuredContent": {"text": "HI"}, "isError": false});
+        assert_eq!(result, want, "{dialect:?}");
+    }
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("echo", json!({"text": "hi"}), json!({}), json!({})).await;
+    assert_eq!(
+        (&reply["result"]["resultType"], &reply["result"]["isError"]),
+        (&json!("complete"), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn bad_arguments_follow_the_revision() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let cases = [
+        (json!({}), "text", "is required"),
+        (json!({"text": ""}), "text", "must be 1-100000 characters"),
+        (json!({"text": "a", "voice": "shrill"}), "voice", "must be one of quiet, loud"),
+        (
+            json!({"text": "a", "voise": "loud"}),
+            "voise",
+            "is not a parameter; did you mean `voice`?",
+        ),
+    ];
+    for dialect in legacy_dialects() {
+        let mut wire = Wire::legacy(&server, dialect.version()).await;
+        for (arguments, parameter, reason) in &cases {
+            let reply = wire.call("echo", arguments.clone()).await;
+            if dialect >= Dialect::V2025_11_25 {
+                assert_eq!(reply["result"]["isError"], true, "{dialect:?} {reply}");
+                assert!(
+                    text(&reply).contains(parameter) && text(&reply).contains(reason),
+                    "{reply}"
+                );
+            } else {
+                assert_eq!(code(&reply), -32602, "{dialect:?} {reply}");
+                let data = &reply["error"]["data"];
+                assert_eq!(
+                    (&data["parameter"], &data["reason"]),
+                    (&json!(parameter), &json!(reason))
+                );
+                assert!(data["details"].is_string(), "{data}");
+            }
+        }
+    }
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("echo", json!({}), json!({}), json!({})).await;
+    assert_eq!(reply["result"]["isError"], true);
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_named() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let reply = wire.call("ecko", json!({})).await;
+    assert_eq!(code(&reply), -32602);
+    let data = &reply["error"]["data"];
+    assert_eq!(data["closest"][0], "echo");
+    assert!(data["available"].as_array().unwrap().contains(&json!("big")), "{data}");
+    let reply = wire.ask("no/such", json!({})).await;
+    assert_eq!((code(&reply), &reply["error"]["data"]["method"]), (-32601, &json!("no/such")));
+    let reply = wire.ask("tools/call", json!({"arguments": {}})).await;
+    assert_eq!((code(&reply), &reply["error"]["data"]["parameter"]), (-32602, &json!("name")));
+}
+
+#[tokio::test]
+async fn a_failure_is_an_answer_with_its_place_in_the_table() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2024-11-05").await;
+    let reply = wire.call("fails", json!({})).await;
+    assert_eq!(reply["result"]["isError"], true);
+    assert_eq!(text(&reply), "Error: The index is locked\nStop the other server.");
+    let want = json!({"code": -32002, "kind": "database", "message": "The index is locked"});
+    assert_eq!(reply["result"]["structuredContent"]["error"], want);
+}
+
+#[tokio::test]
+async fn a_panic_ends_its_call_alone_and_is_found_in_the_log() {
+    let log = Log::default();
+    let _logging = log.begin();
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    for (tool, words) in [("panics", "the boom"), ("panics_later", "the boom below")] {
+        let reply = wire.call(tool, json!({})).await;
+        assert_eq!(code(&reply), -32603, "{reply}");
+        assert!(!reply.to_string().contains("boom"), "{reply}");
+        let reference = reply["error"]["data"]["reference"].as_str().unwrap();
+        let logged = log.text();
+        let line = logged
+            .lines()
+            .find(|line| line.contains(reference))
+            .unwrap_or_else(|| panic!("{logged}"));
+        assert!(line.contains(words) && line.contains("ERROR"), "{line}");
+    }
+    assert_eq!(text(&wire.call("echo", json!({"text": "alive"})).await), "alive");
+    assert!(server.metrics().contains("docent_tool_panics_total 2\n"), "{}", server.metrics());
+    let reply = wire.ask("resources/read", json!({"uri": "memo://panics"})).await;
+    assert_eq!(code(&reply), -32603);
+}
+
+#[tokio::test]
+async fn each_call_has_a_span_with_its_trace_and_one_line() {
+    let log = Log::default();
+    let layer = tracing_subscriber::fmt::layer().with_writer(log.clone()).with_ansi(false);
+    let filter = tracing_subscriber::EnvFilter::new("docent::tools=debug");
+    let _logging =
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(filter).with(layer));
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+    let params = json!({"name": "echo", "arguments": {"text": "hush-hush"}, "_meta": {"traceparent": trace}});
+    wire.ask("tools/call", params).await;
+    let logged = log.text();
+    assert_eq!(logged.lines().count(), 1, "{logged}");
+    assert!(
+        logged.contains("DEBUG") && logged.contains("docent::tools") && logged.contains("echo"),
+        "{logged}"
+    );
+    assert!(logged.contains(trace), "{logged}");
+    assert!(!logged.contains("hush-hush"), "{logged}");
+}
+
+fn hurried(timeout: Duration) -> Limits {
+    Limits { tool_timeout: timeout, ..Limits::default() }
+}
+
+#[tokio::test]
+async fn a_deadline_gives_what_was_found() {
+    let limits = hurried(Duration::from_millis(20));
+    let server = Server::new(docent_server::Setup { limits, ..setup(Fixture::new()) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let reply = wire.call("patient", json!({})).await;
+    let result = &reply["result"];
+    assert_eq!(result["structuredContent"], json!({"found": 3, "partial": true}));
+    assert!(
+        text(&reply).starts_with("found 2\nfound 3\nPartial result: the deadline of 0.02 s"),
+        "{reply}"
+    );
+    assert_eq!(result["isError"], false);
+    let reply = wire.call("stubborn", json!({})).await;
+    assert_eq!(reply["result"]["structuredContent"], json!({"partial": true}));
+    assert!(text(&reply).starts_with("a piece\nPartial result"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_tool_may_have_a_time_of_its_own() {
+    let tool_timeouts = [("stubborn".to_owned(), Duration::from_millis(1))].into();
+    let limits = Limits { tool_timeouts, ..Limits::default() };
+    let server = Server::new(docent_server::Setup { limits, ..setup(Fixture::new()) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    assert!(text(&wire.call("stubborn", json!({})).await).contains("deadline of 0.001 s"));
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_dropped_and_silent() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let id = wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
+    gate.left.notified().await;
+    assert_eq!(gate.inside.load(Ordering::SeqCst), 0);
+    wire.ask("ping", json!({})).await;
+    wire.ask("ping", json!({})).await;
+    assert!(wire.seen.is_empty(), "{:?}", wire.seen);
+    server.drained().await;
+    assert!(
+        server
+            .metrics()
+            .contains("docent_tool_calls_total{tool=\"waits\",outcome=\"cancelled\"} 1\n")
+    );
+}
+
+#[tokio::test]
+async fn clients_with_the_same_id_hear_their_own() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut ann = Wire::legacy(&server, "2025-11-25").await;
+    let mut bob = Wire::legacy(&server, "2025-11-25").await;
+    let token = json!({"progressToken": "same"});
+    let waiting = ann.begin("tools/call", json!({"name": "waits", "_meta": token})).await;
+    gate.entered.notified().await;
+    let other = bob.begin("tools/call", json!({"name": "steps", "_meta": token})).await;
+    assert_eq!(waiting, other);
+    assert_eq!(text(&bob.answer(&other).await), "done");
+    assert_eq!(bob.methods_seen().len(), 3);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": other}});
+    bob.send(&cancel).await;
+    bob.ask("ping", json!({})).await;
+    gate.let_through(1);
+    assert_eq!(text(&ann.answer(&waiting).await), "waited");
+    assert!(ann.seen.is_empty(), "{:?}", ann.seen);
+}
+
+#[tokio::test]
+async fn every_request_leaves_one_line_before_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let setup = docent_server::Setup {
+        audit: Audit::to_file(&path, 1 << 20),
+        keys: vec![key("ann", &["fixture:*"])],
+        limits: hurried(Duration::from_millis(1)),
+        ..setup(fixture)
+    };
+    let server = Server::new(setup).unwrap();
+    let ann = origin(&server, Some("ann-token"));
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", json!({}), Some(ann)).await;
+    let last = || -> Value {
+        let text = std::fs::read_to_string(&path).unwrap();
+        serde_json::from_str(text.lines().last().unwrap()).unwrap()
+    };
+    let cases = [
+        (
+            "tools/call",
+            json!({"name": "echo", "arguments": {"text": "hush-hush"}}),
+            "tool",
+            "echo",
+            "ok",
+        ),
+        ("tools/call", json!({"name": "echo", "arguments": {}}), "tool", "echo", "error"),
+        ("tools/call", json!({"name": "fails"}), "tool", "fails", "error"),
+        ("tools/call", json!({"name": "patient"}), "tool", "patient", "partial"),
+        ("tools/call", json!({"name": "nothing"}), "tool", "nothing", "refused"),
+        ("resources/read", json!({"uri": "memo://a"}), "uri", "memo://a", "ok"),
+        ("resources/read", json!({"uri": "memo://none"}), "uri", "memo://none", "error"),
+        (
+            "prompts/get",
+            json!({"name": "greet", "arguments": {"name": "bob"}}),
+            "prompt",
+            "greet",
+            "ok",
+        ),
+        ("prompts/get", json!({"name": "nobody"}), "prompt", "nobody", "error"),
+    ];
+    for (method, params, field, target, outcome) in cases {
+        wire.ask(method, params).await;
+        let line = last();
+        assert_eq!(
+            (&line["method"], &line[field], &line["outcome"]),
+            (&json!(method), &json!(target), &json!(outcome))
+        );
+        assert_eq!(
+            (&line["principal"], &line["client"], &line["transport"]),
+            (&json!("ann"), &json!("tester/9"), &json!("http"))
+        );
+        assert_eq!(line["digest"].as_str().unwrap().len(), 64);
+        assert!(
+            line["duration_ms"].is_number()
+                && line["bytes"].is_number()
+                && line["time"].is_string(),
+            "{line}"
+        );
+    }
+    let id = wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
+    server.drained().await;
+    assert_eq!(last()["outcome"], "cancelled");
+    let all = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(all.lines().count(), 10, "one line for each request");
+    assert!(!all.contains("hush-hush") && !all.contains("ann-token"), "{all}");
+}
+
+#[tokio::test]
+async fn the_newest_revision_s_client_is_named_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let setup =
+        docent_server::Setup { audit: Audit::to_file(&path, 1 << 20), ..setup(Fixture::new()) };
+    let server = Server::new(setup).unwrap();
+    let mut wire = Wire::open(&server);
+    let mut params = modern(json!({}));
+    params["uri"] = json!("memo://a");
+    wire.ask("resources/read", params).await;
+    let line: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!((&line["client"], &line["principal"]), (&json!("tester/9"), &json!("anonymous")));
+}

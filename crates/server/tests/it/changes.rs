@@ -1,0 +1,125 @@
+//! Lists and resources that change while clients are there.
+
+use crate::{
+    fixture::{Fixture, acting, said},
+    wire::{Wire, code, modern, setup, text},
+};
+use docent_server::Server;
+use docent_tool::Change;
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test]
+async fn a_changed_list_is_told_and_served() {
+    let fixture = Fixture::new();
+    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut ann = Wire::legacy(&server, "2024-11-05").await;
+    let mut bob = Wire::legacy(&server, "2025-11-25").await;
+    assert_eq!(code(&ann.call("newcomer", json!({})).await), -32602);
+    fixture
+        .extra
+        .lock()
+        .unwrap()
+        .push(acting("newcomer", json!({}), |_, _| async { Ok(said("here")) }));
+    fixture.changed(Change::Tools);
+    ann.notified("notifications/tools/list_changed").await;
+    bob.notified("notifications/tools/list_changed").await;
+    assert_eq!(text(&ann.call("newcomer", json!({})).await), "here");
+    fixture.changed(Change::Prompts);
+    ann.notified("notifications/prompts/list_changed").await;
+    fixture.changed(Change::Resources);
+    ann.notified("notifications/resources/list_changed").await;
+}
+
+#[tokio::test]
+async fn a_tool_that_takes_a_taken_name_is_left_out() {
+    let fixture = Fixture::new();
+    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    // The fixture lists its extra tools first, so the newcomer has the name and the older tool is left out.
+    fixture
+        .extra
+        .lock()
+        .unwrap()
+        .push(acting("fails", json!({}), |_, _| async { Ok(said("mine")) }));
+    fixture.changed(Change::Tools);
+    wire.notified("notifications/tools/list_changed").await;
+    let listed = wire.ask("tools/list", json!({})).await;
+    let count = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|tool| tool["name"] == "fails")
+        .count();
+    assert_eq!(count, 1);
+    assert_eq!(
+        text(&wire.call("echo", json!({"text": "on"})).await),
+        "on",
+        "the rest of the catalogue is served"
+    );
+}
+
+#[tokio::test]
+async fn a_subscriber_hears_of_its_resource_until_it_leaves() {
+    let fixture = Fixture::new();
+    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut ann = Wire::legacy(&server, "2024-11-05").await;
+    let mut bob = Wire::legacy(&server, "2024-11-05").await;
+    assert_eq!(
+        ann.ask("resources/subscribe", json!({"uri": "memo://a"})).await["result"],
+        json!({})
+    );
+    let reply = ann.ask("resources/subscribe", json!({"uri": "nowhere://a"})).await;
+    assert_eq!((code(&reply), &reply["error"]["data"]["uri"]), (-32002, &json!("nowhere://a")));
+    fixture.changed(Change::Updated("memo://b".into()));
+    fixture.changed(Change::Updated("memo://a".into()));
+    let heard = ann.notified("notifications/resources/updated").await;
+    assert_eq!(heard["params"]["uri"], "memo://a");
+    bob.ask("ping", json!({})).await;
+    assert!(bob.seen.is_empty(), "{:?}", bob.seen);
+    bob.ask("resources/subscribe", json!({"uri": "memo://a"})).await;
+    assert_eq!(
+        ann.ask("resources/unsubscribe", json!({"uri": "memo://a"})).await["result"],
+        json!({})
+    );
+    fixture.changed(Change::Updated("memo://a".into()));
+    bob.notified("notifications/resources/updated").await;
+    ann.ask("ping", json!({})).await;
+    assert!(ann.seen.is_empty(), "{:?}", ann.seen);
+    assert_eq!(*fixture.watched.lock().unwrap(), ["+memo://a"]);
+    bob.close().await;
+    assert_eq!(
+        *fixture.watched.lock().unwrap(),
+        ["+memo://a", "-memo://a"],
+        "a session that is gone watches nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_stream_hears_what_it_asked_for() {
+    let fixture = Fixture::new();
+    let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
+    let mut wire = Wire::open(&server);
+    let mut params = modern(json!({}));
+    params["notifications"] =
+        json!({"toolsListChanged": true, "resourceSubscriptions": ["memo://a", "nowhere://b"]});
+    let id = wire.begin("subscriptions/listen", params).await;
+    let told = wire.notified("notifications/subscriptions/acknowledged").await;
+    assert_eq!(
+        told["params"]["notifications"],
+        json!({"toolsListChanged": true, "resourceSubscriptions": ["memo://a"]})
+    );
+    // The stream watches once its handler has run; a later request is answered after that.
+    wire.ask("server/discover", modern(json!({}))).await;
+    fixture.changed(Change::Prompts);
+    fixture.changed(Change::Tools);
+    let heard = wire.read().await;
+    assert_eq!(heard["method"], "notifications/tools/list_changed", "{heard}");
+    assert_eq!(heard["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    fixture.changed(Change::Updated("memo://a".into()));
+    assert_eq!(wire.notified("notifications/resources/updated").await["params"]["uri"], "memo://a");
+    server.stop();
+    let end = wire.answer(&id).await;
+    assert_eq!(end["result"]["resultType"], "complete", "a stopping server ends the stream: {end}");
+    assert_eq!(fixture.watched.lock().unwrap().last().unwrap(), "-memo://a");
+}

@@ -1,0 +1,413 @@
+//! A provider of small tools, each of which shows one thing.
+
+use docent_tool::{
+    Answer, AnyTool, Ask, Block, CallContext, Change, CompletionTarget, Contents, Failure,
+    FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress, PromptAnswer,
+    PromptArgument, PromptInfo, PromptMessage, Provider, ResourceInfo, Role, Running, TemplateInfo,
+    Tool, ToolError, ToolInfo, erase,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+use tokio::sync::{Notify, Semaphore, broadcast};
+
+/// Everything the tests watch and turn.
+pub(crate) struct Fixture {
+    key: &'static str,
+    pub(crate) changes: broadcast::Sender<Change>,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) watched: Mutex<Vec<String>>,
+    pub(crate) extra: Mutex<Vec<Arc<dyn AnyTool>>>,
+}
+
+/// A tool that waits here until it is let through, and tells when it comes and when it is dropped.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) open: Option<Semaphore>,
+    pub(crate) entered: Notify,
+    pub(crate) left: Notify,
+    pub(crate) inside: AtomicUsize,
+}
+
+struct Inside(Arc<Gate>);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.inside.fetch_sub(1, Ordering::SeqCst);
+        self.0.left.notify_one();
+    }
+}
+
+impl Gate {
+    pub(crate) fn let_through(&self, count: usize) {
+        self.open.as_ref().unwrap().add_permits(count);
+    }
+}
+
+impl Fixture {
+    pub(crate) fn new() -> Arc<Self> {
+        Self::called("fixture")
+    }
+
+    pub(crate) fn called(key: &'static str) -> Arc<Self> {
+        let gate = Gate { open: Some(Semaphore::new(0)), ..Gate::default() };
+        Arc::new(Self {
+            key,
+            changes: broadcast::channel(16).0,
+            gate: Arc::new(gate),
+            watched: Mutex::default(),
+            extra: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn changed(&self, change: Change) {
+        self.changes.send(change).unwrap();
+    }
+}
+
+type Act =
+    Box<dyn Fn(Object, CallContext) -> Running<'static, Result<Outcome, ToolError>> + Send + Sync>;
+
+struct Acting {
+    info: ToolInfo,
+    act: Act,
+}
+
+impl AnyTool for Acting {
+    fn info(&self) -> ToolInfo {
+        self.info.clone()
+    }
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        (self.act)(args, context.clone())
+    }
+}
+
+/// A tool from a closure.
+pub(crate) fn acting<F>(
+    name: &str,
+    meta: Value,
+    act: impl Fn(Object, CallContext) -> F + Send + Sync + 'static,
+) -> Arc<dyn AnyTool>
+where
+    F: Future<Output = Result<Outcome, ToolError>> + Send + 'static,
+{
+    let schema = json!({"type": "object", "properties": {}});
+    let info = ToolInfo {
+        name: name.into(),
+        title: None,
+        about: format!("Shows {name}."),
+        input_schema: Arc::new(schema.as_object().unwrap().clone()),
+        output_schema: None,
+        hints: None,
+        meta: meta.as_object().cloned(),
+    };
+    Arc::new(Acting { info, act: Box::new(move |args, context| Box::pin(act(args, context))) })
+}
+
+pub(crate) fn said(text: impl Into<String>) -> Outcome {
+    Outcome { content: vec![Block::text(text)], ..Outcome::default() }
+}
+
+/// Says back what it is told.
+pub(crate) struct Echo;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EchoArgs {
+    /// What to say.
+    #[schemars(length(min = 1, max = 100_000))]
+    text: String,
+    /// How loud.
+    #[serde(default)]
+    voice: Voice,
+}
+
+#[derive(Deserialize, JsonSchema, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Voice {
+    #[default]
+    Quiet,
+    Loud,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EchoAnswer {
+    /// What was said.
+    text: String,
+}
+
+impl Tool for Echo {
+    const NAME: &'static str = "echo";
+    const TITLE: &'static str = "Echo";
+    const ABOUT: &'static str = "Says back what it is told.";
+    const HINTS: Hints = Hints::READS;
+    type Args = EchoArgs;
+    type Answer = EchoAnswer;
+
+    async fn call(&self, args: EchoArgs, _: &CallContext) -> Result<Answer<EchoAnswer>, ToolError> {
+        let text = match args.voice {
+            Voice::Quiet => args.text,
+            Voice::Loud => args.text.to_uppercase(),
+        };
+        Ok(Answer::new(EchoAnswer { text: text.clone() }, text))
+    }
+}
+
+pub(crate) fn form(message: &str) -> Value {
+    json!({"mode": "form", "message": message, "requestedSchema": {
+        "type": "object", "properties": {"value": {"type": "string"}}, "required": ["value"]
+    }})
+}
+
+fn value_of(answer: &Value) -> String {
+    answer["content"]["value"].as_str().unwrap_or("?").to_owned()
+}
+
+fn talking() -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        acting("steps", json!({}), |_, context| async move {
+            for (done, message) in
+                [(1.0, "one"), (1.0, "again"), (0.5, "back"), (2.0, "two"), (3.0, "three")]
+            {
+                context.report(Progress { done, total: Some(3.0), message: message.into() });
+            }
+            Ok(said("done"))
+        }),
+        acting("slow_steps", json!({}), |_, context| async move {
+            for done in 1..=3 {
+                context.progress(done, Some(3), format!("step {done}"));
+                tokio::task::yield_now().await;
+            }
+            Ok(said("done"))
+        }),
+        acting("logs", json!({}), |_, context| async move {
+            for level in [Level::Debug, Level::Info, Level::Error] {
+                context.log(level, "fixture", format!("{level:?}"));
+            }
+            Ok(said("logged"))
+        }),
+        acting("emits", json!({}), |_, context| async move {
+            context.emit(Block::text("first")).await;
+            context.emit(Block::text("second")).await;
+            Ok(said("last"))
+        }),
+    ]
+}
+
+fn asking() -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        acting("asks", json!({}), |_, context| async move {
+            let name = context.elicit("name", form("Name?")).await?;
+            Ok(said(format!("Hello, {}!", value_of(&name))))
+        }),
+        acting("asks_twice", json!({}), |_, context| async move {
+            let first = context.elicit("first", form("First?")).await?;
+            let second = context.elicit("second", form("Second?")).await?;
+            Ok(said(format!("{} {}", value_of(&first), value_of(&second))))
+        }),
+        acting("asks_all", json!({}), |_, context| async move {
+            if context.state().as_deref() == Some("asked") {
+                let value = context.elicit("value", form("Value?")).await?;
+                let roots = context.client_roots("roots").await?;
+                return Ok(said(format!(
+                    "{} {}",
+                    value_of(&value),
+                    roots["roots"][0]["uri"].as_str().unwrap_or("?")
+                )));
+            }
+            let asks = vec![
+                ("value".to_owned(), Ask::Elicit(form("Value?"))),
+                ("roots".to_owned(), Ask::Roots),
+            ];
+            Err(ToolError::NeedsInput(InputNeeded { asks, state: Some("asked".into()) }))
+        }),
+        acting("samples", json!({}), |_, context| async move {
+            let message = json!({"role": "user", "content": {"type": "text", "text": "Hi"}});
+            let answer =
+                context.sample("hi", json!({"messages": [message], "maxTokens": 5})).await?;
+            Ok(said(answer["content"]["text"].as_str().unwrap_or("?")))
+        }),
+    ]
+}
+
+fn ending() -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        acting("patient", json!({}), |_, context| async move {
+            context.emit(Block::text("found 2")).await;
+            context.stopped().await;
+            Ok(Outcome { partial: true, structured: Some(json!({"found": 3})), ..said("found 3") })
+        }),
+        acting("stubborn", json!({}), |_, context| async move {
+            context.emit(Block::text("a piece")).await;
+            std::future::pending().await
+        }),
+        acting("panics", json!({}), |_, _| async move { panic!("the boom") }),
+        acting("panics_later", json!({}), |_, context| async move {
+            context.blocking(|_| -> Result<(), ToolError> { panic!("the boom below") }).await?;
+            Ok(said("never"))
+        }),
+        acting("fails", json!({}), |_, _| async move {
+            Err(Failure::new(FailureKind::Database, "The index is locked")
+                .hint("Stop the other server.")
+                .into())
+        }),
+        acting("big", json!({}), |args, _| async move {
+            let size =
+                usize::try_from(args.get("size").and_then(Value::as_u64).unwrap_or(0)).unwrap();
+            let text: String = "0123456789".chars().cycle().take(size).collect();
+            Ok(Outcome { structured: Some(json!({"text": text, "size": size})), ..said(text) })
+        }),
+    ]
+}
+
+impl Provider for Fixture {
+    fn key(&self) -> &str {
+        self.key
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        let mut tools = self.extra.lock().unwrap().clone();
+        if self.key != "fixture" {
+            return tools;
+        }
+        tools.push(erase(Echo));
+        tools.extend(talking());
+        tools.extend(asking());
+        tools.extend(ending());
+        let gate = Arc::clone(&self.gate);
+        tools.push(acting("waits", json!({}), move |_, _| {
+            let gate = Arc::clone(&gate);
+            async move {
+                gate.inside.fetch_add(1, Ordering::SeqCst);
+                let inside = Inside(Arc::clone(&gate));
+                gate.entered.notify_one();
+                gate.open.as_ref().unwrap().acquire().await.unwrap().forget();
+                drop(inside);
+                Ok(said("waited"))
+            }
+        }));
+        tools
+    }
+
+    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+        let named = |name: &str| ResourceInfo {
+            uri: format!("memo://{name}"),
+            name: name.into(),
+            ..ResourceInfo::default()
+        };
+        let all = if self.key == "fixture" { ["a", "b", "c"].map(named).to_vec() } else { vec![] };
+        Box::pin(std::future::ready(all))
+    }
+
+    fn templates(&self) -> Vec<TemplateInfo> {
+        let template = TemplateInfo {
+            uri_template: "memo://{name}".into(),
+            name: "memo".into(),
+            ..TemplateInfo::default()
+        };
+        if self.key == "fixture" { vec![template] } else { vec![] }
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        context: &'a CallContext,
+    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        Box::pin(async move {
+            let name = uri.strip_prefix("memo://").filter(|_| self.key == "fixture")?;
+            let text = match name {
+                "a" | "b" | "c" => format!("memo {name}"),
+                "long" => "a line of a long memo\n".repeat(2000),
+                "panics" => panic!("the boom of a memo"),
+                "asks" => match context.elicit("word", form("Word?")).await {
+                    Ok(word) => value_of(&word),
+                    Err(error) => return Some(Err(error)),
+                },
+                "locked" => {
+                    return Some(Err(
+                        Failure::new(FailureKind::Database, "The store is locked").into()
+                    ));
+                }
+                _ => return Some(Err(ToolError::not_found("no such memo"))),
+            };
+            Some(Ok(vec![Contents::Text {
+                uri: uri.into(),
+                mime: Some("text/plain".into()),
+                text,
+            }]))
+        })
+    }
+
+    fn watch(&self, uri: &str) -> bool {
+        let known = uri.starts_with("memo://") && self.key == "fixture";
+        if known {
+            self.watched.lock().unwrap().push(format!("+{uri}"));
+        }
+        known
+    }
+
+    fn unwatch(&self, uri: &str) {
+        self.watched.lock().unwrap().push(format!("-{uri}"));
+    }
+
+    fn prompts(&self) -> Vec<PromptInfo> {
+        if self.key != "fixture" {
+            return vec![];
+        }
+        let required =
+            PromptArgument { name: "name".into(), about: Some("Whom.".into()), required: true };
+        let greet =
+            PromptInfo { name: "greet".into(), arguments: vec![required], ..PromptInfo::default() };
+        vec![greet, PromptInfo { name: "asks".into(), ..PromptInfo::default() }]
+    }
+
+    fn prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: &'a Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+        Box::pin(async move {
+            let whom = match name {
+                "greet" => arguments["name"].as_str().unwrap_or("?").to_owned(),
+                _ => value_of(&context.elicit("whom", form("Whom?")).await?),
+            };
+            let words = Block::text(format!("Greet {whom}."));
+            Ok(PromptAnswer {
+                about: Some("A greeting".into()),
+                messages: vec![PromptMessage { role: Role::User, content: words }],
+            })
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        target: &'a CompletionTarget,
+        argument: &'a str,
+        typed: &'a str,
+    ) -> Running<'a, Vec<String>> {
+        let values = match (target, argument) {
+            (CompletionTarget::Prompt(_), "name") => {
+                ["ann", "anton", "bob"].map(str::to_owned).to_vec()
+            }
+            (CompletionTarget::Template(_), "name") => {
+                (0..150).map(|n| format!("memo{n}")).collect()
+            }
+            _ => vec![],
+        };
+        let values = values.into_iter().filter(|value| value.starts_with(typed)).collect();
+        Box::pin(std::future::ready(values))
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.changes.subscribe())
+    }
+}

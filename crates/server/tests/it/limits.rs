@@ -1,0 +1,245 @@
+//! Bounds: calls in flight, rates, seats, pages, and the end.
+
+use crate::{
+    fixture::Fixture,
+    wire::{Wire, code, key, origin, setup, text},
+};
+use docent_server::{Limits, Rate, Server, Setup, SetupError};
+use docent_transport::{Caller, Door, Via};
+use serde_json::{Value, json};
+use std::{num::NonZeroU32, sync::Arc};
+
+#[tokio::test]
+async fn calls_wait_in_line_and_the_line_ends() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut running = vec![wire.begin("tools/call", json!({"name": "waits"})).await];
+    gate.entered.notified().await;
+    for _ in 0..4 {
+        running.push(wire.begin("tools/call", json!({"name": "waits"})).await);
+        // The handlers run in the order they came; a ping goes through once the call before it has joined the line.
+        wire.ask("ping", json!({})).await;
+    }
+    let reply = wire.call("echo", json!({"text": "one too many"})).await;
+    assert_eq!(code(&reply), -32000);
+    let message = reply["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("too many calls in flight") && message.contains("calls_in_flight"),
+        "{message}"
+    );
+    assert_eq!(reply["error"]["data"], json!({"callsInFlight": 1, "waiting": 4}));
+    let mut other = Wire::legacy_as(
+        &server,
+        "2025-11-25",
+        json!({}),
+        Some({
+            let mut origin = origin(&server, None);
+            origin.caller.remote = Some([10, 0, 0, 1].into());
+            origin
+        }),
+    )
+    .await;
+    assert_eq!(
+        text(&other.call("echo", json!({"text": "mine"})).await),
+        "mine",
+        "another client has its own lane"
+    );
+    gate.let_through(5);
+    let mut answered = Vec::new();
+    for _ in 0..5 {
+        answered.push(wire.read().await["id"].clone());
+    }
+    assert_eq!(answered, running);
+    assert!(server.metrics().contains("docent_refused_total{reason=\"crowded\"} 1\n"));
+}
+
+#[tokio::test]
+async fn a_call_that_waits_can_be_cancelled() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let first = wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    let second =
+        wire.begin("tools/call", json!({"name": "echo", "arguments": {"text": "gone"}})).await;
+    wire.ask("ping", json!({})).await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": second}})).await;
+    gate.let_through(1);
+    assert_eq!(text(&wire.answer(&first).await), "waited");
+    server.drained().await;
+    wire.ask("ping", json!({})).await;
+    assert!(wire.seen.is_empty(), "{:?}", wire.seen);
+}
+
+#[tokio::test]
+async fn a_tool_has_a_rate_of_its_own() {
+    let tool_rates = [("echo".to_owned(), NonZeroU32::new(2).unwrap())].into();
+    let limits = Limits { tool_rates, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    for _ in 0..2 {
+        assert_eq!(text(&wire.call("echo", json!({"text": "a"})).await), "a");
+    }
+    let reply = wire.call("echo", json!({"text": "a"})).await;
+    assert_eq!(code(&reply), -32000);
+    assert_eq!(reply["error"]["data"]["perMinute"], 2);
+    assert!(reply["error"]["data"]["retryAfterSeconds"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        text(&wire.call("emits", json!({})).await),
+        "first\nsecond\nlast",
+        "other tools are not held up"
+    );
+}
+
+#[tokio::test]
+async fn the_door_counts() {
+    let requests = NonZeroU32::new(3).unwrap();
+    let limits = Limits {
+        rate: Some(Rate::per_minute(requests)),
+        sessions: 1,
+        streams: 2,
+        ..Limits::default()
+    };
+    let mut setup = Setup { limits, ..setup(Fixture::new()) };
+    setup.keys = vec![key("ann", &["*"])];
+    setup.auth_required = true;
+    let server = Server::new(setup).unwrap();
+    assert!(server.needs_token());
+    assert!(server.identify(None).is_none() && server.identify(Some("nope")).is_none());
+    let principal = server.identify(Some("ann-token")).unwrap();
+    let caller = Caller { principal, via: Via::Http, remote: None };
+    let passed = (0..5).filter(|_| server.admit(&caller).is_ok()).count();
+    assert_eq!(passed, 3);
+    assert!(server.admit(&caller).unwrap_err().as_secs() > 0);
+    let session = server.open_session().unwrap();
+    assert!(server.open_session().is_none());
+    drop(session);
+    assert!(server.open_session().is_some());
+    let _streams = [server.open_stream().unwrap(), server.open_stream().unwrap()];
+    assert!(server.open_stream().is_none());
+    let metrics = server.metrics();
+    for line in
+        ["reason=\"token\"} 2", "reason=\"rate\"} 3", "reason=\"seat\"} 2", "docent_streams 2"]
+    {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+}
+
+async fn gathered(wire: &mut Wire, result: &Value) -> String {
+    let link = result["content"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|block| block["type"] == "resource_link")
+        .unwrap();
+    let base = link["uri"].as_str().unwrap().strip_suffix('2').unwrap().to_owned();
+    let mut text = result["content"][0]["text"].as_str().unwrap().to_owned();
+    for part in 2..=result["_meta"]["docent/parts"].as_u64().unwrap() {
+        let reply = wire.ask("resources/read", json!({"uri": format!("{base}{part}")})).await;
+        text.push_str(reply["result"]["contents"][0]["text"].as_str().unwrap());
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_large_answer_comes_in_parts_for_its_owner() {
+    let limits = Limits { page_bytes: 8192, ..Limits::default() };
+    let mut setup = Setup { limits, ..setup(Fixture::new()) };
+    setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    let server = Server::new(setup).unwrap();
+    let mut ann =
+        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("ann-token"))))
+            .await;
+    let mut bob =
+        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin(&server, Some("bob-token"))))
+            .await;
+    let result = ann.call("big", json!({"size": 50_000})).await["result"].clone();
+    assert!(result.to_string().len() <= 8192, "{}", result.to_string().len());
+    let whole = gathered(&mut ann, &result).await;
+    let want: String = "0123456789".repeat(5000);
+    assert!(whole == want, "the parts differ from the whole");
+    assert_eq!(result["structuredContent"]["size"], 50_000);
+    assert_eq!(result["_meta"]["docent/cut"], json!(["/text"]));
+    let link = result["content"].as_array().unwrap().last().unwrap()["uri"].as_str().unwrap();
+    let structured = format!("{}structured", link.strip_suffix('2').unwrap());
+    let reply = ann.ask("resources/read", json!({"uri": structured})).await;
+    let stored: Value =
+        serde_json::from_str(reply["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(stored["text"], want);
+    assert_eq!(
+        code(&bob.ask("resources/read", json!({"uri": link})).await),
+        -32002,
+        "somebody else's parts are not there"
+    );
+    let reply = ann.ask("resources/read", json!({"uri": "memo://long"})).await;
+    assert!(reply["result"]["_meta"]["docent/parts"].as_u64().unwrap() > 2, "{reply}");
+    assert!(reply["result"].to_string().len() <= 8192);
+}
+
+#[tokio::test]
+async fn a_stopping_server_ends_what_runs_and_takes_no_more() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let id = wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    server.stop();
+    for (method, params) in [
+        ("tools/call", json!({"name": "echo", "arguments": {"text": "late"}})),
+        ("resources/read", json!({"uri": "memo://a"})),
+        ("prompts/get", json!({"name": "greet", "arguments": {"name": "a"}})),
+    ] {
+        let reply = wire.ask(method, params).await;
+        assert_eq!(
+            (code(&reply), reply["error"]["message"].as_str()),
+            (-32000, Some("shutting down"))
+        );
+    }
+    let mut drained = Box::pin(server.drained());
+    let early =
+        std::future::poll_fn(|cx| std::task::Poll::Ready(drained.as_mut().poll(cx).is_ready()))
+            .await;
+    assert!(!early, "a call still runs");
+    gate.let_through(1);
+    drained.await;
+    assert_eq!(text(&wire.answer(&id).await), "waited");
+}
+
+#[tokio::test]
+async fn a_setup_that_can_not_work_is_refused() {
+    let cases: [(Setup, &str); 4] = [
+        (Setup { auth_required: true, ..setup(Fixture::new()) }, "no key is configured"),
+        (
+            Setup { providers: vec![Fixture::new(), Fixture::new()], ..setup(Fixture::new()) },
+            "two providers are called",
+        ),
+        (
+            Setup {
+                limits: Limits { calls_in_flight: 0, ..Limits::default() },
+                ..setup(Fixture::new())
+            },
+            "calls_in_flight",
+        ),
+        (
+            Setup {
+                providers: vec![Fixture::new(), {
+                    let other = Fixture::called("other");
+                    other.extra.lock().unwrap().push(docent_tool::erase(crate::fixture::Echo));
+                    other
+                }],
+                ..setup(Fixture::new())
+            },
+            "`echo` is offered by `fixture` and by `other`",
+        ),
+    ];
+    for (setup, want) in cases {
+        let error: SetupError = Server::new(setup).unwrap_err();
+        assert!(error.to_string().contains(want), "{error}");
+    }
+}

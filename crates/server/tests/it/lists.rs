@@ -1,0 +1,129 @@
+//! Lists and their pages, resources, prompts, completion.
+
+use crate::{
+    fixture::Fixture,
+    wire::{Wire, code, legacy_dialects, setup},
+};
+use docent_server::{Server, Setup};
+use serde_json::json;
+
+#[tokio::test]
+async fn every_list_has_pages() {
+    let server = Server::new(Setup { list_page: 2, ..setup(Fixture::new()) }).unwrap();
+    let whole = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut all = Wire::legacy(&whole, "2025-11-25").await;
+    for (method, field) in [
+        ("tools/list", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        let want = all.ask(method, json!({})).await["result"][field].as_array().unwrap().clone();
+        assert!(!want.is_empty(), "{method}");
+        let mut got = Vec::new();
+        let mut cursor = None;
+        loop {
+            let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
+            let result = wire.ask(method, params).await["result"].clone();
+            let page = result[field].as_array().unwrap();
+            assert!(page.len() <= 2 && !page.is_empty(), "{method}");
+            got.extend(page.clone());
+            cursor = result.get("nextCursor").cloned();
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(got, want, "{method}");
+        let reply = wire.ask(method, json!({"cursor": "2"})).await;
+        assert_eq!(
+            (code(&reply), &reply["error"]["data"]["parameter"]),
+            (-32602, &json!("cursor")),
+            "{method}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_described() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let listed = wire.ask("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let echo = tools.iter().find(|tool| tool["name"] == "echo").unwrap();
+    assert_eq!(
+        (&echo["title"], &echo["description"]),
+        (&json!("Echo"), &json!("Says back what it is told."))
+    );
+    assert_eq!(echo["inputSchema"]["required"], json!(["text"]));
+    assert_eq!(echo["outputSchema"]["properties"]["text"]["type"], "string");
+    assert_eq!(
+        (&echo["annotations"]["readOnlyHint"], &echo["annotations"]["openWorldHint"]),
+        (&json!(true), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn a_missing_resource_has_its_revision_s_code() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    for dialect in legacy_dialects() {
+        let mut wire = Wire::legacy(&server, dialect.version()).await;
+        for uri in ["memo://none", "nowhere://x", "result://none/2"] {
+            let reply = wire.ask("resources/read", json!({"uri": uri})).await;
+            assert_eq!(code(&reply), i64::from(dialect.missing_resource_code()), "{dialect:?}");
+            assert_eq!(reply["error"]["data"], json!({"uri": uri}));
+        }
+    }
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_served() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let reply = wire.ask("resources/read", json!({"uri": "memo://a"})).await;
+    assert_eq!(
+        reply["result"]["contents"],
+        json!([{"uri": "memo://a", "mimeType": "text/plain", "text": "memo a"}])
+    );
+    let reply = wire.ask("resources/read", json!({"uri": "memo://locked"})).await;
+    assert_eq!((code(&reply), &reply["error"]["data"]["kind"]), (-32603, &json!("database")));
+    let reply =
+        wire.ask("prompts/get", json!({"name": "greet", "arguments": {"name": "Ann"}})).await;
+    assert_eq!(
+        reply["result"]["messages"],
+        json!([{"role": "user", "content": {"type": "text", "text": "Greet Ann."}}])
+    );
+    assert_eq!(reply["result"]["description"], "A greeting");
+    let reply = wire.ask("prompts/get", json!({"name": "greet"})).await;
+    assert_eq!((code(&reply), &reply["error"]["data"]["parameter"]), (-32602, &json!("name")));
+    let reply = wire.ask("prompts/get", json!({"name": "gret", "arguments": {}})).await;
+    assert_eq!((code(&reply), &reply["error"]["data"]["closest"]), (-32602, &json!(["greet"])));
+}
+
+#[tokio::test]
+async fn arguments_are_completed() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let prompt = json!({"type": "ref/prompt", "name": "greet"});
+    let template = json!({"type": "ref/resource", "uri": "memo://{name}"});
+    let params = |target: &serde_json::Value, typed: &str| json!({"ref": target, "argument": {"name": "name", "value": typed}});
+    let reply = wire.ask("completion/complete", params(&prompt, "an")).await;
+    assert_eq!(
+        reply["result"]["completion"],
+        json!({"values": ["ann", "anton"], "total": 2, "hasMore": false})
+    );
+    let reply = wire.ask("completion/complete", params(&template, "")).await;
+    let completion = &reply["result"]["completion"];
+    assert_eq!(completion["values"].as_array().unwrap().len(), 100);
+    assert_eq!((&completion["total"], &completion["hasMore"]), (&json!(150), &json!(true)));
+    for unknown in [
+        json!({"type": "ref/prompt", "name": "none"}),
+        json!({"type": "ref/resource", "uri": "none://{x}"}),
+    ] {
+        assert_eq!(
+            code(&wire.ask("completion/complete", params(&unknown, "")).await),
+            -32602,
+            "{unknown}"
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! The server through the SDK's own loop, over a pipe in memory, as raw JSON.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on fails where it stands")]
+#![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is passed")]
+
+mod asking;
+mod calls;
+mod changes;
+mod fixture;
+mod handshake;
+mod limits;
+mod lists;
+mod scopes;
+mod tasks;
+mod telling;
+mod wire;

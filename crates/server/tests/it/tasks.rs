@@ -1,0 +1,180 @@
+//! Calls that become tasks.
+
+use crate::{
+    fixture::{Fixture, acting, form, said},
+    wire::{Wire, code, key, modern, origin, setup, text},
+};
+use docent_server::{Server, Setup, TASK_KEY};
+use serde_json::{Value, json};
+use std::sync::{Arc, atomic::Ordering};
+
+fn able() -> Value {
+    json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
+}
+
+fn fixture() -> Arc<Fixture> {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let waiting = acting("always", json!({TASK_KEY: "always"}), move |_, _| {
+        let gate = Arc::clone(&gate);
+        async move {
+            gate.entered.notify_one();
+            gate.open.as_ref().unwrap().acquire().await.unwrap().forget();
+            Ok(said("at last"))
+        }
+    });
+    let mut extra = fixture.extra.lock().unwrap();
+    extra.push(waiting);
+    extra.push(acting("confirms", json!({TASK_KEY: "required"}), |_, context| async move {
+        let answer = context.elicit("sure", form("Sure?")).await?;
+        Ok(said(answer["content"]["value"].as_str().unwrap_or("?")))
+    }));
+    extra.push(acting("never", json!({TASK_KEY: "never"}), |_, _| async { Ok(said("at once")) }));
+    drop(extra);
+    fixture
+}
+
+async fn task(wire: &mut Wire, method: &str, id: &Value, more: Value) -> Value {
+    let mut params = modern(able());
+    params["taskId"] = id.clone();
+    for (key, value) in more.as_object().unwrap() {
+        params[key] = value.clone();
+    }
+    wire.ask(method, params).await
+}
+
+async fn settled(wire: &mut Wire, id: &Value, status: &str) -> Value {
+    for _ in 0..10_000 {
+        let reply = task(wire, "tasks/get", id, json!({})).await;
+        if reply["result"]["status"] == status {
+            return reply["result"].clone();
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the task never became {status}");
+}
+
+#[tokio::test]
+async fn a_call_becomes_a_task_and_its_answer_is_fetched() {
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
+    assert_eq!(reply["result"]["resultType"], "task", "{reply}");
+    assert!(reply["result"]["ttlMs"].as_u64().unwrap() > 0);
+    let id = reply["result"]["taskId"].clone();
+    gate.entered.notified().await;
+    assert_eq!(task(&mut wire, "tasks/get", &id, json!({})).await["result"]["status"], "working");
+    gate.let_through(1);
+    let done = settled(&mut wire, &id, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "at last");
+    assert_eq!(done["result"]["isError"], false);
+}
+
+#[tokio::test]
+async fn a_task_is_cancelled() {
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let id =
+        wire.modern_call("always", json!({}), able(), json!({})).await["result"]["taskId"].clone();
+    gate.entered.notified().await;
+    assert_eq!(
+        task(&mut wire, "tasks/cancel", &id, json!({})).await["result"]["resultType"],
+        "complete"
+    );
+    settled(&mut wire, &id, "cancelled").await;
+    server.drained().await;
+}
+
+#[tokio::test]
+async fn a_task_asks_through_itself() {
+    let server = Server::new(setup(fixture())).unwrap();
+    let mut wire = Wire::open(&server);
+    let id = wire.modern_call("confirms", json!({}), able(), json!({})).await["result"]["taskId"]
+        .clone();
+    let asked = settled(&mut wire, &id, "input_required").await;
+    assert_eq!(asked["inputRequests"]["sure"]["method"], "elicitation/create");
+    let responses = json!({"sure": {"action": "accept", "content": {"value": "yes"}}});
+    task(&mut wire, "tasks/update", &id, json!({"inputResponses": responses})).await;
+    assert_eq!(settled(&mut wire, &id, "completed").await["result"]["content"][0]["text"], "yes");
+}
+
+#[tokio::test]
+async fn tasks_are_for_clients_that_follow_them() {
+    let fixture = fixture();
+    fixture.gate.let_through(8);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let elicits = json!({"elicitation": {}});
+    assert_eq!(
+        text(&wire.modern_call("always", json!({}), elicits.clone(), json!({})).await),
+        "at last"
+    );
+    assert_eq!(code(&wire.modern_call("confirms", json!({}), elicits, json!({})).await), -32021);
+    assert_eq!(text(&wire.modern_call("never", json!({}), able(), json!({})).await), "at once");
+    assert_eq!(
+        text(&wire.modern_call("echo", json!({"text": "quick"}), able(), json!({})).await),
+        "quick"
+    );
+    let mut legacy = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
+    assert_eq!(text(&legacy.call("always", json!({})).await), "at last");
+}
+
+#[tokio::test]
+async fn a_task_belongs_to_its_principal() {
+    let fixture = fixture();
+    let mut setup = Setup { ..setup(fixture) };
+    setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    let server = Server::new(setup).unwrap();
+    let mut ann = Wire::open_as(&server, Some(origin(&server, Some("ann-token"))));
+    let mut bob = Wire::open_as(&server, Some(origin(&server, Some("bob-token"))));
+    let id =
+        ann.modern_call("always", json!({}), able(), json!({})).await["result"]["taskId"].clone();
+    for (method, more) in [
+        ("tasks/get", json!({})),
+        ("tasks/cancel", json!({})),
+        ("tasks/update", json!({"inputResponses": {}})),
+    ] {
+        let theirs = task(&mut bob, method, &id, more.clone()).await;
+        let nobodys = task(&mut ann, method, &json!("none"), more).await;
+        assert_eq!((code(&theirs), code(&nobodys)), (-32602, -32602), "{method}");
+    }
+    assert_eq!(task(&mut ann, "tasks/get", &id, json!({})).await["result"]["status"], "working");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_long_becomes_a_task() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("waits", json!({}), able(), json!({})).await;
+    assert_eq!(reply["result"]["resultType"], "task", "{reply}");
+    let id = reply["result"]["taskId"].clone();
+    assert_eq!(gate.inside.load(Ordering::SeqCst), 1, "the same run goes on");
+    gate.let_through(1);
+    assert_eq!(
+        settled(&mut wire, &id, "completed").await["result"]["content"][0]["text"],
+        "waited"
+    );
+    server.drained().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_no_task_yet_is_cancelled_with_its_request() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let mut params = modern(able());
+    params["name"] = json!("waits");
+    let id = wire.begin("tools/call", params).await;
+    gate.entered.notified().await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
+    gate.left.notified().await;
+    server.drained().await;
+    assert!(server.metrics().contains("docent_tasks 0\n"));
+}

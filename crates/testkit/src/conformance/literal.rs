@@ -1,0 +1,99 @@
+//! A tool with a schema written out by hand and a function for a body.
+
+use docent_tool::{
+    AnyTool, Block, CallContext, Object, Outcome, Running, ToolError, ToolInfo, argument_schema,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What a fixture's body gives back.
+pub(super) type Called = Result<Outcome, ToolError>;
+
+struct Literal<F> {
+    name: &'static str,
+    about: &'static str,
+    schema: Arc<Object>,
+    body: F,
+}
+
+impl<F, Fut> AnyTool for Literal<F>
+where
+    F: Fn(Object, CallContext) -> Fut + Send + Sync,
+    Fut: Future<Output = Called> + Send + 'static,
+{
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: self.name.to_owned(),
+            title: None,
+            about: self.about.to_owned(),
+            input_schema: Arc::clone(&self.schema),
+            output_schema: None,
+            hints: None,
+            meta: None,
+        }
+    }
+
+    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> Running<'a, Called> {
+        Box::pin((self.body)(args, context.clone()))
+    }
+}
+
+/// A tool that takes nothing.
+pub(super) fn bare<F, Fut>(name: &'static str, about: &'static str, body: F) -> Arc<dyn AnyTool>
+where
+    F: Fn(CallContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Called> + Send + 'static,
+{
+    literal(name, about, json!({"type": "object", "properties": {}}), move |_, context| {
+        body(context)
+    })
+}
+
+/// A tool whose schema is published exactly as written.
+pub(super) fn literal<F, Fut>(
+    name: &'static str,
+    about: &'static str,
+    schema: Value,
+    body: F,
+) -> Arc<dyn AnyTool>
+where
+    F: Fn(Object, CallContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Called> + Send + 'static,
+{
+    let Value::Object(schema) = schema else {
+        unreachable!("the schema of {name} is not an object")
+    };
+    Arc::new(Literal { name, about, schema: Arc::new(schema), body })
+}
+
+/// A tool whose schema comes from the type of its arguments.
+pub(super) fn typed<A, F, Fut>(name: &'static str, about: &'static str, body: F) -> Arc<dyn AnyTool>
+where
+    A: DeserializeOwned + JsonSchema,
+    F: Fn(A, CallContext) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Called> + Send + 'static,
+{
+    let parse_and_run = move |args, context| {
+        let parsed = serde_json::from_value::<A>(Value::Object(args));
+        let running = parsed.map(|args| body(args, context));
+        async move {
+            match running {
+                Ok(running) => running.await,
+                Err(error) => Err(ToolError::argument("arguments", error.to_string())),
+            }
+        }
+    };
+    Arc::new(Literal { name, about, schema: Arc::new(argument_schema::<A>()), body: parse_and_run })
+}
+
+/// An answer of one text.
+pub(super) fn text(text: impl Into<String>) -> Outcome {
+    blocks([Block::text(text)])
+}
+
+/// An answer of these blocks.
+pub(super) fn blocks(blocks: impl IntoIterator<Item = Block>) -> Outcome {
+    Outcome { content: blocks.into_iter().collect(), ..Outcome::default() }
+}

@@ -1,0 +1,88 @@
+//! Tools that put a server under load or in trouble: for benches and for tests of limits, deadlines and panics.
+
+use super::literal::{Called, bare, text, typed};
+use docent_tool::{AnyTool, Block, CallContext, Outcome, Stop, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Arguments of `echo`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Echo {
+    /// Comes back as it is.
+    message: String,
+}
+
+/// Arguments of `sleep`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Sleep {
+    /// Milliseconds.
+    ms: u64,
+}
+
+/// Arguments of `big`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Big {
+    /// Length of the text.
+    #[schemars(range(max = 268_435_456))]
+    bytes: usize,
+}
+
+/// Arguments of `pieces`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Pieces {
+    /// How many.
+    #[schemars(range(max = 1000))]
+    count: u32,
+}
+
+pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
+    vec![
+        typed("echo", "Answers with the message it was given", |args: Echo, _| async move {
+            Ok(text(args.message))
+        }),
+        typed("sleep", "Answers after this many milliseconds, or with how far it came", sleep),
+        typed("big", "Answers with a text of this many bytes", |args: Big, _| async move {
+            Ok(text(filler(args.bytes)))
+        }),
+        typed("pieces", "Hands over its answer in pieces", pieces),
+        bare("panic", "Panics", |_| async { panic!("the panic tool was called") }),
+    ]
+}
+
+async fn sleep(args: Sleep, context: CallContext) -> Called {
+    let started = Instant::now();
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_millis(args.ms)) => Ok(text(format!("slept {} ms", args.ms))),
+        stop = context.stopped() => match stop {
+            Stop::Cancelled => Err(ToolError::Stopped(stop)),
+            Stop::Deadline => {
+                let slept = format!("slept {} of {} ms", started.elapsed().as_millis(), args.ms);
+                Ok(Outcome { partial: true, ..text(slept) })
+            }
+        },
+    }
+}
+
+async fn pieces(args: Pieces, context: CallContext) -> Called {
+    for n in 1..=args.count {
+        context.emit(Block::text(format!("piece {n}"))).await;
+    }
+    Ok(text(format!("{} pieces", args.count)))
+}
+
+/// Lines of sixteen bytes that count up, so that a missing or a repeated part shows.
+fn filler(bytes: usize) -> String {
+    let lines = (0_u64..).map(|line| format!("{line:015}\n"));
+    let mut text = String::with_capacity(bytes + 16);
+    text.extend(lines.take(bytes.div_ceil(16)));
+    text.truncate(bytes);
+    text
+}

@@ -1,0 +1,82 @@
+//! Prompts with no argument, with some, with a resource, with a picture, and one that must ask first.
+
+use super::{
+    IMAGE,
+    asks::{answered, field, form},
+    content::embedded,
+};
+use docent_tool::{
+    Block, CallContext, Object, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Role,
+    ToolError,
+};
+use serde_json::Value;
+
+pub(super) fn list() -> Vec<PromptInfo> {
+    vec![
+        prompt("test_simple_prompt", "A prompt without arguments", vec![]),
+        prompt(
+            "test_prompt_with_arguments",
+            "A prompt with arguments",
+            vec![required("arg1", "First test argument"), required("arg2", "Second test argument")],
+        ),
+        prompt(
+            "test_prompt_with_embedded_resource",
+            "A prompt that carries a resource",
+            vec![required("resourceUri", "Address of the resource to embed")],
+        ),
+        prompt("test_prompt_with_image", "A prompt that carries a picture", vec![]),
+        prompt("test_input_required_result_prompt", "A prompt that asks the person first", vec![]),
+    ]
+}
+
+fn prompt(name: &str, about: &str, arguments: Vec<PromptArgument>) -> PromptInfo {
+    PromptInfo { name: name.into(), title: None, about: Some(about.into()), arguments }
+}
+
+fn required(name: &str, about: &str) -> PromptArgument {
+    PromptArgument { name: name.into(), about: Some(about.into()), required: true }
+}
+
+pub(super) async fn render(
+    name: &str,
+    arguments: &Object,
+    context: &CallContext,
+) -> Result<PromptAnswer, ToolError> {
+    let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    let said = match name {
+        "test_simple_prompt" => vec![Block::text("This is a simple prompt for testing.")],
+        "test_prompt_with_arguments" => {
+            let (first, second) = (argument("arg1"), argument("arg2"));
+            vec![Block::text(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))]
+        }
+        "test_prompt_with_embedded_resource" => vec![
+            embedded(
+                argument("resourceUri"),
+                "text/plain",
+                "Embedded resource content for testing.",
+            ),
+            Block::text("Please process the embedded resource above."),
+        ],
+        "test_prompt_with_image" => vec![
+            Block::Image { data: IMAGE.into(), mime: "image/png".into() },
+            Block::text("Please analyze the image above."),
+        ],
+        "test_input_required_result_prompt" => {
+            let question = form("What context should the prompt use?", "context");
+            let answer = answered(context, "user_context", question).await?;
+            vec![Block::text(format!("Use this context: {}", field(&answer, "context")))]
+        }
+        _ => return Err(ToolError::not_found(format!("no prompt is called {name}"))),
+    };
+    let messages =
+        said.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
+    Ok(PromptAnswer { about: None, messages })
+}
+
+/// Values for an argument of a prompt.
+pub(super) fn values(prompt: &str, argument: &str) -> &'static [&'static str] {
+    match (prompt, argument) {
+        ("test_prompt_with_arguments", "arg1") => &["paris", "park", "party", "test"],
+        _ => &[],
+    }
+}

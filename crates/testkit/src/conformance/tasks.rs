@@ -1,0 +1,129 @@
+//! Tools of the tasks extension: calls that outlive their request.
+
+use super::{
+    asks::{answered, field, form, gather, name_form},
+    literal::{Called, bare, text, typed},
+};
+use docent_server::TASK_KEY;
+use docent_tool::{AnyTool, Ask, CallContext, Object, Outcome, Running, Stop, ToolError, ToolInfo};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// Longer than a server waits before it makes a task of a call.
+const LONG: Duration = Duration::from_secs(3);
+
+/// Arguments of `greet`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Greet {
+    /// Whom.
+    name: String,
+}
+
+/// Arguments of `slow_compute`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct SlowCompute {
+    /// How long it takes.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 3600.0))]
+    seconds: f64,
+    /// Comes back in the answer.
+    #[serde(default)]
+    label: String,
+}
+
+/// Arguments of `confirm_delete`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ConfirmDelete {
+    /// What would be deleted. Nothing is.
+    #[serde(default)]
+    filename: String,
+}
+
+pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
+    let greet = |args: Greet, _| async move { Ok(text(format!("Hello, {}!", args.name))) };
+    vec![
+        tasked("never", typed("greet", "Greets at once, never as a task", greet)),
+        tasked("always", typed("slow_compute", "Takes its time", slow_compute)),
+        tasked(
+            "required",
+            bare("failing_job", "Fails after a second; only as a task", failing_job),
+        ),
+        tasked("always", bare("protocol_error_job", "Breaks down", break_down)),
+        tasked("always", typed("confirm_delete", "Asks before it goes on", confirm_delete)),
+        tasked("always", bare("multi_input", "Asks two things at once", multi_input)),
+        // Not marked: the question must come before the task does.
+        bare("test_tool_with_task", "Asks for a name, then takes long", ask_then_take_long),
+    ]
+}
+
+/// A tool that says when its calls become tasks, for clients that follow tasks.
+struct Tasked {
+    tool: Arc<dyn AnyTool>,
+    when: &'static str,
+}
+
+fn tasked(when: &'static str, tool: Arc<dyn AnyTool>) -> Arc<dyn AnyTool> {
+    Arc::new(Tasked { tool, when })
+}
+
+impl AnyTool for Tasked {
+    fn info(&self) -> ToolInfo {
+        let meta = Object::from_iter([(TASK_KEY.to_owned(), self.when.into())]);
+        ToolInfo { meta: Some(meta), ..self.tool.info() }
+    }
+
+    fn call<'a>(&'a self, args: Object, context: &'a CallContext) -> Running<'a, Called> {
+        self.tool.call(args, context)
+    }
+}
+
+async fn slow_compute(args: SlowCompute, context: CallContext) -> Called {
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_secs_f64(args.seconds)) => {
+            Ok(text(format!("slow_compute({}) done after {} s", args.label, args.seconds)))
+        }
+        Stop::Cancelled = context.stopped() => Err(ToolError::Stopped(Stop::Cancelled)),
+    }
+}
+
+async fn failing_job(context: CallContext) -> Called {
+    tokio::select! {
+        () = tokio::time::sleep(Duration::from_secs(1)) => {
+            Ok(Outcome { is_error: true, ..text("failing_job failed, as it always does") })
+        }
+        Stop::Cancelled = context.stopped() => Err(ToolError::Stopped(Stop::Cancelled)),
+    }
+}
+
+async fn break_down(_: CallContext) -> Called {
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    Err(ToolError::Bug("protocol_error_job broke down, as it always does".into()))
+}
+
+async fn confirm_delete(args: ConfirmDelete, context: CallContext) -> Called {
+    let question = Ask::Elicit(json!({
+        "message": format!("Delete {}?", args.filename),
+        "requestedSchema": {"type": "object", "properties": {"confirm": {"type": "boolean"}}, "required": ["confirm"]}
+    }));
+    let answer = answered(&context, "confirm", question).await?;
+    let confirmed = answer.pointer("/content/confirm").and_then(Value::as_bool).unwrap_or(false);
+    Ok(text(format!("confirm_delete({}): confirmed = {confirmed}", args.filename)))
+}
+
+async fn multi_input(context: CallContext) -> Called {
+    let questions = vec![
+        ("input-a", form("Provide value A", "value")),
+        ("input-b", form("Provide value B", "value")),
+    ];
+    let values = gather(&context, questions).await?.all()?;
+    let values: Vec<_> = values.iter().map(|answer| field(answer, "value")).collect();
+    Ok(text(format!("multi_input: {}", values.join(", "))))
+}
+
+async fn ask_then_take_long(context: CallContext) -> Called {
+    let answer = answered(&context, "user_name", name_form()).await?;
+    tokio::time::sleep(LONG).await;
+    Ok(text(format!("Hello, {}! (async)", field(&answer, "name"))))
+}

@@ -1,0 +1,110 @@
+//! A folder laid out for one test and removed after it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+/// What is to lie in a folder.
+#[derive(Debug, Default)]
+pub struct ProjectBuilder {
+    entries: Vec<(PathBuf, Entry)>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Folder,
+    File(Vec<u8>),
+    #[cfg(unix)]
+    Link(PathBuf),
+}
+
+/// A folder that exists until this is dropped.
+#[derive(Debug)]
+pub struct Project {
+    folder: TempDir,
+}
+
+/// Starts an empty layout.
+pub fn project() -> ProjectBuilder {
+    ProjectBuilder::default()
+}
+
+impl ProjectBuilder {
+    /// Adds a file; its folders come with it. Paths are relative, with `/`.
+    #[must_use]
+    pub fn file(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.with(path, Entry::File(contents.as_ref().to_vec()))
+    }
+
+    /// Adds an empty folder.
+    #[must_use]
+    pub fn folder(self, path: &str) -> Self {
+        self.with(path, Entry::Folder)
+    }
+
+    /// Adds a symbolic link; its target need not exist.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn link(self, path: &str, target: impl AsRef<Path>) -> Self {
+        self.with(path, Entry::Link(target.as_ref().to_owned()))
+    }
+
+    fn with(mut self, path: &str, entry: Entry) -> Self {
+        self.entries.push((PathBuf::from(path), entry));
+        self
+    }
+
+    /// Writes it all into a new folder.
+    pub fn build(self) -> io::Result<Project> {
+        let project = Project { folder: tempfile::Builder::new().prefix("docent-").tempdir()? };
+        for (path, entry) in self.entries {
+            let path = project.path(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            match entry {
+                Entry::Folder => fs::create_dir_all(path)?,
+                Entry::File(contents) => fs::write(path, contents)?,
+                #[cfg(unix)]
+                Entry::Link(target) => std::os::unix::fs::symlink(target, path)?,
+            }
+        }
+        Ok(project)
+    }
+}
+
+impl Project {
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A path inside the folder.
+    pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(relative)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_as_laid_out_and_gone_when_dropped() {
+        let project = project()
+            .file("src/main.rs", "fn main() {}")
+            .file("raw.bin", [0xff, 0x00])
+            .folder("empty")
+            .link("src/link.rs", "main.rs")
+            .build()
+            .unwrap();
+        assert_eq!(fs::read_to_string(project.path("src/link.rs")).unwrap(), "fn main() {}");
+        assert_eq!(fs::read(project.path("raw.bin")).unwrap(), [0xff, 0x00]);
+        assert!(project.path("empty").is_dir());
+        let root = project.root().to_owned();
+        drop(project);
+        assert!(!root.exists());
+    }
+}

@@ -1,0 +1,4 @@
+//! The fixture binary through real pipes and sockets.
+
+#[cfg(test)]
+mod matrix;
