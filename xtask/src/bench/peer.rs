@@ -142,11 +142,9 @@ fn sources(workspace: &Workspace, name: &str) -> PathBuf {
 }
 
 fn ours(workspace: &Workspace, name: Name) -> Result<Peer> {
-    let (package, binary) = match name {
-        Name::DocentServe => ("docent", "docent"),
-        _ => ("docent-testkit", "conformance"),
-    };
-    let mut build = workspace.cargo(["build", "--release", "--package", package, "--bin", binary]);
+    let binary = if matches!(name, Name::DocentServe) { "docent" } else { "conformance" };
+    // Both packages at once, as the tests build them: features are unified over what is built together.
+    let mut build = workspace.cargo(["build", "--release", "-p", "docent", "-p", "docent-testkit"]);
     process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
     let commit = answer(
         Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(&workspace.root),

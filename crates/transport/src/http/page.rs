@@ -11,10 +11,15 @@ use docent_wire::Dialect;
 use rmcp::ServerHandler;
 use serde_json::json;
 use std::sync::atomic::Ordering;
+use uuid::Uuid;
 
 /// Nothing but the page's own style and script, neither of which is fetched.
-const CSP: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-SCRIPT'; base-uri 'none'; \
-                   form-action 'none'; frame-ancestors 'none'";
+fn content_policy(nonce: Uuid) -> String {
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'"
+    )
+}
 
 /// `GET /`: a socket, a page or the health document, by what is asked for.
 pub(super) async fn root<H: ServerHandler>(
@@ -82,15 +87,16 @@ fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
         (true, false) => "<p>No tools are served.</p>".to_owned(),
         (false, false) => format!("<table>{rows}</table>"),
     };
+    let nonce = Uuid::new_v4();
     let html = include_str!("page.html")
         .replace("{name}", &escape(&web.name))
         .replace("{version}", &escape(&web.version))
         .replace("{served}", &served)
         .replace("{snippets}", &ways)
-        .replace("{script}", SCRIPT);
-    let csp = CSP.replace("SCRIPT", SCRIPT_SHA256);
+        .replace("{nonce}", &nonce.to_string())
+        .replace("{script}", include_str!("page.js"));
     let mut response = Html(html).into_response();
-    if let Ok(csp) = HeaderValue::from_str(&csp) {
+    if let Ok(csp) = HeaderValue::from_str(&content_policy(nonce)) {
         response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, csp);
     }
     response
@@ -129,6 +135,3 @@ fn snippets(spoken: super::Spoken, needs_token: bool, host: &str) -> Vec<(&'stat
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
-
-const SCRIPT: &str = include_str!("page.js");
-const SCRIPT_SHA256: &str = include_str!("page.js.sha256");

@@ -21,8 +21,8 @@ use rmcp::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// An answer that takes longer than this comes as events, so that nobody on the way takes the connection for dead.
-const SOON: Duration = Duration::from_secs(1);
+/// An answer that takes longer than this comes as events: they keep the connection alive and can be resumed.
+const SOON: Duration = Duration::from_millis(20);
 
 /// Answers one request.
 pub(super) async fn answer<H: ServerHandler>(
