@@ -4,7 +4,7 @@
 
 use crate::{
     config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
-    doctor, logging, serve,
+    doctor, logging, serve, tools_page,
 };
 use anyhow::Context as _;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -82,6 +82,9 @@ enum ConfigCommand {
     /// Print the command line reference
     #[command(hide = true)]
     CliReference,
+    /// Print the reference of tools, resource templates and prompts
+    #[command(hide = true)]
+    ToolsReference,
 }
 
 /// Flags that set keys of the configuration.
@@ -233,6 +236,9 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
         ConfigCommand::Schema => print(&config::json_schema()),
         ConfigCommand::Reference => print(&config::reference_page()),
         ConfigCommand::CliReference => print(&reference_page()),
+        ConfigCommand::ToolsReference => {
+            print(&tools_page::reference_page(&inputs(Flags::default())?.working_dir)?)
+        }
     }
 }
 

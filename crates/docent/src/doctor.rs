@@ -3,7 +3,9 @@
 
 use crate::{
     config::{self, Config, Inputs, Server, Transport},
+    serve,
     state::StateDir,
+    unmet,
 };
 use serde_json::{Value, json};
 use std::{
@@ -132,6 +134,14 @@ fn files(config: &Config, report: &mut Report) {
     }
     for root in &config.roots {
         report.add("root", Mark::Ok, root.display().to_string());
+    }
+    match serve::providers(config) {
+        Ok(providers) => {
+            for problem in unmet::names(config, &providers) {
+                report.add("configuration", Mark::Warn, problem);
+            }
+        }
+        Err(error) => report.add("root", Mark::Fail, format!("{error:#}")),
     }
 }
 

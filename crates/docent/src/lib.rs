@@ -8,3 +8,5 @@ pub mod doctor;
 pub mod logging;
 pub mod serve;
 pub mod state;
+mod tools_page;
+mod unmet;

@@ -2,10 +2,12 @@
 
 use crate::{
     config::{self, Config, Transport},
+    logging,
     state::StateDir,
+    unmet,
 };
-use anyhow::Context;
-use docent_server::{Audit, Key, Limits, Rate, Server, Setup};
+use anyhow::{Context, anyhow};
+use docent_server::{AdoptTrace, Audit, Key, Limits, Rate, Server, Setup};
 use docent_suites::{Options, docs::Collection, files::Roots};
 use docent_tool::Provider;
 use docent_transport::{
@@ -13,7 +15,13 @@ use docent_transport::{
     stdio::{self, Stdio},
 };
 use docent_wire::Handshake;
-use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal},
+    num::NonZeroU32,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{net::TcpListener, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -30,9 +38,6 @@ const LAST_ORDERS: Duration = Duration::from_secs(5);
 /// Serves until stdin ends or a signal comes.
 pub fn run(config: &Config) -> anyhow::Result<()> {
     config.check_serving()?;
-    for warning in &config.warnings {
-        tracing::warn!("{warning}");
-    }
     let runtime = runtime(config)?;
     let result = runtime.block_on(serve(config));
     // A call that ignores its cancellation must not keep the process.
@@ -52,17 +57,23 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
 
 async fn serve(config: &Config) -> anyhow::Result<()> {
     let providers = providers(config)?;
+    for problem in unmet::names(config, &providers) {
+        tracing::warn!("{problem}");
+    }
+    hint_on_terminal(config);
     let server = Server::new(setup(config, providers.clone()))?;
     let closing = CancellationToken::new();
     tokio::spawn(close_on_signal(closing.clone()));
-    tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone()));
+    let stopped = CancellationToken::new();
+    tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone(), stopped.clone()));
     let networked = config.server.transports.iter().any(|way| *way != Transport::Stdio);
     let listener = if networked { Some(bind(config).await?) } else { None };
     let web = async {
         match listener {
             Some(listener) => {
                 let made = Arc::clone(&server);
-                let web = web(config, &server, providers, closing.clone());
+                let web =
+                    Web { closing: closing.clone(), stopped, ..web(config, &server, providers) };
                 http::serve(listener, Arc::new(move || made.session()), web).await
             }
             None => Ok(()),
@@ -99,7 +110,17 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
     }
 }
 
-fn providers(config: &Config) -> anyhow::Result<Vec<Arc<dyn Provider>>> {
+/// Who types `docent serve` into a terminal would otherwise look at a program that seems to hang.
+fn hint_on_terminal(config: &Config) {
+    if config.server.transports.as_slice() == [Transport::Stdio] && io::stdin().is_terminal() {
+        tracing::info!(
+            "waiting for MCP messages on standard input: let a client start docent, or add --transport http; Ctrl-C ends it"
+        );
+    }
+}
+
+/// What the built-in suites offer over the configured roots and collections. Nothing is read yet.
+pub(crate) fn providers(config: &Config) -> anyhow::Result<Vec<Arc<dyn Provider>>> {
     let roots = Roots::open(&config.roots)?;
     let collections = config
         .collections
@@ -132,6 +153,11 @@ fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>) -> Setup {
         limits: limits(config),
         audit: audit(config),
         list_page: 0,
+        adopt_trace: config
+            .telemetry
+            .otlp_endpoint
+            .is_some()
+            .then_some(logging::adopt as AdoptTrace),
     }
 }
 
@@ -139,8 +165,8 @@ fn limits(config: &Config) -> Limits {
     let config::Limits { message_bytes, page_bytes, tool_timeout, .. } = config.limits;
     let per_tool = || config.limits.tools.iter().map(|(name, limits)| (name.clone(), limits));
     let tool_timeouts = per_tool().filter_map(|(name, limits)| Some((name, limits.timeout?)));
-    let tool_rates =
-        per_tool().filter_map(|(name, limits)| Some((name, NonZeroU32::new(limits.rate_per_minute?)?)));
+    let tool_rates = per_tool()
+        .filter_map(|(name, limits)| Some((name, NonZeroU32::new(limits.rate_per_minute?)?)));
     let rate = config.server.rate_limit.and_then(|limit| {
         Some(Rate { requests: NonZeroU32::new(limit.requests)?, window: limit.window })
     });
@@ -185,26 +211,36 @@ fn handshake(config: &Config) -> Handshake {
 async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
     let config::Server { host, port, .. } = &config.server;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let listener = TcpListener::bind((bare, *port)).await.with_context(|| {
-        format!("can't listen on {host}:{port}: choose another port with --port, or 0 for any free one")
+    let listener = TcpListener::bind((bare, *port)).await.map_err(|error| {
+        let remedy = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "another program has the port: choose another with --port, or 0 for any free one"
+            }
+            io::ErrorKind::PermissionDenied => {
+                "ports below 1024 need more rights: choose a higher one with --port"
+            }
+            io::ErrorKind::AddrNotAvailable => {
+                "no interface of this machine has that address: name one that it has with --host"
+            }
+            _ => "name an address of this machine with --host",
+        };
+        anyhow!(error).context(format!("can't listen on {host}:{port} ({remedy})"))
     })?;
     tracing::info!("listening on http://{}", listener.local_addr()?);
     Ok(listener)
 }
 
-fn web(
-    config: &Config,
-    server: &Arc<Server>,
-    providers: Vec<Arc<dyn Provider>>,
-    closing: CancellationToken,
-) -> Web {
+fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {
     let speaks = |way| config.server.transports.contains(&way);
     let mut hosts = config.server.allowed_hosts.clone();
     hosts.push(config.server.host.clone());
     let measured = Arc::clone(server);
     let shown = move || {
         let tools = providers.iter().flat_map(|provider| provider.tools());
-        tools.map(|tool| tool.info()).map(|info| Shown { name: info.name, about: info.about }).collect()
+        tools
+            .map(|tool| tool.info())
+            .map(|info| Shown { name: info.name, about: info.about })
+            .collect()
     };
     Web {
         door: Arc::clone(server) as _,
@@ -216,12 +252,17 @@ fn web(
         name: NAME.into(),
         version: env!("CARGO_PKG_VERSION").into(),
         hosts,
-        origins: if config.server.cors.enabled { config.server.cors.origins.clone() } else { Vec::new() },
+        origins: if config.server.cors.enabled {
+            config.server.cors.origins.clone()
+        } else {
+            Vec::new()
+        },
         handshake: handshake(config),
         message_bytes: config.limits.message_bytes,
         metrics: Arc::new(move || measured.metrics()),
         tools: Arc::new(shown),
-        closing,
+        closing: CancellationToken::new(),
+        stopped: CancellationToken::new(),
     }
 }
 
@@ -236,9 +277,14 @@ async fn close_on_signal(closing: CancellationToken) {
     closing.cancel();
 }
 
-/// Subscriptions never end by themselves; they are ended once every call that was running has been answered.
-async fn stop_when_closed(server: Arc<Server>, closing: CancellationToken) {
+/// Subscriptions and sessions never end by themselves; they are ended once every call that was running has been answered.
+async fn stop_when_closed(
+    server: Arc<Server>,
+    closing: CancellationToken,
+    stopped: CancellationToken,
+) {
     closing.cancelled().await;
     server.drained().await;
     server.stop();
+    stopped.cancel();
 }

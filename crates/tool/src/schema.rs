@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 
 /// Schema of a tool's arguments.
 pub fn argument_schema<T: JsonSchema>() -> Object {
-    let mut schema = plain::<T>(SchemaSettings::draft2020_12());
+    let mut schema = plain::<T>(SchemaSettings::draft2020_12(), Nulls::Dropped);
     schema.entry("properties").or_insert_with(|| json!({}));
     schema
 }
 
 /// Schema of a tool's answer.
 pub fn answer_schema<T: JsonSchema>() -> Object {
-    plain::<T>(SchemaSettings::draft2020_12().for_serialize())
+    plain::<T>(SchemaSettings::draft2020_12().for_serialize(), Nulls::Kept)
 }
 
-fn plain<T: JsonSchema>(settings: SchemaSettings) -> Object {
+fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Object {
     // Some clients don't follow `$ref`, so every type is written where it is used.
     let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    Plain.transform(&mut schema);
+    Plain(nulls).transform(&mut schema);
     let mut object = match schema.to_value() {
         Value::Object(object) => object,
         _ => Object::new(),
@@ -37,15 +37,29 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Object {
     object
 }
 
-/// Writes `enum` where the deriver writes one branch per variant, and says that a field is optional by `required` alone.
-struct Plain;
+/// Whether null stands beside a type. An argument may simply be left out; an answer writes null where it has nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nulls {
+    Kept,
+    Dropped,
+}
+
+/// Writes `enum` where the deriver writes one branch per variant, and leaves out what only Rust cares for.
+struct Plain(Nulls);
 
 impl Transform for Plain {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(object) = schema.as_object_mut() else { return };
         object.remove("title");
-        drop_null(object);
+        // The width of an integer is no format that validators know; its bounds are written out.
+        if object.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int"))
+        {
+            object.remove("format");
+        }
+        if self.0 == Nulls::Dropped {
+            drop_null(object);
+        }
         collapse_constants(object);
     }
 }
@@ -131,6 +145,21 @@ mod tests {
         options: Option<Options>,
     }
 
+    #[test]
+    fn an_answer_may_hold_null() {
+        #[derive(Serialize, JsonSchema)]
+        struct Found {
+            /// Where.
+            line: Option<u32>,
+            /// What.
+            options: Option<Options>,
+        }
+        let schema = Value::Object(answer_schema::<Found>());
+        assert_eq!(schema.pointer("/properties/line/type"), Some(&json!(["integer", "null"])));
+        let options = schema.pointer("/properties/options").unwrap().to_string();
+        assert!(options.contains("null"), "{options}");
+    }
+
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Options {
         /// At most this many.
@@ -149,7 +178,7 @@ mod tests {
                     "depth": {"type": "string", "description": "How deep.", "enum": ["quick", "standard"], "default": "standard"},
                     "options": {
                         "type": "object", "description": "More.",
-                        "properties": {"limit": {"type": "integer", "description": "At most this many.", "format": "uint8", "minimum": 0, "maximum": 255}}
+                        "properties": {"limit": {"type": "integer", "description": "At most this many.", "minimum": 0, "maximum": 255}}
                     }
                 },
                 "required": ["path"],

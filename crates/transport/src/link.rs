@@ -377,10 +377,18 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             if let Some(message) = self.inbox.pop_front() {
                 return Some(message);
             }
+            if self.opening.closing.is_cancelled() {
+                // Once told of the end, the service passes on nothing that calls tell on their way, and they would
+                // wait for that. So it is told when nothing is left to answer; it asks again after every answer.
+                if !self.pending.is_empty() {
+                    self.out.closed().await;
+                }
+                return None;
+            }
             let until = self.talk.is_locked().then_some(self.locked_until);
             let frame = tokio::select! {
                 biased;
-                () = self.opening.closing.cancelled() => return None,
+                () = self.opening.closing.cancelled() => continue,
                 () = at(until) => return None,
                 frame = self.frames.next() => frame?,
             };

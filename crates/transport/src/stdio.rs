@@ -2,9 +2,10 @@
 
 use crate::{
     Caller, Door, Via,
-    lines::Lines,
-    link::{Link, Opening},
+    lines::{Lines, TooLong},
+    link::{Frames, Link, Opening},
 };
+use bytes::Bytes;
 use docent_wire::Handshake;
 use rmcp::{ServerHandler, service::serve_directly};
 use std::{io, sync::Arc};
@@ -27,7 +28,7 @@ pub struct Stdio {
     pub handshake: Handshake,
     /// Longest message.
     pub message_bytes: usize,
-    /// Ends the conversation: nothing more is read, what is being worked on is answered.
+    /// Ends the conversation: nothing more is read, what is being worked on is answered. The end of the input cancels it.
     pub closing: CancellationToken,
 }
 
@@ -60,11 +61,29 @@ where
         door: setup.door,
         closing: setup.closing,
     };
-    let link = Link::new(Lines::new(reader, setup.message_bytes), out, opening);
+    let lines = Lines::new(reader, setup.message_bytes);
+    let link = Link::new(UntilEnd { lines, closing: opening.closing.clone() }, out, opening);
     let writing = tokio::spawn(write_lines(writer, frames));
     let running = serve_directly(handler, link, None);
     running.waiting().await.map_err(io::Error::other)?;
     writing.await.map_err(io::Error::other)?
+}
+
+/// The end of the input closes the conversation: what was asked before it is answered.
+struct UntilEnd<R> {
+    lines: Lines<R>,
+    closing: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin + Send> Frames for UntilEnd<R> {
+    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+        let frame = self.lines.next().await;
+        if frame.is_none() {
+            self.closing.cancel();
+            std::future::pending::<()>().await;
+        }
+        frame
+    }
 }
 
 /// Writes frames as lines, as many as are there in one go.

@@ -46,7 +46,7 @@ impl fmt::Display for Problem {
 #[non_exhaustive]
 pub enum ConfigError {
     /// A file is there but can't be read.
-    #[error("can't read the configuration file {}", path.display())]
+    #[error("can't read the configuration file {} (mend it, or write a new one with `docent config init`)", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -164,6 +164,8 @@ impl Settings {
                     path.pop();
                 }
             }
+            // An empty file adds nothing.
+            (Kind::Table(_), _) if path.is_empty() => {}
             // An empty table adds its name, and never empties one that a lower layer filled.
             (Kind::Table(_) | Kind::Map(_), value) => {
                 place(&mut self.tree, path).get_or_insert_with(|| value);

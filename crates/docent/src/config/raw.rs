@@ -49,7 +49,7 @@ pub(super) struct RawServer {
     pub(super) handshake: Handshake,
     /// Allows a non-loopback address without auth.
     pub(super) allow_open: bool,
-    /// Values of the Host header accepted besides loopback names and the bound address.
+    /// Values of the Host header accepted besides `localhost`, IP addresses and the bound name.
     pub(super) allowed_hosts: Vec<String>,
     /// Who may connect.
     pub(super) auth: RawAuth,
@@ -138,7 +138,7 @@ pub(super) struct RawCors {
     /// Whether the origins below get CORS headers.
     #[schemars(extend("x-default" = "true when origins are configured"))]
     pub(super) enabled: Option<bool>,
-    /// Origins allowed besides loopback ones, as `https://host[:port]`; `*` allows every origin.
+    /// Origins allowed besides docent's own, as `https://host[:port]`; `*` allows every origin.
     #[schemars(extend("x-env" = "MCP_ALLOWED_ORIGINS"))]
     pub(super) origins: Vec<String>,
 }

@@ -128,10 +128,10 @@ impl Resolver<'_> {
         if ip_like.parse::<std::net::IpAddr>().is_err()
             && (host.is_empty() || !host.chars().all(name))
         {
-            self.problem(
-                "server.host",
-                "must be an address or a host name, without scheme and port",
+            let what = format!(
+                "must be an address or a host name, without scheme and port, but is {host:?}"
             );
+            self.problem("server.host", what);
         }
         let mut transports: Vec<Transport> = Vec::new();
         for way in raw.transport {
@@ -323,12 +323,18 @@ impl Resolver<'_> {
                 }
                 Ok(_) => self.problem(
                     "roots",
-                    format!("holds {}, which is not a directory", path.display()),
+                    format!(
+                        "holds {}, which is not a directory; name the one that it lies in",
+                        path.display()
+                    ),
                 ),
                 Err(error) => {
                     self.problem(
                         "roots",
-                        format!("holds {}, which can't be opened: {error}", path.display()),
+                        format!(
+                            "holds {}, which can't be opened: {error}; name a directory that exists, or none for the working directory",
+                            path.display()
+                        ),
                     );
                 }
             }

@@ -2,6 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
+mod bounds;
+mod doors;
+mod ending;
+mod records;
+mod serving;
+
 use serde_json::Value;
 use std::{
     fs,
@@ -157,6 +163,16 @@ fn a_bad_file_is_one_and_says_what_to_mend() {
 }
 
 #[test]
+fn an_empty_file_changes_nothing() {
+    for (name, text) in [("docent.toml", ""), ("docent.toml", "# nothing\n"), ("docent.json", "{}")]
+    {
+        let place = Place::new();
+        place.write(name, text);
+        place.run(&["config", "show"]).ends(0).prints("server.port = 8001");
+    }
+}
+
+#[test]
 fn two_files_in_one_place_are_refused() {
     let place = Place::new();
     place.write("docent.toml", "").write("docent.json", "{}");
@@ -177,6 +193,34 @@ fn serving_is_refused_without_a_key_and_on_an_open_door() {
         .ends(1)
         .says("refusing to listen on 0.0.0.0 without auth")
         .says("--allow-open");
+}
+
+#[test]
+fn what_cannot_be_served_is_said_with_a_remedy() {
+    let place = Place::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let serve = |args: &[&str]| place.run(&[&["serve"], args].concat());
+    serve(&["--transport", "http", "--port", &port])
+        .ends(1)
+        .says(&format!("can't listen on 127.0.0.1:{port} (another program has the port"));
+    // An address for documentation, which no machine has.
+    serve(&["--transport", "http", "--host", "192.0.2.1", "--allow-open"])
+        .ends(1)
+        .says("no interface of this machine has that address");
+    serve(&["--root", "nowhere"]).ends(1).says("nowhere").says("name a directory that exists");
+    serve(&["--config", "nowhere.toml"]).ends(1).says("nowhere.toml").says("docent config init");
+    serve(&["--host", "http://x"]).ends(1).says("but is \"http://x\"");
+}
+
+#[test]
+fn what_is_configured_in_vain_is_told_at_the_start() {
+    let place = Place::new();
+    place.write("docent.toml", "limits.tools.serch.timeout_ms = 5");
+    let mut command = place.command(&["serve"]);
+    let run = Run::of(command.stdin(std::process::Stdio::null()));
+    run.ends(0).says("`limits.tools.serch` bounds no tool");
+    place.run(&["doctor", "--port", "0"]).ends(0).prints("`limits.tools.serch` bounds no tool");
 }
 
 #[test]
@@ -249,6 +293,7 @@ fn references_have_not_drifted() {
         ("schema", "docent.schema.json"),
         ("reference", "configuration.md"),
         ("cli-reference", "cli.md"),
+        ("tools-reference", "tools.md"),
     ];
     for (command, file) in cases {
         let run = place.run(&["config", command]);

@@ -70,6 +70,7 @@ pub async fn serve(listener: TcpListener, closing: CancellationToken) -> Result<
         message_bytes: Limits::default().message_bytes,
         metrics: Arc::new(move || measured.metrics()),
         tools: Arc::new(shown),
+        stopped: closing.clone(),
         closing,
     };
     Ok(http::serve(listener, Arc::new(move || made.session()), web).await?)

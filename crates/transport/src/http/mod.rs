@@ -29,7 +29,7 @@ use std::{
     time::Duration,
 };
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 /// How long open connections may take to end once the server closes.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
@@ -79,6 +79,8 @@ pub struct Web {
     pub tools: Arc<dyn Fn() -> Vec<Shown> + Send + Sync>,
     /// Ends the server: no new requests, open ones are answered.
     pub closing: CancellationToken,
+    /// Ends sessions and their streams, which would stay open for ever. To be cancelled once every call is answered.
+    pub stopped: CancellationToken,
 }
 
 /// Makes a handler for each connection.
@@ -91,6 +93,8 @@ struct Shared<H: ServerHandler> {
     sessions: Arc<Sessions>,
     streamable: StreamableHttpService<H, Sessions>,
     streams: sse::Streams,
+    /// Connections that are no longer HTTP's.
+    sockets: TaskTracker,
     ready: AtomicBool,
 }
 
@@ -104,7 +108,9 @@ pub async fn serve<H: ServerHandler>(
 ) -> io::Result<()> {
     use axum::serve::ListenerExt;
     let closing = web.closing.clone();
-    let app = router(make, web).into_make_service_with_connect_info::<SocketAddr>();
+    let sockets = TaskTracker::new();
+    let app =
+        router(make, web, sockets.clone()).into_make_service_with_connect_info::<SocketAddr>();
     // Small answers must not wait for a full segment.
     let listener = listener.tap_io(|stream| {
         if let Err(error) = stream.set_nodelay(true) {
@@ -115,16 +121,21 @@ pub async fn serve<H: ServerHandler>(
     let serving =
         axum::serve(listener, app).with_graceful_shutdown(async move { ended.cancelled().await });
     tokio::select! {
-        result = serving.into_future() => result,
+        result = async {
+            serving.into_future().await?;
+            sockets.close();
+            sockets.wait().await;
+            Ok(())
+        } => result,
         () = async { closing.cancelled().await; tokio::time::sleep(LAST_ORDERS).await } => Ok(()),
     }
 }
 
-fn router<H: ServerHandler>(make: Make<H>, web: Web) -> Router {
+fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Router {
     let sessions = Arc::new(Sessions::default());
     let factory = Arc::clone(&make);
     let config = StreamableHttpServerConfig::default()
-        .with_cancellation_token(web.closing.child_token())
+        .with_cancellation_token(web.stopped.child_token())
         .with_max_request_body_bytes(web.message_bytes)
         // Host and Origin are checked by the guard, on every route alike.
         .disable_allowed_hosts()
@@ -138,6 +149,7 @@ fn router<H: ServerHandler>(make: Make<H>, web: Web) -> Router {
         sessions,
         streamable,
         streams: sse::Streams::default(),
+        sockets,
         ready: true.into(),
     });
     let mut router = Router::new()

@@ -54,7 +54,10 @@ pub(super) async fn upgrade<H: ServerHandler>(
         .write_buffer_size(0)
         .max_message_size(most)
         .max_frame_size(most)
-        .on_upgrade(move |socket| run(shared, origin, socket, (session, stream)))
+        .on_upgrade(move |socket| {
+            let sockets = shared.sockets.clone();
+            sockets.track_future(run(shared, origin, socket, (session, stream)))
+        })
 }
 
 struct Texts {

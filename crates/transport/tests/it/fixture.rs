@@ -249,6 +249,7 @@ impl Site {
             metrics: Arc::new(String::new),
             tools: Arc::new(Vec::new),
             closing: closing.clone(),
+            stopped: closing.clone(),
         };
         let serving = tokio::spawn(http::serve(listener, Arc::new(|| Echo), web));
         Self { port, closing, serving }

@@ -1,0 +1,115 @@
+//! What the configuration names and this server does not have. None of it stops the server, and all of it would
+//! otherwise show only as something that silently never happens.
+
+use crate::config::{Collection, Config, Scope};
+use docent_tool::Provider;
+use std::{path::PathBuf, sync::Arc};
+
+/// One sentence for each, with what to do.
+pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<String> {
+    let mut all = Vec::new();
+    let keys = &config.server.auth.keys;
+    if !config.limits.tools.is_empty() || !keys.is_empty() {
+        let suites: Vec<String> =
+            providers.iter().map(|provider| format!("{}:*", provider.key())).collect();
+        let tools = providers.iter().flat_map(|provider| provider.tools());
+        let tools: Vec<String> = tools.map(|tool| tool.info().name).collect();
+        for name in config.limits.tools.keys().filter(|name| !tools.contains(*name)) {
+            all.push(format!("`limits.tools.{name}` bounds no tool; {}", nearest(name, &tools)));
+        }
+        for key in keys {
+            for scope in &key.scopes {
+                let text = scope.to_string();
+                let known = match scope {
+                    Scope::Everything => continue,
+                    Scope::Suite(_) => &suites,
+                    Scope::Tool(_) => &tools,
+                };
+                if !known.contains(&text) {
+                    let (name, near) = (&key.name, nearest(&text, known));
+                    all.push(format!(
+                        "the key `{name}` has the scope `{text}`, which opens nothing; {near}"
+                    ));
+                }
+            }
+        }
+    }
+    for (name, collection) in &config.collections {
+        let problem = collection_problem(collection, &config.roots);
+        all.extend(problem.map(|problem| format!("`docs.collections.{name}` {problem}")));
+    }
+    if !config.mcp_servers.is_empty() {
+        all.push(
+            "the servers under `mcp_servers` are not started; their tools are not offered".into(),
+        );
+    }
+    all
+}
+
+fn nearest(name: &str, known: &[String]) -> String {
+    let near = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
+    near.map_or_else(|| "there is none".to_owned(), |near| format!("the nearest is `{near}`"))
+}
+
+fn collection_problem(collection: &Collection, roots: &[PathBuf]) -> Option<String> {
+    let Some(path) = &collection.path else {
+        return Some("has an address and no directory, and only directories are searched; name one as `path`".into());
+    };
+    let shown = path.display();
+    match path.canonicalize() {
+        Ok(real) if !real.is_dir() => Some(format!("names {shown}, which is not a directory")),
+        Ok(real) if !roots.iter().any(|root| real.starts_with(root)) => Some(format!(
+            "names {shown}, which lies outside the roots and can't be read; add it to `roots`"
+        )),
+        Ok(_) => None,
+        Err(error) => Some(format!("names {shown}, which can't be opened: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Inputs, serve};
+
+    #[track_caller]
+    fn check(text: &str, want: &[&str]) {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("project");
+        std::fs::create_dir_all(root.join("docs")).unwrap();
+        std::fs::write(root.join("docent.toml"), text).unwrap();
+        let inputs = Inputs { working_dir: root, ..Inputs::default() };
+        let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+        let found = names(&config, &serve::providers(&config).unwrap());
+        assert_eq!(found.len(), want.len(), "{found:#?}");
+        for (found, want) in found.iter().zip(want) {
+            assert!(found.contains(want), "no {want:?} in {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_named_in_vain_is_told() {
+        check("", &[]);
+        check("docs.collections.a.path = \"docs\"", &[]);
+        check(
+            "limits.tools.analyse_repository.timeout_ms = 5",
+            &[
+                "`limits.tools.analyse_repository` bounds no tool; the nearest is `analyze_repository`",
+            ],
+        );
+        check(
+            "server.auth.keys = [{name = \"k\", token = \"t\", scopes = [\"*\", \"docs:*\", \"doc:*\", \"parse_file\"]}]",
+            &[
+                "`doc:*`, which opens nothing; the nearest is `docs:*`",
+                "the nearest is `parse_files`",
+            ],
+        );
+        check("docs.collections.a.path = \"nowhere\"", &["which can't be opened"]);
+        check("docs.collections.a.path = \"docent.toml\"", &["which is not a directory"]);
+        check("docs.collections.a.path = \"..\"", &["outside the roots"]);
+        check(
+            "docs.collections.a.url = \"https://example.com\"",
+            &["only directories are searched"],
+        );
+        check("mcp_servers.a.command = \"x\"", &["are not started"]);
+    }
+}

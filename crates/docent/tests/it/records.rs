@@ -1,0 +1,160 @@
+//! What a call leaves behind: audit lines, log lines, counters and spans.
+
+use crate::{
+    Place, collector,
+    serving::{LEGACY, MODERN, audit_lines, call, ends_well, get, listen, serve},
+};
+use docent_testkit::HttpPeer;
+use serde_json::{Value, json};
+use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+
+fn survey() -> Value {
+    call("analyze_repository", json!({"path": ".", "depth": "quick"}))
+}
+
+#[tokio::test]
+async fn every_call_is_on_record_before_it_is_answered() {
+    let place = Place::new();
+    let file = place.project().join(".docent/audit.jsonl");
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    for (at, path) in [".", "no/such/place", "."].into_iter().enumerate() {
+        let request = call("analyze_repository", json!({"path": path, "depth": "quick"}));
+        server.ask("tools/call", request).await.unwrap();
+        assert_eq!(audit_lines(&file).len(), at + 1, "the line came after the answer");
+    }
+    let lines = audit_lines(&file);
+    for line in &lines {
+        assert_eq!(line["principal"], "anonymous", "{line}");
+        assert_eq!(line["client"], concat!("docent-testkit/", env!("CARGO_PKG_VERSION")), "{line}");
+        assert_eq!(
+            (&line["tool"], &line["method"]),
+            (&json!("analyze_repository"), &json!("tools/call"))
+        );
+        assert_eq!(line["transport"], "stdio");
+        assert!(line["time"].as_str().is_some_and(|time| time.ends_with('Z')), "{line}");
+        assert!(line["duration_ms"].as_f64().is_some_and(|took| took > 0.0), "{line}");
+        assert_eq!(line["digest"].as_str().map(str::len), Some(64), "{line}");
+    }
+    assert_eq!(
+        ["ok", "error", "ok"],
+        [0, 1, 2].map(|at: usize| lines[at]["outcome"].as_str().unwrap())
+    );
+    assert!(lines[0]["bytes"].as_u64().is_some_and(|bytes| bytes > 100), "{}", lines[0]);
+    assert_eq!(lines[0]["digest"], lines[2]["digest"], "equal arguments, equal digests");
+    assert_ne!(lines[0]["digest"], lines[1]["digest"]);
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "others can read who called what");
+}
+
+#[tokio::test]
+async fn a_root_that_cannot_be_written_to_is_served_all_the_same() {
+    let place = Place::new();
+    // The right to write stops every user but one; the file in the way stops that one too.
+    place.write(".docent", "").write("README.md", "# Sample\n");
+    fs::set_permissions(place.project(), fs::Permissions::from_mode(0o555)).unwrap();
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let answer = server.ask("tools/call", survey()).await.unwrap();
+    assert_eq!(answer["result"]["structuredContent"]["structure"]["files"], 1, "{answer}");
+    let cache = place.0.path().join(".cache/docent");
+    let state = fs::read_dir(&cache).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(audit_lines(&state.join("audit.jsonl")).len(), 1);
+    fs::set_permissions(place.project(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[tokio::test]
+async fn protocol_traces_go_to_stderr_both_ways_and_masked() {
+    let place = Place::new();
+    let environment = [("DEBUG", "mcp:protocol"), ("MCP_API_KEY", "sekrit-configured-key")];
+    let mut server = serve(&place, &[], &environment);
+    let opening = |token: &str| {
+        json!({
+            "protocolVersion": LEGACY, "capabilities": {}, "auth": {"type": "bearer", "token": token},
+            "clientInfo": {"name": "test", "version": "1"},
+        })
+    };
+    // Every line on stdout is read as a message; one that is none fails these.
+    server.ask("initialize", opening("sekrit-guess")).await.unwrap();
+    server.ask("initialize", opening("sekrit-configured-key")).await.unwrap();
+    server.ask("tools/list", json!({"note": "sekrit-configured-key"})).await.unwrap();
+    server.close_input();
+    ends_well(&mut server).await;
+    let log = server.log();
+    let traced = |mark: &str, text: &str| {
+        log.iter().filter(|line| line.contains(mark) && line.contains(text)).count()
+    };
+    assert_eq!(traced("[MCP →]", "\"method\":\"initialize\""), 2, "{log:#?}");
+    assert_eq!(traced("[MCP →]", "\"method\":\"tools/list\""), 1, "{log:#?}");
+    assert_eq!(traced("[MCP ←]", "\"serverInfo\""), 1, "{log:#?}");
+    assert_eq!(traced("[MCP ←]", "\"tools\":["), 1, "{log:#?}");
+    assert!(!log.concat().contains("sekrit"), "{log:#?}");
+    assert!(traced("[MCP →]", "\"token\":\"***\"") == 2, "{log:#?}");
+    assert!(server.heard().is_empty());
+}
+
+#[tokio::test]
+async fn a_trace_of_tools_has_a_line_for_each_call() {
+    let place = Place::new();
+    let mut server = serve(&place, &[], &[("DEBUG", "docent:tools")]);
+    server.open(LEGACY).await.unwrap();
+    server.ask("tools/list", json!({})).await.unwrap();
+    for _ in 0..2 {
+        server.ask("tools/call", survey()).await.unwrap();
+    }
+    server.close_input();
+    ends_well(&mut server).await;
+    let log = server.log();
+    let lines: Vec<&String> = log.iter().filter(|line| line.contains("docent::tools")).collect();
+    assert_eq!(lines.len(), 2, "{log:#?}");
+    assert!(lines.iter().all(|line| line.contains("analyze_repository")), "{lines:#?}");
+    assert!(!log.concat().contains("[MCP"), "{log:#?}");
+}
+
+#[tokio::test]
+async fn counters_count_calls_by_outcome() {
+    let place = Place::new();
+    let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    peer.open(LEGACY).await.unwrap();
+    let none = get(&address, "/metrics").await.1;
+    assert!(!none.contains("analyze_repository"), "{none}");
+    for path in [".", ".", "no/such/place"] {
+        peer.ask("tools/call", call("analyze_repository", json!({"path": path}))).await.unwrap();
+    }
+    let (status, text) = get(&address, "/metrics").await;
+    assert_eq!(status, 200);
+    for want in [
+        "docent_tool_calls_total{tool=\"analyze_repository\",outcome=\"ok\"} 2\n",
+        "docent_tool_calls_total{tool=\"analyze_repository\",outcome=\"error\"} 1\n",
+        "docent_tool_call_seconds_count{tool=\"analyze_repository\"} 3\n",
+        "docent_calls_in_flight 0\n",
+        "docent_sessions 1\n",
+    ] {
+        assert!(text.contains(want), "no {want:?} in\n{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_joins_the_trace_that_its_request_names() {
+    const TRACE: [u8; 16] =
+        [10, 247, 101, 25, 22, 205, 67, 221, 132, 72, 235, 33, 28, 128, 49, 156];
+    const PARENT: [u8; 8] = [183, 173, 107, 113, 105, 32, 51, 49];
+    for revision in [LEGACY, MODERN] {
+        let place = Place::new();
+        let (endpoint, spans) = collector();
+        let mut server =
+            serve(&place, &[], &[("DOCENT_TELEMETRY_OTLP_ENDPOINT", endpoint.as_str())]);
+        server.open(revision).await.unwrap();
+        let mut request = survey();
+        request["_meta"]["traceparent"] =
+            json!("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+        server.ask("tools/call", request).await.unwrap();
+        server.close_input();
+        ends_well(&mut server).await;
+        let export = spans.recv_timeout(Duration::from_secs(20)).expect("no spans came");
+        let holds = |bytes: &[u8]| export.windows(bytes.len()).any(|window| window == bytes);
+        assert!(holds(b"analyze_repository"), "{}", String::from_utf8_lossy(&export));
+        assert!(holds(&TRACE) && holds(&PARENT), "the span has no parent in {revision}");
+    }
+}
