@@ -284,6 +284,7 @@ async fn stop_when_closed(
     stopped: CancellationToken,
 ) {
     closing.cancelled().await;
+    server.cancel_tasks();
     server.drained().await;
     server.stop();
     stopped.cancel();

@@ -4,8 +4,9 @@
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
 )]
 
-use crate::{convert, cursor::Seal, guest::Guest};
+use crate::{call::capability, convert, cursor::Seal, guest::Guest};
 use docent_tool::{Ask, Audience, Block, InputNeeded, Level, Progress, Running, Stop, ToolError};
+use docent_wire::PARTIAL;
 use rmcp::{
     Peer, RoleServer, ServiceError,
     model::{
@@ -163,7 +164,8 @@ impl Listener {
         if self.modern {
             return crate::guest::declares_tasks(&self.meta);
         }
-        self.capabilities().is_some_and(|able| {
+        self.peer.peer_info().is_some_and(|info| {
+            let able = &info.capabilities;
             able.sampling.is_some() || able.elicitation.is_some() || able.roots.is_some()
         })
     }
@@ -262,22 +264,17 @@ impl Listener {
 
     fn check_able(&self, ask: &Ask) -> Result<(), ToolError> {
         let able = self.capabilities().unwrap_or_default();
-        let (able, name) = match ask {
-            Ask::Sample(_) => (able.sampling.is_some(), "sampling"),
-            Ask::Elicit(_) => (able.elicitation.is_some(), "elicitation"),
-            Ask::Roots => (able.roots.is_some(), "roots"),
+        let able = match ask {
+            Ask::Sample(_) => able.sampling.is_some(),
+            Ask::Elicit(_) => able.elicitation.is_some(),
+            Ask::Roots => able.roots.is_some(),
         };
-        if able { Ok(()) } else { Err(ToolError::ClientLacks(name)) }
+        if able { Ok(()) } else { Err(ToolError::ClientLacks(capability(ask))) }
     }
 
     /// Whether questions can be put to the client while the call goes on.
     pub(crate) fn answers_at_once(&self) -> bool {
         !self.modern || self.is_task()
-    }
-
-    /// How long the client has taken to answer.
-    pub(crate) fn waited(&self) -> Duration {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner).so_far()
     }
 
     /// Puts all questions to the client at once and keeps the answers for the next round.
@@ -418,7 +415,7 @@ impl Audience for Listener {
         if self.streams && !self.is_task() {
             let content = [convert::content(block)];
             let params = json!({"requestId": self.request, "content": content});
-            let notification = CustomNotification::new("docent/partial", Some(params));
+            let notification = CustomNotification::new(PARTIAL, Some(params));
             return Box::pin(async move {
                 let sent = self
                     .peer
@@ -447,5 +444,9 @@ impl Audience for Listener {
 
     fn state(&self) -> Option<String> {
         self.notes().state.clone()
+    }
+
+    fn waited(&self) -> Duration {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner).so_far()
     }
 }

@@ -1,6 +1,6 @@
 //! One line for every call, read and prompt: who, with what, how it ended. JSON Lines, written before the answer goes.
 
-use crate::metrics::Outcome;
+use crate::{hex, metrics::Outcome};
 use docent_tool::Object;
 use serde::Serialize;
 use serde_json::Value;
@@ -176,18 +176,12 @@ fn now() -> String {
 /// SHA-256 of the arguments in a canonical form: keys sorted, no spaces. Equal arguments have equal digests, and the
 /// arguments themselves, which may hold secrets, are not kept.
 pub(crate) fn digest(arguments: Option<&Object>) -> String {
-    use std::fmt::Write as _;
     let mut canonical = Vec::with_capacity(128);
     match arguments {
         Some(arguments) => object(arguments, &mut canonical),
         None => canonical.extend_from_slice(b"{}"),
     }
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(&canonical) {
-        // Writing to a string can't fail.
-        write!(hex, "{byte:02x}").unwrap_or_default();
-    }
-    hex
+    hex::of(&Sha256::digest(&canonical))
 }
 
 fn canonical(value: &Value, out: &mut Vec<u8>) {

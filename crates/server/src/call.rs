@@ -100,10 +100,7 @@ impl Call {
     /// Checks the arguments, runs the tool, makes the answer, and leaves one audit line.
     pub(crate) async fn perform(mut self) -> Result<Reply, ErrorData> {
         let name = self.admitted.route().info.name.clone();
-        let span = tracing::info_span!(target: "docent::tools", "call", tool = name, traceparent = self.entry.traceparent());
-        if let (Some(adopt), Some(parent)) = (self.server.adopt_trace(), self.entry.traceparent()) {
-            adopt(&span, parent);
-        }
+        let span = self.span(&name);
         let ended = async {
             let ended = self.rounds().await;
             let (outcome, bytes) = match &ended {
@@ -120,6 +117,19 @@ impl Call {
         .await;
         drop(self.permit);
         ended
+    }
+
+    /// A span costs more than a small call, so that it is made for those who export it or look at everything.
+    fn span(&self, tool: &str) -> tracing::Span {
+        let parent = self.entry.traceparent();
+        let Some(adopt) = self.server.adopt_trace() else {
+            return tracing::debug_span!(target: "docent::tools", "call", tool, traceparent = parent);
+        };
+        let span = tracing::info_span!(target: "docent::tools", "call", tool, traceparent = parent);
+        if let Some(parent) = parent {
+            adopt(&span, parent);
+        }
+        span
     }
 
     fn finish(&self) -> Finish<'_> {

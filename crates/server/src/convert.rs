@@ -7,6 +7,7 @@
 use docent_tool::{
     Ask, Block, Contents, Hints, Level, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
 };
+use docent_wire::{METADATA, SCORE};
 use rmcp::model::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, InputRequest, LoggingLevel,
     MetaObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents,
@@ -14,11 +15,6 @@ use rmcp::model::{
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Where a text's metadata travels; a dialect with a place of its own for it moves it there.
-const METADATA: &str = "docent/metadata";
-/// Where a text's score travels.
-const SCORE: &str = "docent/score";
 
 pub(crate) fn tool(info: &ToolInfo) -> Tool {
     let mut tool = Tool::new(info.name.clone(), info.about.clone(), Arc::clone(&info.input_schema));

@@ -18,6 +18,7 @@ mod convert;
 mod cursor;
 mod finish;
 mod guest;
+mod hex;
 mod metrics;
 mod offers;
 mod paging;

@@ -1,9 +1,9 @@
 //! The further parts of large answers, kept for a while for whoever made the call.
 
+use crate::hex;
 use docent_tool::Contents;
 use std::{
     collections::{HashMap, VecDeque},
-    fmt::Write,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -20,26 +20,13 @@ pub(crate) struct ResultId(String);
 
 impl ResultId {
     pub(crate) fn new() -> Self {
-        Self(random_hex::<16>())
+        Self(hex::random::<16>())
     }
 
     /// The address of one part of this answer.
     pub(crate) fn uri(&self, part: impl std::fmt::Display) -> String {
         format!("{SCHEME}{}/{part}", self.0)
     }
-}
-
-/// Random bytes as hexadecimal digits.
-pub(crate) fn random_hex<const N: usize>() -> String {
-    let mut bytes = [0; N];
-    // Start-up has shown that the system gives random numbers. Were it to stop, an id that can be guessed would be
-    // worse than a call that ends here.
-    getrandom::fill(&mut bytes).expect("the system gives random numbers");
-    let mut hex = String::with_capacity(2 * N);
-    for byte in bytes {
-        write!(hex, "{byte:02x}").unwrap_or_default();
-    }
-    hex
 }
 
 /// What is kept of one answer: contents by the last part of their address.

@@ -1,7 +1,7 @@
 //! Running work under a deadline and a cancel token. A panic ends the work that caused it and nothing else.
 
 use crate::audience::Listener;
-use docent_tool::{Running, ToolError};
+use docent_tool::{Audience as _, Running, ToolError};
 use std::{
     any::Any,
     future::poll_fn,

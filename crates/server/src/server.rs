@@ -143,10 +143,15 @@ impl Server {
         })
     }
 
+    /// Cancels tasks: nobody waits for their answers on an open request.
+    pub fn cancel_tasks(&self) {
+        self.tasks.stop();
+    }
+
     /// Takes no new calls, ends subscriptions and tasks. Calls that run go on.
     pub fn stop(&self) {
         self.stopping.cancel();
-        self.tasks.stop();
+        self.cancel_tasks();
     }
 
     /// Waits until no call runs.

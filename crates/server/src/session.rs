@@ -13,12 +13,13 @@ use crate::{
     metrics::Outcome,
     offers::{Visit, Visited},
     run::Bounds,
-    server::{Asked, Entry, Server, refused},
+    server::{Asked, Entry, Running, Server, refused},
     subscriptions::{Membership, NotWatched},
     tasks::{self, TaskUse},
     validate::Problem,
 };
 use docent_tool::Level;
+use docent_transport::Door as _;
 use docent_wire::Dialect;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -105,6 +106,11 @@ impl Session {
         Visit { server: Arc::clone(&self.server), guest: guest.clone(), listener, cancel }
     }
 
+    /// Counts a visit as running, or leaves the line of one that is not taken on.
+    fn begin(&self, entry: &Entry) -> Result<Running, ErrorData> {
+        self.server.begin().inspect_err(|_| self.server.close(entry, Outcome::Refused, 0))
+    }
+
     /// Leaves the line of a visit, and lets its answer go.
     fn record<T>(
         &self,
@@ -131,15 +137,16 @@ impl Session {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
         opened: Opened,
+        request_cancel: &CancellationToken,
     ) -> Result<Call, ErrorData> {
         let Opened { guest, entry } = opened;
         let follows = guest.is_modern() && guest::declares_tasks(&context.meta);
-        let admitted = self.server.admit(&guest, &request.name, &context.ct).await;
+        let admitted = self.server.admit(&guest, &request.name, request_cancel).await;
         let checked = admitted.and_then(|(admitted, permit)| {
             if admitted.route().tasks == TaskUse::Required && !follows {
                 return Err(tasks::required());
             }
-            let cancel = if follows { CancellationToken::new() } else { context.ct.clone() };
+            let cancel = if follows { CancellationToken::new() } else { request_cancel.clone() };
             let listener = Listener::new(context, &guest, self.level(guest.dialect));
             let purpose = || purpose(&guest, "tools/call", &request.name);
             if request.input_responses.is_some() || request.request_state.is_some() {
@@ -153,7 +160,9 @@ impl Session {
         let (admitted, permit, cancel, listener) = match checked {
             Ok(checked) => checked,
             Err(error) => {
-                self.server.close(&entry, Outcome::Refused, 0);
+                let gone = request_cancel.is_cancelled();
+                let outcome = if gone { Outcome::Cancelled } else { Outcome::Refused };
+                self.server.close(&entry, outcome, 0);
                 return Err(error);
             }
         };
@@ -247,7 +256,7 @@ impl ServerHandler for Session {
         let opened = self.open(&context, &asked);
         let follows = opened.guest.is_modern() && guest::declares_tasks(&context.meta);
         let cancel = context.ct.clone();
-        let call = self.start(request, context, opened).await?;
+        let call = self.start(request, context, opened, &cancel).await?;
         if follows && call.task_use() != TaskUse::Never {
             return self.server.tasks().run(call, cancel).await;
         }
@@ -277,11 +286,9 @@ impl ServerHandler for Session {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let asked = Asked { method: "resources/read", target: &request.uri, arguments: None };
         let opened = self.open(&context, &asked);
+        let _running = self.begin(&opened.entry)?;
         let visit = self.visit(&opened.guest, context);
-        let visited = match self.server.begin() {
-            Ok(_running) => visit.read(request).await,
-            Err(error) => Err(error),
-        };
+        let visited = visit.read(request).await;
         self.record(&opened.entry, &visit.cancel, visited)
     }
 
@@ -304,11 +311,9 @@ impl ServerHandler for Session {
             arguments: request.arguments.as_ref(),
         };
         let opened = self.open(&context, &asked);
+        let _running = self.begin(&opened.entry)?;
         let visit = self.visit(&opened.guest, context);
-        let visited = match self.server.begin() {
-            Ok(_running) => visit.prompt(request).await,
-            Err(error) => Err(error),
-        };
+        let visited = visit.prompt(request).await;
         self.record(&opened.entry, &visit.cancel, visited)
     }
 
@@ -357,6 +362,13 @@ impl ServerHandler for Session {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let guest = self.server.guest(context.request_context());
+        // A stream stays open for as long as its client likes, so it counts as one wherever it comes from.
+        let Some(_seat) = self.server.open_stream() else {
+            return Err(refused(
+                "too many streams are open: end one, or raise limits.streams",
+                None,
+            ));
+        };
         self.server.hub().listen(context, guest.principal(), self.server.stopping()).await
     }
 

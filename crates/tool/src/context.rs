@@ -2,7 +2,11 @@
 
 use crate::{Block, Running, ToolError};
 use serde_json::Value;
-use std::{fmt, sync::Arc, time::Instant};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio_util::sync::CancellationToken;
 
 /// How far a call has come. `done` only grows.
@@ -16,7 +20,7 @@ pub struct Progress {
     pub message: String,
 }
 
-/// Syslog levels, quietest last.
+/// Syslog levels, the least urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// For the author of the tool.
@@ -78,6 +82,10 @@ pub trait Audience: Send + Sync {
     fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>>;
     /// What the tool asked to have handed back, when it runs again with answers.
     fn state(&self) -> Option<String>;
+    /// How long the client has taken to answer questions. It moves the deadline by as much.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Given to every call.
@@ -109,16 +117,22 @@ impl CallContext {
         if self.cancel.is_cancelled() {
             return Some(Stop::Cancelled);
         }
-        self.deadline.is_some_and(|at| Instant::now() >= at).then_some(Stop::Deadline)
+        let now = Instant::now();
+        let is_late = |at| now >= at && now >= at + self.audience.waited();
+        self.deadline.is_some_and(is_late).then_some(Stop::Deadline)
     }
 
     /// Waits until the call must stop.
     pub async fn stopped(&self) -> Stop {
         let deadline = async {
-            match self.deadline {
-                Some(at) => tokio::time::sleep_until(at.into()).await,
-                None => std::future::pending().await,
+            // While the client answers a question, the deadline moves on.
+            while let Some(at) = self.deadline().map(tokio::time::Instant::from_std) {
+                if tokio::time::Instant::now() >= at {
+                    return;
+                }
+                tokio::time::sleep_until(at).await;
             }
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = self.cancel.cancelled() => Stop::Cancelled,
@@ -126,9 +140,9 @@ impl CallContext {
         }
     }
 
-    /// When time is up.
+    /// When time is up, as far as is known now.
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        self.deadline.map(|at| at + self.audience.waited())
     }
 
     /// Cancelled with the call.
@@ -212,5 +226,46 @@ impl Audience for Nobody {
     }
     fn state(&self) -> Option<String> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Slow(Duration);
+
+    impl Audience for Slow {
+        fn progress(&self, _: Progress) {}
+        fn log(&self, _: Level, _: &str, _: Value) {}
+        fn emit(&self, block: Block) -> Running<'_, ()> {
+            Nobody.emit(block)
+        }
+        fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
+            Nobody.ask(key, ask)
+        }
+        fn state(&self) -> Option<String> {
+            None
+        }
+        fn waited(&self) -> Duration {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_client_s_time_moves_the_deadline() {
+        let (now, hour) = (Instant::now(), Duration::from_hours(1));
+        let cases = [
+            (Some(now), Duration::ZERO, Some(Stop::Deadline)),
+            (Some(now), hour, None),
+            (Some(now + hour), Duration::ZERO, None),
+            (None, Duration::ZERO, None),
+        ];
+        for (deadline, waited, want) in cases {
+            let context =
+                CallContext::new(Arc::new(Slow(waited)), CancellationToken::new(), deadline);
+            assert_eq!(context.stop(), want, "{deadline:?} {waited:?}");
+            assert_eq!(context.deadline(), deadline.map(|at| at + waited));
+        }
     }
 }

@@ -14,9 +14,31 @@ pub fn argument_schema<T: JsonSchema>() -> Object {
     schema
 }
 
-/// Schema of a tool's answer.
+/// Schema of a tool's answer: what the type promises, or why there is none, or that the call was stopped before it had
+/// any. Clients check what they are sent, failures included.
 pub fn answer_schema<T: JsonSchema>() -> Object {
-    plain::<T>(SchemaSettings::draft2020_12().for_serialize(), Nulls::Kept)
+    let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize(), Nulls::Kept);
+    let promised = schema.remove("required").unwrap_or_else(|| json!([]));
+    if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
+        properties.entry("partial").or_insert_with(
+            || json!({ "type": "boolean", "description": "The call was stopped before it had seen everything." }),
+        );
+        properties.entry("error").or_insert_with(|| {
+            json!({
+                "type": "object",
+                "description": "Why the tool failed.",
+                "properties": {
+                    "code": { "type": "integer", "description": "-32000 tool failed, -32001 parse failed, -32002 database, -32003 not found." },
+                    "kind": { "type": "string", "description": "The code's name." },
+                    "message": { "type": "string", "description": "What went wrong." }
+                }
+            })
+        });
+    }
+    let ways =
+        json!([{ "required": promised }, { "required": ["error"] }, { "required": ["partial"] }]);
+    schema.insert("anyOf".into(), ways);
+    schema
 }
 
 fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Object {
@@ -156,6 +178,8 @@ mod tests {
         }
         let schema = Value::Object(answer_schema::<Found>());
         assert_eq!(schema.pointer("/properties/line/type"), Some(&json!(["integer", "null"])));
+        assert_eq!(schema.pointer("/anyOf/1/required"), Some(&json!(["error"])));
+        assert_eq!(schema.get("required"), None);
         let options = schema.pointer("/properties/options").unwrap().to_string();
         assert!(options.contains("null"), "{options}");
     }

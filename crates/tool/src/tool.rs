@@ -33,7 +33,7 @@ impl Hints {
 
 /// One tool with typed arguments and a typed answer.
 pub trait Tool: Send + Sync + 'static {
-    /// Published to clients: 1-64 of `A-Z a-z 0-9 _ -`.
+    /// Published to clients: 1-128 of `A-Z a-z 0-9 _ - . /`; some clients take no more than 64 of `A-Z a-z 0-9 _ -`.
     const NAME: &'static str;
     /// For people.
     const TITLE: &'static str;

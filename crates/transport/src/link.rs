@@ -10,7 +10,8 @@ use crate::{
 };
 use bytes::Bytes;
 use docent_wire::{
-    Conversation, Dialect, Envelope, Frame, Gate, Handshake, Id, Refusal, code, partial, read,
+    Conversation, Dialect, Envelope, Frame, Gate, Handshake, Id, PARTIAL, Refusal, code, partial,
+    read,
 };
 use rmcp::{
     RoleServer,
@@ -134,6 +135,7 @@ impl<F: Frames> Link<F> {
         self.batches_seen += 1;
         let key = self.batches_seen;
         self.batches.insert(key, Batch { waiting: HashSet::new(), answers: Vec::new() });
+        let counted = self.opening.counted;
         for verdict in verdicts {
             let verdict = verdict.and_then(|envelope| match &envelope {
                 Envelope::Request { id, method, .. } if method == "initialize" => {
@@ -143,10 +145,13 @@ impl<F: Frames> Link<F> {
                 _ => Ok(envelope),
             });
             let answer = self.take(verdict, Some(key));
+            // The post was counted at the door; the rest of its members are counted here.
+            self.opening.counted = false;
             if let (Some(answer), Some(batch)) = (answer, self.batches.get_mut(&key)) {
                 batch.answers.push(answer);
             }
         }
+        self.opening.counted = counted;
         if let Some(frame) = self.finished_batch(key) {
             self.outbox.push_back(frame);
         }
@@ -219,15 +224,7 @@ impl<F: Frames> Link<F> {
         if self.opening.counted {
             return Ok(());
         }
-        self.opening.door.admit(&self.opening.caller).map_err(|wait| {
-            let seconds = wait.as_secs().max(1);
-            Refusal::new(
-                Some(id.clone()),
-                code::SERVER,
-                format!("Rate limit exceeded: try again in {seconds} s"),
-            )
-            .with(json!({ "retryAfter": seconds }))
-        })
+        count(&*self.opening.door, &self.opening.caller, id)
     }
 
     fn open(
@@ -320,8 +317,14 @@ impl<F: Frames> Link<F> {
     }
 }
 
-/// The notification with which the server hands over a piece of an answer.
-pub(crate) const PARTIAL: &str = "docent/partial";
+/// Counts one request of a caller.
+pub(crate) fn count(door: &dyn Door, caller: &Caller, id: &Id) -> Result<(), Refusal> {
+    door.admit(caller).map_err(|wait| {
+        let seconds = wait.as_secs().max(1);
+        let told = format!("Rate limit exceeded: try again in {seconds} s");
+        Refusal::new(Some(id.clone()), code::SERVER, told).with(json!({ "retryAfter": seconds }))
+    })
+}
 
 /// A piece of an answer as the plain dialect has it.
 pub(crate) fn piece_of(params: &Value) -> Option<Value> {
@@ -366,9 +369,18 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // A peer that does not read is not read from either.
+            let until = self.talk.is_locked().then_some(self.locked_until);
+            // A peer that does not read is not read from either; one that is locked has no more patience for that.
             while !self.outbox.is_empty() || self.out.capacity() == 0 {
-                let room = self.out.reserve().await.ok()?;
+                let room = tokio::select! {
+                    biased;
+                    () = at(until) => {
+                        // What it did not read in time is not kept for it.
+                        self.outbox.clear();
+                        return None;
+                    }
+                    room = self.out.reserve() => room.ok()?,
+                };
                 match self.outbox.pop_front() {
                     Some(frame) => room.send(frame),
                     None => break,
@@ -385,7 +397,6 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                 }
                 return None;
             }
-            let until = self.talk.is_locked().then_some(self.locked_until);
             let frame = tokio::select! {
                 biased;
                 () = self.opening.closing.cancelled() => continue,

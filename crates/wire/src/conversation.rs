@@ -131,8 +131,9 @@ pub fn modern_version(params: &str) -> Option<Cow<'_, str>> {
         #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
         version: Option<Cow<'a, str>>,
     }
-    // Most requests carry no metadata: a look at the text spares them a second parse.
-    if !params.contains("io.modelcontextprotocol/protocolVersion") {
+    // Most requests carry no metadata: a look at the text spares them a second parse. It looks for the end of the name
+    // alone, because some writers of JSON escape the slash before it.
+    if !params.contains("protocolVersion") {
         return None;
     }
     serde_json::from_str::<Params<'_>>(params).ok()?.meta?.version
@@ -260,6 +261,25 @@ mod tests {
         let note =
             Envelope::Notification { method: "notifications/initialized".into(), params: None };
         assert_eq!(talk.gate(&note), Gate::Drop);
+    }
+
+    #[test]
+    fn a_version_is_found_however_its_name_is_written() {
+        let cases = [
+            (MODERN, Some("2026-07-28")),
+            (
+                r#"{"_meta":{"io.modelcontextprotocol\/protocolVersion":"2026-07-28"}}"#,
+                Some("2026-07-28"),
+            ),
+            (r#"{"_meta":{"protocolVersion":"2026-07-28"}}"#, None),
+            (r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#, None),
+            (r#"{"text":"io.modelcontextprotocol/protocolVersion"}"#, None),
+            (r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}"#, None),
+            ("{}", None),
+        ];
+        for (params, want) in cases {
+            assert_eq!(modern_version(params).as_deref(), want, "{params}");
+        }
     }
 
     #[test]

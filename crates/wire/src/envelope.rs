@@ -21,6 +21,9 @@ pub mod code {
 /// Deeper JSON than this is refused before anything recurses into it.
 const MAX_DEPTH: usize = 100;
 
+/// More messages than this in one array are refused: each costs more to serve than the few bytes it takes.
+const MAX_MEMBERS: usize = 1000;
+
 /// The id of a request, given back as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
@@ -154,6 +157,13 @@ pub fn read(bytes: &[u8]) -> Frame<'_> {
             code::INVALID_REQUEST,
             "Invalid Request: the batch is empty",
         ))),
+        Ok(items) if items.len() > MAX_MEMBERS => {
+            let message = format!(
+                "Invalid Request: the batch has {} messages; send at most {MAX_MEMBERS} at a time",
+                items.len()
+            );
+            Frame::One(Err(Refusal::new(None, code::INVALID_REQUEST, message)))
+        }
         Ok(items) => Frame::Batch(items.into_iter().map(|item| one(item.get())).collect()),
     }
 }
@@ -332,6 +342,17 @@ mod tests {
         check("not json", "null -32700");
         check("[1,", "null -32700");
         check(r#"[1,{"jsonrpc":"2.0","id":1,"method":"x"}]"#, "null -32600; request 1 x -");
+    }
+
+    #[test]
+    fn a_batch_is_bounded() {
+        let batch = |members: usize| {
+            let all = vec![r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#; members];
+            format!("[{}]", all.join(","))
+        };
+        let most = batch(MAX_MEMBERS);
+        assert!(matches!(read(most.as_bytes()), Frame::Batch(all) if all.len() == MAX_MEMBERS));
+        check(&batch(MAX_MEMBERS + 1), "null -32600");
     }
 
     #[test]

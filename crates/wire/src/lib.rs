@@ -12,4 +12,4 @@ mod shape;
 pub use conversation::{Conversation, Gate, Handshake, modern_version};
 pub use dialect::Dialect;
 pub use envelope::{Envelope, Frame, Id, Refusal, code, read};
-pub use shape::{needs_shaping, partial, shape, shape_message};
+pub use shape::{METADATA, PARTIAL, SCORE, needs_shaping, partial, shape, shape_message};

@@ -3,6 +3,13 @@
 use crate::{Dialect, Id};
 use serde_json::{Map, Value, json};
 
+/// The notification with which a piece of an answer travels to the transport, which writes it as [`partial`] has it.
+pub const PARTIAL: &str = "docent/partial";
+/// Where a block's metadata travels in its `_meta`; the plain dialect has it beside the text.
+pub const METADATA: &str = "docent/metadata";
+/// Where a block's score travels in its `_meta`; the plain dialect has it beside the text.
+pub const SCORE: &str = "docent/score";
+
 /// Whether answers in this dialect differ from what the newest session-era revision writes.
 pub fn needs_shaping(dialect: Dialect) -> bool {
     dialect < Dialect::V2025_06_18
@@ -114,9 +121,9 @@ fn lift_meta(dialect: Dialect, block: &mut Map<String, Value>) {
         return;
     }
     for (name, value) in meta {
-        match name.strip_prefix("docent/") {
-            Some("metadata") => block.insert("metadata".into(), value),
-            Some("score") => block.insert("score".into(), value),
+        match name.as_str() {
+            METADATA => block.insert("metadata".into(), value),
+            SCORE => block.insert("score".into(), value),
             _ => None,
         };
     }

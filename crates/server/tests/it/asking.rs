@@ -1,11 +1,12 @@
 //! Questions to the client, in both eras.
 
 use crate::{
-    fixture::Fixture,
+    fixture::{Fixture, acting, form, said},
     wire::{Wire, code, key, modern, origin, setup, text},
 };
-use docent_server::Server;
+use docent_server::{Limits, Server, Setup};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn accept(value: &str) -> Value {
     json!({"action": "accept", "content": {"value": value}})
@@ -51,10 +52,33 @@ async fn the_client_s_time_does_not_count() {
     let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks"})).await;
     let asked = wire.read().await;
-    tokio::time::advance(std::time::Duration::from_mins(2)).await;
+    tokio::time::advance(Duration::from_mins(2)).await;
     wire.ask("ping", json!({})).await;
     wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept("Late")})).await;
     assert_eq!(text(&wire.answer(&id).await), "Hello, Late!");
+}
+
+#[tokio::test]
+async fn a_tool_has_its_own_time_left_after_a_question() {
+    let fixture = Fixture::new();
+    fixture.extra.lock().unwrap().push(acting(
+        "asks_and_works",
+        json!({}),
+        |_, context| async move {
+            context.elicit("name", form("Name?")).await?;
+            Ok(said(format!("{:?}", context.stop())))
+        },
+    ));
+    let tool_timeout = Duration::from_millis(200);
+    let limits = Limits { tool_timeout, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let id = wire.begin("tools/call", json!({"name": "asks_and_works"})).await;
+    let asked = wire.read().await;
+    // The passing of time is what this is about: nothing else could be awaited.
+    tokio::time::sleep(tool_timeout).await;
+    wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept("Late")})).await;
+    assert_eq!(text(&wire.answer(&id).await), "None");
 }
 
 #[tokio::test]

@@ -335,3 +335,38 @@ async fn the_newest_revision_s_client_is_named_too() {
     let line: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!((&line["client"], &line["principal"]), (&json!("tester/9"), &json!("anonymous")));
 }
+
+#[tokio::test]
+async fn a_line_tells_what_was_cancelled_from_what_was_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let setup = docent_server::Setup {
+        audit: Audit::to_file(&path, 1 << 20),
+        limits: Limits { calls_in_flight: 1, ..Limits::default() },
+        ..setup(fixture)
+    };
+    let server = Server::new(setup).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let first = wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    let second = wire.begin("tools/call", json!({"name": "emits"})).await;
+    wire.ask("ping", json!({})).await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": second}})).await;
+    wire.ask("ping", json!({})).await;
+    gate.let_through(1);
+    wire.answer(&first).await;
+    server.drained().await;
+    server.stop();
+    wire.ask("resources/read", json!({"uri": "memo://a"})).await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let outcomes: Vec<_> = lines.iter().map(|line| (&line["method"], &line["outcome"])).collect();
+    let (call, read) = (json!("tools/call"), json!("resources/read"));
+    assert_eq!(
+        outcomes,
+        [(&call, &json!("cancelled")), (&call, &json!("ok")), (&read, &json!("refused"))],
+        "{text}"
+    );
+}

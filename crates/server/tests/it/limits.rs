@@ -2,7 +2,7 @@
 
 use crate::{
     fixture::Fixture,
-    wire::{Wire, code, key, origin, setup, text},
+    wire::{Wire, code, key, modern, origin, setup, text},
 };
 use docent_server::{Limits, Rate, Server, Setup, SetupError};
 use docent_transport::{Caller, Door, Via};
@@ -242,4 +242,24 @@ async fn a_setup_that_can_not_work_is_refused() {
         let error: SetupError = Server::new(setup).unwrap_err();
         assert!(error.to_string().contains(want), "{error}");
     }
+}
+
+#[tokio::test]
+async fn subscriptions_take_the_seats_of_streams() {
+    let limits = Limits { streams: 1, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
+    let mut wire = Wire::open(&server);
+    let mut params = modern(json!({}));
+    params["notifications"] = json!({"toolsListChanged": true});
+    let first = wire.begin("subscriptions/listen", params.clone()).await;
+    wire.notified("notifications/subscriptions/acknowledged").await;
+    let reply = wire.ask("subscriptions/listen", params.clone()).await;
+    assert_eq!(code(&reply), -32000, "{reply}");
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})).await;
+    // The seat is free once the handler of the first has heard of its end, which takes a turn or two.
+    while server.metrics().contains("docent_streams 1") {
+        tokio::task::yield_now().await;
+    }
+    wire.begin("subscriptions/listen", params).await;
+    wire.notified("notifications/subscriptions/acknowledged").await;
 }

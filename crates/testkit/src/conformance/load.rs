@@ -59,6 +59,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
 
 async fn sleep(args: Sleep, context: CallContext) -> Called {
     let started = Instant::now();
+    context.progress(0, Some(args.ms), "sleeping");
     tokio::select! {
         () = tokio::time::sleep(Duration::from_millis(args.ms)) => Ok(text(format!("slept {} ms", args.ms))),
         stop = context.stopped() => match stop {

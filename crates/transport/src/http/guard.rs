@@ -33,6 +33,7 @@ pub(super) async fn check<H: ServerHandler>(
         Ok(origin) => origin,
         Err(response) => return *response,
     };
+    let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let response = if request.method() == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
     } else {
@@ -44,7 +45,7 @@ pub(super) async fn check<H: ServerHandler>(
             Err(response) => *response,
         }
     };
-    with_headers(response, allowed_origin)
+    with_headers(response, allowed_origin, asked.as_ref())
 }
 
 fn check_origin(
@@ -92,25 +93,29 @@ fn admit<H: ServerHandler>(
     let door = &shared.web.door;
     let path = request.uri().path();
     let token = bearer(request.headers());
-    let is_open =
-        matches!(path, "/healthz" | "/readyz") || (path == "/" && request.method() == Method::GET);
-    // A WebSocket may show its token in `initialize`; until then it is locked.
-    let may_come_later =
-        is_upgrade(request.headers()) && !request.headers().contains_key(header::AUTHORIZATION);
-    let principal = match door.identify(token) {
-        Some(principal) => principal,
-        None if is_open || may_come_later => crate::Principal::unknown(),
-        None => return Err(Box::new(unauthorized())),
-    };
+    let is_get = request.method() == Method::GET;
+    let is_socket = shared.web.spoken.websocket
+        && is_get
+        && matches!(path, "/" | "/ws")
+        && is_upgrade(request.headers());
+    let is_open = matches!(path, "/healthz" | "/readyz") || (path == "/" && is_get && !is_socket);
+    // A WebSocket may show its token in `initialize`; until then it is locked. No other route may.
+    let may_come_later = is_socket && !request.headers().contains_key(header::AUTHORIZATION);
     let via = match path {
         "/sse" | "/message" => Via::Sse,
-        _ if is_upgrade(request.headers()) => Via::WebSocket,
+        _ if is_socket => Via::WebSocket,
         _ => Via::Http,
     };
     let remote = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let caller = Caller { principal, via, remote };
-    if request.method() == Method::POST {
+    let known = door.identify(token);
+    let is_refused = known.is_none() && !is_open && !may_come_later;
+    let caller = Caller { principal: known.unwrap_or_else(crate::Principal::unknown), via, remote };
+    // Guesses at a token are counted too, by where they come from.
+    if is_refused || request.method() == Method::POST {
         door.admit(&caller).map_err(|wait| Box::new(too_many(wait.as_secs().max(1))))?;
+    }
+    if is_refused {
+        return Err(Box::new(unauthorized()));
     }
     Ok(Origin { caller, dialect: None, streams: false })
 }
@@ -143,19 +148,34 @@ fn too_many(seconds: u64) -> Response {
     response
 }
 
-fn with_headers(mut response: Response, origin: Option<HeaderValue>) -> Response {
+fn with_headers(
+    mut response: Response,
+    origin: Option<HeaderValue>,
+    asked: Option<&HeaderValue>,
+) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Some(origin) = origin {
-        let fixed: [(HeaderName, &'static str); 4] = [
+        let fixed: [(HeaderName, &'static str); 3] = [
             (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, DELETE, OPTIONS"),
-            (header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
             (header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS),
             (header::ACCESS_CONTROL_MAX_AGE, "600"),
         ];
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(asked));
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.append(header::VARY, HeaderValue::from_static("origin"));
         headers.extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
     }
     response
+}
+
+/// The fixed list, and whichever headers for single arguments of a tool the page asks for.
+fn allowed_headers(asked: Option<&HeaderValue>) -> HeaderValue {
+    let asked = asked.and_then(|asked| asked.to_str().ok()).unwrap_or_default();
+    let arguments = asked
+        .split(',')
+        .map(str::trim)
+        .filter(|name| name.to_ascii_lowercase().starts_with("mcp-param-"));
+    let all = std::iter::once(ALLOWED_HEADERS).chain(arguments).collect::<Vec<_>>().join(", ");
+    HeaderValue::from_str(&all).unwrap_or(HeaderValue::from_static(ALLOWED_HEADERS))
 }

@@ -3,10 +3,12 @@
 use super::{
     Shared, State,
     body::{read_json, refused},
+    events::{event, respond, resumable},
     plain, session,
 };
 use crate::{
     Origin, Seat,
+    link::count,
     message::{decode, fill_opening},
 };
 use axum::{
@@ -15,9 +17,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
+use docent_wire::{Dialect, Envelope, Frame, Refusal, code, modern_version, read};
 use futures::{StreamExt, stream};
-use rmcp::{ServerHandler, model::ClientJsonRpcMessage};
+use rmcp::{
+    ServerHandler,
+    model::{ClientJsonRpcMessage, JsonRpcMessage},
+    transport::streamable_http_server::session::{SessionId, SessionManager},
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -33,10 +39,7 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
     if let Some(id) = text(&parts.headers, SESSION)
         && shared.sessions.dialect_for(id, &origin.caller.principal).is_none()
     {
-        return refused(
-            StatusCode::NOT_FOUND,
-            &Refusal::new(None, code::INVALID_REQUEST, "Session not found"),
-        );
+        return not_found();
     }
     match parts.method {
         Method::POST => post(&shared, origin, parts, body).await,
@@ -62,7 +65,7 @@ async fn listen<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts) -> Resp
 async fn post<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: Origin,
-    mut parts: Parts,
+    parts: Parts,
     body: Body,
 ) -> Response {
     let bytes = match read_json(&parts.headers, body, shared.web.message_bytes).await {
@@ -76,23 +79,20 @@ async fn post<H: ServerHandler>(
     }
     match frame {
         Frame::One(Ok(envelope)) => match check(&envelope, &origin) {
+            // Clients of the session era take a status other than 200 for a broken transport.
+            Err(refusal) if in_session(&parts.headers) => refused(StatusCode::OK, &refusal),
             Err(refusal) if refusal.code == code::METHOD_NOT_FOUND => {
                 refused(StatusCode::NOT_FOUND, &refusal)
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
             Ok(Checked::Opening(opening)) => open(shared, &origin, parts, opening).await,
-            Ok(Checked::Request(request)) if parts.headers.contains_key(SESSION) => {
+            Ok(Checked::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
             }
             Ok(_) => pass(shared, parts, bytes.clone()).await,
         },
         Frame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
-        Frame::Batch(_) => {
-            let dialect = text(&parts.headers, SESSION)
-                .and_then(|id| shared.sessions.dialect_for(id, &origin.caller.principal))
-                .unwrap_or(Dialect::FALLBACK);
-            batch(shared, dialect, &mut parts, &bytes).await
-        }
+        Frame::Batch(verdicts) => batch(shared, &origin, &parts.headers, verdicts).await,
         Frame::Empty => {
             let refusal = Refusal::new(None, code::PARSE, "Parse error: the body is empty");
             refused(StatusCode::BAD_REQUEST, &refusal)
@@ -118,6 +118,11 @@ fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
         || headers.contains_key("mcp-method")
         || matches!(frame, Frame::One(Ok(envelope)) if is_modern(envelope));
     !wants_events && !signs
+}
+
+/// Inside a session, and not in the revision that has none.
+fn in_session(headers: &HeaderMap) -> bool {
+    headers.contains_key(SESSION) && text(headers, VERSION) != Some(Dialect::V2026_07_28.version())
 }
 
 enum Checked {
@@ -173,39 +178,69 @@ async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: By
 /// Each message of an array on its own, their events in one stream.
 async fn batch<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
-    dialect: Dialect,
-    parts: &mut Parts,
-    bytes: &[u8],
+    origin: &Origin,
+    headers: &HeaderMap,
+    verdicts: Vec<Result<Envelope<'_>, Refusal>>,
 ) -> Response {
+    let session = text(headers, SESSION).unwrap_or_default();
+    let dialect =
+        shared.sessions.dialect_for(session, &origin.caller.principal).unwrap_or(Dialect::FALLBACK);
     if !dialect.has_batches() {
-        let told = format!(
-            "Invalid Request: {} has no batches: send one message at a time",
-            dialect.version()
-        );
+        let version = dialect.version();
+        let told = format!("Invalid Request: {version} has no batches: send one message at a time");
         return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, told));
     }
-    let messages: Vec<Value> = serde_json::from_slice(bytes).unwrap_or_default();
-    let mut streams = Vec::new();
-    for message in messages {
-        if message.get("method").and_then(Value::as_str) == Some("initialize") {
-            let told = "Invalid Request: initialize can't be part of a batch";
-            return refused(
-                StatusCode::BAD_REQUEST,
-                &Refusal::new(None::<Id>, code::INVALID_REQUEST, told),
-            );
-        }
-        let response = pass(shared, parts.clone(), message.to_string().into()).await;
-        match response.status() {
-            StatusCode::ACCEPTED => {}
-            StatusCode::OK => streams.push(response.into_body().into_data_stream()),
-            _ => return response,
+    let id: SessionId = session.into();
+    let origin = Origin { dialect: Some(dialect), ..origin.clone() };
+    let (mut refusals, mut streams) = (Vec::new(), Vec::new());
+    for (at, verdict) in verdicts.into_iter().enumerate() {
+        match member(shared, &origin, at, verdict) {
+            Err(refusal) => {
+                refusals.push(event("message", refusal.to_value().to_string().as_bytes()));
+            }
+            Ok(None) => {}
+            Ok(Some(message @ JsonRpcMessage::Request(_))) => {
+                match shared.sessions.create_stream(&id, message).await {
+                    Ok(messages) => streams.push(messages.map(|said| resumable(&said)).boxed()),
+                    Err(_) => return not_found(),
+                }
+            }
+            Ok(Some(message)) => {
+                if shared.sessions.accept_message(&id, message).await.is_err() {
+                    return not_found();
+                }
+            }
         }
     }
-    if streams.is_empty() {
+    if refusals.is_empty() && streams.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
-    let mime = HeaderValue::from_static("text/event-stream");
-    ([(header::CONTENT_TYPE, mime)], Body::from_stream(stream::select_all(streams))).into_response()
+    respond(stream::iter(refusals).chain(stream::select_all(streams)))
+}
+
+/// One member of an array, counted and made ready; the first was counted at the door.
+fn member<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    at: usize,
+    verdict: Result<Envelope<'_>, Refusal>,
+) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let envelope = verdict?;
+    if let Envelope::Request { id, method, .. } = &envelope {
+        if method == "initialize" {
+            let told = "Invalid Request: initialize can't be part of a batch";
+            return Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, told));
+        }
+        if at > 0 {
+            count(&*shared.web.door, &origin.caller, id)?;
+        }
+    }
+    decode(&envelope, origin)
+}
+
+/// No session of this caller's has that id.
+fn not_found() -> Response {
+    refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, "Session not found"))
 }
 
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

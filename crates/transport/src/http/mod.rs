@@ -22,12 +22,7 @@ use rmcp::{
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
 use sessions::Sessions;
-use std::{
-    io,
-    net::SocketAddr,
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -95,7 +90,6 @@ struct Shared<H: ServerHandler> {
     streams: sse::Streams,
     /// Connections that are no longer HTTP's.
     sockets: TaskTracker,
-    ready: AtomicBool,
 }
 
 type State<H> = axum::extract::State<Arc<Shared<H>>>;
@@ -150,7 +144,6 @@ fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Ro
         streamable,
         streams: sse::Streams::default(),
         sockets,
-        ready: true.into(),
     });
     let mut router = Router::new()
         .route("/healthz", get(page::healthz))

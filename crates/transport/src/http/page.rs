@@ -10,7 +10,6 @@ use axum::{
 use docent_wire::Dialect;
 use rmcp::ServerHandler;
 use serde_json::json;
-use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 /// Nothing but the page's own style and script, neither of which is fetched.
@@ -51,7 +50,7 @@ pub(super) async fn healthz() -> &'static str {
 
 /// The process takes requests.
 pub(super) async fn readyz<H: ServerHandler>(shared: State<H>) -> Response {
-    if shared.web.closing.is_cancelled() || !shared.ready.load(Ordering::Relaxed) {
+    if shared.web.closing.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "closing\n").into_response();
     }
     "ready\n".into_response()

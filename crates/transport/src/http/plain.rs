@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Origin,
-    link::{PARTIAL, piece_of},
+    link::{count, piece_of},
     message::{decode, encode, to_value},
 };
 use axum::{
@@ -15,7 +15,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use docent_wire::{Conversation, Dialect, Envelope, Frame, Gate, Handshake, Refusal, code};
+use docent_wire::{
+    Conversation, Dialect, Envelope, Frame, Gate, Handshake, PARTIAL, Refusal, code,
+};
 use futures::{future::join_all, stream};
 use rmcp::{
     RoleServer, ServerHandler,
@@ -44,8 +46,18 @@ pub(super) async fn answer<H: ServerHandler>(
         }
         Frame::One(verdict) => one(shared, origin, verdict).await,
         Frame::Batch(verdicts) => {
-            let answers =
-                join_all(verdicts.into_iter().map(|verdict| member(shared, origin, verdict))).await;
+            // The post was counted at the door; the rest of its members are counted here.
+            let counted = verdicts.into_iter().enumerate().map(|(at, verdict)| match verdict {
+                Ok(Envelope::Request { id, method, params }) if at > 0 => {
+                    count(&*shared.web.door, &origin.caller, &id).map(|()| Envelope::Request {
+                        id,
+                        method,
+                        params,
+                    })
+                }
+                verdict => verdict,
+            });
+            let answers = join_all(counted.map(|verdict| member(shared, origin, verdict))).await;
             let answers: Vec<Value> = answers.into_iter().flatten().collect();
             if answers.is_empty() {
                 StatusCode::ACCEPTED.into_response()

@@ -6,7 +6,7 @@ use super::{
     events::{respond, resumable},
     mcp::{SESSION, VERSION, text},
 };
-use crate::Origin;
+use crate::{Origin, message::wire_id};
 use axum::{
     http::{HeaderMap, StatusCode, header},
     response::Response,
@@ -16,13 +16,16 @@ use futures::{Stream, StreamExt, stream};
 use rmcp::{
     ServerHandler,
     model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
-    transport::streamable_http_server::session::{ServerSseMessage, SessionManager},
+    transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
 };
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// An answer that takes longer than this comes as events: they keep the connection alive and can be resumed.
 const SOON: Duration = Duration::from_millis(20);
+
+/// The code for a version that does not exist.
+const UNSUPPORTED_VERSION: i32 = -32022;
 
 /// Answers one request.
 pub(super) async fn answer<H: ServerHandler>(
@@ -33,18 +36,35 @@ pub(super) async fn answer<H: ServerHandler>(
 ) -> Response {
     let refuse = |status, told| refused(status, &Refusal::new(None, code::INVALID_REQUEST, told));
     if text(headers, VERSION).is_some_and(|version| Dialect::of_version(version).is_none()) {
-        let told = "MCP-Protocol-Version names a version that does not exist";
-        return refuse(StatusCode::BAD_REQUEST, told);
+        let told =
+            "Unsupported protocol version: MCP-Protocol-Version names one that does not exist";
+        let supported = Dialect::ALL.map(Dialect::version);
+        let refusal = Refusal::new(None, UNSUPPORTED_VERSION, told)
+            .with(serde_json::json!({ "supported": supported }));
+        return refused(StatusCode::BAD_REQUEST, &refusal);
     }
     let Some(id) = text(headers, SESSION) else {
         return refuse(StatusCode::NOT_FOUND, "Session not found");
     };
+    let session: SessionId = id.into();
+    let mut claim = None;
     if let JsonRpcMessage::Request(request) = &mut request {
         let dialect = shared.sessions.dialect_for(id, &origin.caller.principal);
         request.request.extensions_mut().insert(Origin { dialect, ..origin.clone() });
+        claim = shared.sessions.claim(&session, &request.id);
+        if claim.is_none() {
+            let told = "Invalid Request: a request with this id is still being answered";
+            let id = Some(wire_id(&request.id));
+            return refused(StatusCode::OK, &Refusal::new(id, code::INVALID_REQUEST, told));
+        }
     }
-    match shared.sessions.create_stream(&id.into(), request).await {
-        Ok(messages) => one_or_many(messages, takes_json(headers)).await,
+    match shared.sessions.create_stream(&session, request).await {
+        Ok(messages) => {
+            let claimed = messages.inspect(move |_| {
+                let _held = &claim;
+            });
+            one_or_many(claimed, takes_json(headers)).await
+        }
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
             refuse(StatusCode::NOT_FOUND, "Session not found")

@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt, future::Either};
 use rmcp::{
     model::{
         ClientJsonRpcMessage, ClientRequest, CustomNotification, CustomResult, JsonRpcMessage,
-        ServerJsonRpcMessage, ServerNotification, ServerResult,
+        RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
     },
     transport::streamable_http_server::session::{
         ServerSseMessage, SessionId, SessionManager,
@@ -15,8 +15,9 @@ use rmcp::{
 };
 use serde_json::Value;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 struct Known {
@@ -25,12 +26,35 @@ struct Known {
     _seat: Seat,
 }
 
+/// A session in which nothing is said for this long is closed, whether a stream is open or not.
+const IDLE: Duration = Duration::from_hours(4);
+
 /// Sessions by id. An id is no authentication: it serves the principal that opened it and nobody else.
-#[derive(Default)]
 pub(super) struct Sessions {
     local: LocalSessionManager,
     known: Mutex<HashMap<SessionId, Known>>,
     dialects: Mutex<HashMap<SessionId, Dialect>>,
+    asked: Arc<Mutex<HashSet<(SessionId, RequestId)>>>,
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        let mut local = LocalSessionManager::default();
+        local.session_config.keep_alive = Some(IDLE);
+        Self { local, known: Mutex::default(), dialects: Mutex::default(), asked: Arc::default() }
+    }
+}
+
+/// An id that is being answered. Dropping it frees the id.
+pub(super) struct Claim {
+    asked: Arc<Mutex<HashSet<(SessionId, RequestId)>>>,
+    key: (SessionId, RequestId),
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
+    }
 }
 
 impl Sessions {
@@ -40,6 +64,13 @@ impl Sessions {
 
     fn dialects(&self) -> MutexGuard<'_, HashMap<SessionId, Dialect>> {
         self.dialects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an id for as long as its request is being answered; `None` while another request has it.
+    pub(super) fn claim(&self, session: &SessionId, id: &RequestId) -> Option<Claim> {
+        let key = (Arc::clone(session), id.clone());
+        let is_free = self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        is_free.then(|| Claim { asked: Arc::clone(&self.asked), key })
     }
 
     /// Remembers who opened a session. It keeps its seat for as long as it lasts.

@@ -49,12 +49,14 @@ impl Streams {
     /// The stream with this id; without an id, the only one that the principal has.
     fn find(&self, id: Option<&str>, principal: &Principal) -> Option<mpsc::Sender<Bytes>> {
         self.with(|open| {
-            let mut own = open.iter().filter(|(_, stream)| stream.principal == *principal);
-            let found = match id {
-                Some(id) => own.find(|(known, _)| known.to_string() == id),
-                None => own.next().filter(|_| own.next().is_none()),
+            let is_own = |stream: &&Open| stream.principal == *principal;
+            let found = if let Some(id) = id {
+                open.get(&id.parse().ok()?).filter(is_own)
+            } else {
+                let mut own = open.values().filter(is_own);
+                own.next().filter(|_| own.next().is_none())
             };
-            found.map(|(_, stream)| stream.posts.clone())
+            found.map(|stream| stream.posts.clone())
         })
     }
 }

@@ -24,6 +24,8 @@ use tokio::{sync::mpsc, time::timeout};
 
 /// A ping this often finds out about peers that are gone.
 const PING: Duration = Duration::from_secs(30);
+/// What was said before the end has this long to be read.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 const OUT: usize = 64;
 /// Thousands of idle sockets are cheap only if their buffers start small.
 const BUFFER: usize = 4 * 1024;
@@ -47,7 +49,9 @@ pub(super) async fn upgrade<H: ServerHandler>(
         return full("streams");
     };
     let shared = Arc::clone(&shared);
-    let most = shared.web.message_bytes.saturating_mul(READ_OVER);
+    // Nobody unknown is read from beyond the limit.
+    let over = if is_locked(&shared, &origin) { 1 } else { READ_OVER };
+    let most = shared.web.message_bytes.saturating_mul(over);
     upgrade
         .protocols(["mcp"])
         .read_buffer_size(BUFFER)
@@ -58,6 +62,11 @@ pub(super) async fn upgrade<H: ServerHandler>(
             let sockets = shared.sockets.clone();
             sockets.track_future(run(shared, origin, socket, (session, stream)))
         })
+}
+
+/// Whether a token has yet to be shown.
+fn is_locked<H: ServerHandler>(shared: &Shared<H>, origin: &Origin) -> bool {
+    shared.web.door.needs_token() && origin.caller.principal == crate::Principal::unknown()
 }
 
 struct Texts {
@@ -88,8 +97,7 @@ async fn run<H: ServerHandler>(
     let (sink, stream) = socket.split();
     let (out, frames) = mpsc::channel(OUT);
     let opening = Opening {
-        locked: shared.web.door.needs_token()
-            && origin.caller.principal == crate::Principal::unknown(),
+        locked: is_locked(&shared, &origin),
         caller: origin.caller,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
@@ -99,14 +107,15 @@ async fn run<H: ServerHandler>(
     };
     let limit = shared.web.message_bytes;
     let link = Link::new(Texts { socket: stream, limit }, out, opening);
-    let writing = tokio::spawn(write(sink, frames));
+    let mut writing = tokio::spawn(write(sink, frames));
     let running = serve_directly((shared.make)(), link, None);
     drop(shared);
     if let Err(error) = running.waiting().await {
         tracing::warn!(%error, "a WebSocket connection ended badly");
     }
-    if let Err(error) = writing.await {
-        tracing::debug!(%error, "the writer of a WebSocket was stopped");
+    // A peer that does not read must not keep its seats.
+    if timeout(LAST_WORDS, &mut writing).await.is_err() {
+        writing.abort();
     }
 }
 

@@ -276,14 +276,18 @@ impl Site {
     }
 
     pub(crate) fn raw(&self, head: &str, headers: &[(&str, &str)], body: &str) -> String {
-        let mut text = format!("{head} HTTP/1.1\r\nConnection: close\r\n");
-        if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            text += &format!("Host: 127.0.0.1:{}\r\n", self.port);
-        }
-        for (name, value) in headers {
-            text += &format!("{name}: {value}\r\n");
-        }
-        text + &format!("Content-Length: {}\r\n\r\n{body}", body.len())
+        let host = ("Host".to_owned(), format!("127.0.0.1:{}", self.port));
+        let has_host = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host"));
+        let given = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let lines: Vec<String> = given
+            .chain((!has_host).then_some(host))
+            .map(|(name, value)| format!("{name}: {value}\r\n"))
+            .collect();
+        format!(
+            "{head} HTTP/1.1\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n{body}",
+            lines.concat(),
+            body.len()
+        )
     }
 
     /// A JSON POST.

@@ -2,6 +2,10 @@
 
 use crate::fixture::{LIMIT, Site, TestDoor, request};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 fn ping() -> Value {
     request(1, "ping", &json!({}))
@@ -193,4 +197,95 @@ async fn closing_lets_open_requests_end() {
     site.post(&[], &ping()).await;
     site.closing.cancel();
     site.serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn the_header_of_a_socket_opens_no_other_route() {
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let call = request(1, "tools/call", &json!({"name": "echo"})).to_string();
+    let upgrade = [("Upgrade", "websocket"), ("Content-Type", "application/json")];
+    for route in [
+        "POST /mcp",
+        "GET /mcp",
+        "GET /sse",
+        "GET /metrics",
+        "GET /nowhere",
+        "POST /",
+        "POST /message",
+        "POST /ws",
+    ] {
+        assert_eq!(site.send(route, &upgrade, &call).await.0, 401, "{route}");
+    }
+    let wrong =
+        [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Authorization", "Bearer wrong")];
+    for route in ["GET /", "GET /ws"] {
+        assert_eq!(site.send(route, &wrong, "").await.0, 401, "{route}");
+    }
+}
+
+#[tokio::test]
+async fn every_member_of_a_batch_is_counted() {
+    let site = Site::open(TestDoor { requests: 3, ..TestDoor::default() }).await;
+    let many: Vec<_> = (0..50).map(|n| request(n, "ping", &json!({}))).collect();
+    let (_, _, body) = site.post(&[], &json!(many)).await;
+    assert_eq!(body.matches("Rate limit").count(), 47, "{body}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_inside_a_session_is_told_as_an_answer() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, id) = open_session(&site, "2025-06-18", &[]).await;
+    let with = |version| [BOTH, ("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", version)];
+    let echo = request(1, "tools/call", &json!({"name": "echo"}));
+    let (status, _, body) =
+        site.post(&with("2025-06-18"), &request(1, "tools/call", &json!({}))).await;
+    assert!(status == 200 && body.contains("-32602"), "{status} {body}");
+    let (status, _, body) = site.post(&with("2026-07-28"), &echo).await;
+    assert!(status == 400 && body.contains("-32602"), "{status} {body}");
+    let (status, _, body) = site.post(&with("2099-01-01"), &echo).await;
+    assert!(status == 400 && body.contains("-32022"), "{status} {body}");
+}
+
+#[tokio::test]
+async fn a_bad_member_spoils_no_batch_of_a_session() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, id) = open_session(&site, "2025-03-26", &[]).await;
+    let twice = r#"{"jsonrpc":"2.0","id":3,"id":4,"method":"ping"}"#;
+    let batch = format!(
+        r#"[{},{{"jsonrpc":"2.0","id":2}},{twice},{}]"#,
+        request(1, "ping", &json!({})),
+        request(5, "tools/call", &json!({}))
+    );
+    let headers = [BOTH, ("Mcp-Session-Id", &id), ("Content-Type", "application/json")];
+    let (status, _, body) = site.send("POST /mcp", &headers, &batch).await;
+    assert_eq!(status, 200, "{body}");
+    assert!(
+        body.contains(r#""id":1,"result""#)
+            && body.contains(r#""id":2"#)
+            && body.contains("duplicate field")
+            && body.contains("-32602"),
+        "{body}"
+    );
+}
+
+#[tokio::test]
+async fn guesses_at_a_token_are_counted() {
+    let site = Site::open(TestDoor { token: Some("t"), requests: 1, ..TestDoor::default() }).await;
+    let guess = ("Authorization", "Bearer wrong");
+    assert_eq!(site.send("GET /metrics", &[guess], "").await.0, 401);
+    assert_eq!(site.send("GET /metrics", &[guess], "").await.0, 429);
+}
+
+#[tokio::test]
+async fn an_id_is_one_request_s_at_a_time_in_a_session() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, id) = open_session(&site, "2025-11-25", &[]).await;
+    let headers = [BOTH, ("Mcp-Session-Id", id.as_str()), ("Content-Type", "application/json")];
+    let wait = request(7, "tools/call", &json!({"name": "wait"})).to_string();
+    let mut first = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    first.write_all(site.raw("POST /mcp", &headers, &wait).as_bytes()).await.unwrap();
+    // The head of the first answer comes once it is open as a stream of events.
+    first.read_u8().await.unwrap();
+    let (_, _, body) = site.post(&headers[..2], &request(7, "ping", &json!({}))).await;
+    assert!(body.contains("still being answered"), "{body}");
 }

@@ -29,7 +29,7 @@ impl Events {
                 && let Some((_, data)) = event.split_once("data: ")
             {
                 let data = data.to_owned();
-                self.seen = rest.to_owned();
+                self.seen = String::from(rest);
                 return data;
             }
             let mut bytes = [0; 4096];
