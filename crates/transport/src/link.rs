@@ -15,7 +15,7 @@ use docent_wire::{
 };
 use rmcp::{
     RoleServer,
-    model::{JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerNotification},
+    model::{ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerNotification},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
@@ -66,12 +66,16 @@ struct Pending {
     dialect: Dialect,
     streams: bool,
     batch: Option<u64>,
+    /// It is `initialize`, which can't be cancelled.
+    opens: bool,
 }
 
 /// An array whose answers go out together.
 struct Batch {
     waiting: HashSet<RequestId>,
-    answers: Vec<Value>,
+    answers: Vec<Vec<u8>>,
+    /// Its members are still being taken.
+    reading: bool,
 }
 
 pub(crate) struct Link<F> {
@@ -134,7 +138,8 @@ impl<F: Frames> Link<F> {
     fn take_batch(&mut self, verdicts: Vec<Result<Envelope<'_>, Refusal>>) {
         self.batches_seen += 1;
         let key = self.batches_seen;
-        self.batches.insert(key, Batch { waiting: HashSet::new(), answers: Vec::new() });
+        self.batches
+            .insert(key, Batch { waiting: HashSet::new(), answers: Vec::new(), reading: true });
         let counted = self.opening.counted;
         for verdict in verdicts {
             let verdict = verdict.and_then(|envelope| match &envelope {
@@ -148,10 +153,13 @@ impl<F: Frames> Link<F> {
             // The post was counted at the door; the rest of its members are counted here.
             self.opening.counted = false;
             if let (Some(answer), Some(batch)) = (answer, self.batches.get_mut(&key)) {
-                batch.answers.push(answer);
+                batch.answers.push(answer.to_string().into_bytes());
             }
         }
         self.opening.counted = counted;
+        if let Some(batch) = self.batches.get_mut(&key) {
+            batch.reading = false;
+        }
         if let Some(frame) = self.finished_batch(key) {
             self.outbox.push_back(frame);
         }
@@ -159,11 +167,12 @@ impl<F: Frames> Link<F> {
 
     /// The whole array, once its last answer is in.
     fn finished_batch(&mut self, key: u64) -> Option<Vec<u8>> {
-        if !self.batches.get(&key)?.waiting.is_empty() {
+        let batch = self.batches.get(&key)?;
+        if batch.reading || !batch.waiting.is_empty() {
             return None;
         }
         let answers = self.batches.remove(&key)?.answers;
-        (!answers.is_empty()).then(|| Value::Array(answers).to_string().into_bytes())
+        (!answers.is_empty()).then(|| array(&answers))
     }
 
     /// Hands a message on, or gives the answer to what is not handed on.
@@ -204,13 +213,17 @@ impl<F: Frames> Link<F> {
             JsonRpcMessage::Request(request) => {
                 let streams = Origin::of(rmcp::model::GetExtensions::extensions(&request.request))
                     .is_some_and(|origin| origin.streams);
-                self.expect(&request.id, Pending { dialect, streams, batch })?;
+                let opens = matches!(request.request, ClientRequest::InitializeRequest(_));
+                self.expect(&request.id, Pending { dialect, streams, batch, opens })?;
             }
             JsonRpcMessage::Notification(notification) => {
                 if let rmcp::model::ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
+                    if self.pending.get(id).is_some_and(|pending| pending.opens) {
+                        return Ok(None);
+                    }
                     self.forget(&id.clone());
                 }
             }
@@ -299,7 +312,7 @@ impl<F: Frames> Link<F> {
         if let Some(id) = id {
             batch.waiting.remove(id);
         }
-        batch.answers.push(value);
+        batch.answers.push(value.to_string().into_bytes());
         self.finished_batch(key)
     }
 
@@ -315,6 +328,14 @@ impl<F: Frames> Link<F> {
             _ => Some(encode(self.talk.dialect(), message)),
         }
     }
+}
+
+/// Values that are written already, as an array.
+pub(crate) fn array(values: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = vec![b'['];
+    bytes.extend_from_slice(&values.join(&b','));
+    bytes.push(b']');
+    bytes
 }
 
 /// Counts one request of a caller.
@@ -400,6 +421,8 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             let frame = tokio::select! {
                 biased;
                 () = self.opening.closing.cancelled() => continue,
+                // Nobody reads what is said any more.
+                () = self.out.closed() => return None,
                 () = at(until) => return None,
                 frame = self.frames.next() => frame?,
             };

@@ -55,6 +55,10 @@ pub(crate) fn decode(
 }
 
 fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest, Refusal> {
+    // Types would also be read from an array, by position.
+    if params.is_some_and(|text| !text.starts_with('{') && text != "null") {
+        return Err(Refusal::bad_params(Some(id.clone()), "params", "must be an object"));
+    }
     Ok(match method {
         "initialize" => ClientRequest::InitializeRequest(Request::new(opening(id, params)?)),
         "ping" => ClientRequest::PingRequest(without(params)),
@@ -96,7 +100,8 @@ fn with<M: Default, P: DeserializeOwned>(
     id: &Id,
     params: Option<&str>,
 ) -> Result<Request<M, P>, Refusal> {
-    let mut request = Request::new(parse(id, params.unwrap_or("{}"))?);
+    let given = params.filter(|text| *text != "null").unwrap_or("{}");
+    let mut request = Request::new(parse(id, given)?);
     insert_meta(&mut request.extensions, params);
     Ok(request)
 }

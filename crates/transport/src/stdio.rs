@@ -5,8 +5,8 @@ use crate::{
     lines::{Lines, TooLong},
     link::{Frames, Link, Opening},
 };
-use bytes::Bytes;
-use docent_wire::Handshake;
+use bytes::{Bytes, BytesMut};
+use docent_wire::{Handshake, Nesting};
 use rmcp::{ServerHandler, service::serve_directly};
 use std::{io, sync::Arc};
 use tokio::{
@@ -61,8 +61,8 @@ where
         door: setup.door,
         closing: setup.closing,
     };
-    let lines = Lines::new(reader, setup.message_bytes);
-    let link = Link::new(UntilEnd { lines, closing: opening.closing.clone() }, out, opening);
+    let frames_in = UntilEnd::new(reader, setup.message_bytes, opening.closing.clone());
+    let link = Link::new(frames_in, out, opening);
     let writing = tokio::spawn(write_lines(writer, frames));
     let running = serve_directly(handler, link, None);
     running.waiting().await.map_err(io::Error::other)?;
@@ -70,19 +70,57 @@ where
 }
 
 /// The end of the input closes the conversation: what was asked before it is answered.
+///
+/// A line that is one open bracket begins a message that people have laid out over several lines; it ends where its
+/// brackets do.
 struct UntilEnd<R> {
     lines: Lines<R>,
+    limit: usize,
+    laid_out: BytesMut,
+    nesting: Nesting,
     closing: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin + Send> UntilEnd<R> {
+    fn new(reader: R, limit: usize, closing: CancellationToken) -> Self {
+        let (laid_out, nesting) = Default::default();
+        Self { lines: Lines::new(reader, limit), limit, laid_out, nesting, closing }
+    }
+
+    /// Adds a line to a message that is laid out over several; gives the message once it is whole.
+    fn add(&mut self, line: &Bytes) -> Option<Result<Bytes, TooLong>> {
+        let depth = self.nesting.feed(line, usize::MAX);
+        self.laid_out.extend_from_slice(line);
+        if depth > 0 && self.laid_out.len() <= self.limit {
+            return None;
+        }
+        let whole = std::mem::take(&mut self.laid_out).freeze();
+        self.nesting = Nesting::default();
+        Some(if whole.len() > self.limit { Err(TooLong) } else { Ok(whole) })
+    }
 }
 
 impl<R: AsyncRead + Unpin + Send> Frames for UntilEnd<R> {
     async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
-        let frame = self.lines.next().await;
-        if frame.is_none() {
-            self.closing.cancel();
-            std::future::pending::<()>().await;
+        loop {
+            match self.lines.next().await {
+                Some(Ok(line))
+                    if !self.laid_out.is_empty() || matches!(line.trim_ascii(), b"{" | b"[") =>
+                {
+                    if let Some(whole) = self.add(&line) {
+                        return Some(whole);
+                    }
+                }
+                None if !self.laid_out.is_empty() => {
+                    return Some(Ok(std::mem::take(&mut self.laid_out).freeze()));
+                }
+                None => {
+                    self.closing.cancel();
+                    std::future::pending::<()>().await;
+                }
+                frame => return frame,
+            }
         }
-        frame
     }
 }
 

@@ -158,7 +158,10 @@ impl Opening {
     }
 
     fn token(&self) -> Option<String> {
-        self.auth.get("token").and_then(Value::as_str).map(str::to_owned)
+        let is_bearer =
+            |kind: &Value| kind.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"));
+        let shown = self.auth.get("type").is_none_or(is_bearer).then(|| self.auth.get("token"))?;
+        shown.and_then(Value::as_str).map(str::to_owned)
     }
 }
 
@@ -255,6 +258,7 @@ mod tests {
                 ("tools/list", MODERN, "refuse"),
                 ("ping", "{}", "refuse"),
                 ("initialize", r#"{"auth":{"type":"bearer","token":"s"}}"#, "open 2025-11-25 s"),
+                ("initialize", r#"{"auth":{"token":"s"}}"#, "open 2025-11-25 s"),
             ],
         );
         let mut talk = Conversation::new(Handshake::Required, true);

@@ -22,7 +22,7 @@ pub mod code {
 const MAX_DEPTH: usize = 100;
 
 /// More messages than this in one array are refused: each costs more to serve than the few bytes it takes.
-const MAX_MEMBERS: usize = 1000;
+const MAX_MEMBERS: usize = 100;
 
 /// The id of a request, given back as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
@@ -249,32 +249,37 @@ fn not_json(error: &serde_json::Error) -> Refusal {
     Refusal::new(None, code::PARSE, format!("Parse error: {error}"))
 }
 
-/// Counts open brackets outside strings, so that a hostile frame costs a scan and no stack.
-fn too_deep(text: &[u8]) -> bool {
-    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
-    for byte in text {
-        if in_string {
+/// How deep in brackets a text is, counted outside strings: a hostile frame costs a scan and no stack.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nesting {
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Nesting {
+    /// The depth after these bytes, or as soon as it passes `most`.
+    pub fn feed(&mut self, bytes: &[u8], most: usize) -> usize {
+        for byte in bytes {
             match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ if self.in_string => {}
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'{' | b'[' => {
-                depth += 1;
-                if depth > MAX_DEPTH {
-                    return true;
-                }
+            if self.depth > most {
+                break;
             }
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
         }
+        self.depth
     }
-    false
+}
+
+fn too_deep(text: &[u8]) -> bool {
+    Nesting::default().feed(text, MAX_DEPTH) > MAX_DEPTH
 }
 
 #[cfg(test)]

@@ -11,5 +11,5 @@ mod shape;
 
 pub use conversation::{Conversation, Gate, Handshake, modern_version};
 pub use dialect::Dialect;
-pub use envelope::{Envelope, Frame, Id, Refusal, code, read};
+pub use envelope::{Envelope, Frame, Id, Nesting, Refusal, code, read};
 pub use shape::{METADATA, PARTIAL, SCORE, needs_shaping, partial, shape, shape_message};

@@ -22,7 +22,13 @@ pub(super) async fn read_json(
 ) -> Result<Bytes, Response> {
     if !is_json(headers) {
         let told = "Content-Type must be application/json";
-        return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(told)));
+        return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(told))));
+    }
+    let too_long = || refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(limit));
+    let most = limit.saturating_mul(PATIENCE);
+    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if announced.is_some_and(|length| length.parse::<usize>().is_ok_and(|length| length > most)) {
+        return Err(closing(too_long()));
     }
     let mut read = BytesMut::new();
     let mut passed = 0_usize;
@@ -32,8 +38,8 @@ pub(super) async fn read_json(
             refused(StatusCode::BAD_REQUEST, &invalid(&format!("the body can't be read: {error}")))
         })?;
         passed += chunk.len();
-        if passed > limit.saturating_mul(PATIENCE) {
-            break;
+        if passed > most {
+            return Err(closing(too_long()));
         }
         if passed > limit {
             read = BytesMut::new();
@@ -42,7 +48,7 @@ pub(super) async fn read_json(
         }
     }
     if passed > limit {
-        return Err(refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(limit)));
+        return Err(too_long());
     }
     Ok(read.freeze())
 }
@@ -56,6 +62,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn invalid(message: &str) -> Refusal {
     Refusal::new(None, docent_wire::code::INVALID_REQUEST, message)
+}
+
+/// A response to a request whose body was not read: the connection can't be used again, and says so.
+pub(super) fn closing(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// A refusal as a response.

@@ -1,6 +1,9 @@
 //! Every request passes here first: Host, Origin, token, rate; and leaves with CORS and safety headers.
 
-use super::{Shared, State, Web, body::refused};
+use super::{
+    Shared, State, Web,
+    body::{closing, refused},
+};
 use crate::{Caller, Origin, Via};
 use axum::{
     extract::{ConnectInfo, Request},
@@ -31,7 +34,7 @@ pub(super) async fn check<H: ServerHandler>(
     let web = &shared.web;
     let allowed_origin = match check_origin(web, request.headers(), request.uri()) {
         Ok(origin) => origin,
-        Err(response) => return *response,
+        Err(response) => return closing(*response),
     };
     let asked = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let response = if request.method() == Method::OPTIONS {
@@ -40,9 +43,11 @@ pub(super) async fn check<H: ServerHandler>(
         match admit(&shared, &request) {
             Ok(origin) => {
                 request.extensions_mut().insert(origin);
+                // Held until there is an answer, so that the server does not close before it.
+                let _answering = shared.posts.token();
                 next.run(request).await
             }
-            Err(response) => *response,
+            Err(response) => closing(*response),
         }
     };
     with_headers(response, allowed_origin, asked.as_ref())
@@ -57,9 +62,15 @@ fn check_origin(
         let refusal = Refusal::new(None, code::INVALID_REQUEST, told);
         Box::new(refused(StatusCode::FORBIDDEN, &refusal))
     };
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).or_else(|| uri.host());
-    if !host.is_some_and(|host| host_is_ours(web, host)) {
+    let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = named.or_else(|| uri.host());
+    let is_ours = |host| host_is_ours(web, host);
+    let twice = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
+    if twice(header::HOST) || !host.is_some_and(is_ours) || !uri.host().is_none_or(is_ours) {
         return Err(forbidden("Host is not one of this server's: add it to server.allowed_hosts"));
+    }
+    if twice(header::ORIGIN) {
+        return Err(forbidden("Origin is given twice"));
     }
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(None) };
     let told = origin.to_str().unwrap_or_default();

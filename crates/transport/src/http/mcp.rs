@@ -17,7 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use docent_wire::{Dialect, Envelope, Frame, Refusal, code, modern_version, read};
+use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
 use futures::{StreamExt, stream};
 use rmcp::{
     ServerHandler,
@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(super) const SESSION: &str = "mcp-session-id";
-pub(super) const VERSION: &str = "mcp-protocol-version";
+const VERSION: &str = "mcp-protocol-version";
 
 /// Any request to the endpoint.
 pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<Body>) -> Response {
@@ -74,7 +74,13 @@ async fn post<H: ServerHandler>(
     };
     tracing::debug!(target: "mcp::protocol", "[MCP →] {}", String::from_utf8_lossy(&bytes).trim_end());
     let frame = read(&bytes);
-    if is_plain(&parts.headers, &frame) {
+    let is_plain = is_plain(&parts.headers, &frame);
+    if (is_plain || in_session(&parts.headers))
+        && let Some(refusal) = unknown_version(&parts.headers)
+    {
+        return refused(StatusCode::BAD_REQUEST, &refusal);
+    }
+    if is_plain {
         return plain::answer(shared, &origin, frame).await;
     }
     match frame {
@@ -86,6 +92,7 @@ async fn post<H: ServerHandler>(
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
             Ok(Checked::Opening(opening)) => open(shared, &origin, parts, opening).await,
+            Ok(Checked::Shutdown(id)) => session::shut(shared, &parts.headers, &id).await,
             Ok(Checked::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
             }
@@ -120,6 +127,19 @@ fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
     !wants_events && !signs
 }
 
+/// The code for a version that does not exist.
+const UNSUPPORTED_VERSION: i32 = -32022;
+
+/// Refuses a version that nobody has heard of.
+fn unknown_version(headers: &HeaderMap) -> Option<Refusal> {
+    let version =
+        text(headers, VERSION).filter(|version| Dialect::of_version(version).is_none())?;
+    let told = format!("Unsupported protocol version: {version}");
+    let supported = Dialect::ALL.map(Dialect::version);
+    let data = json!({ "supported": supported, "requested": version });
+    Some(Refusal::new(None, UNSUPPORTED_VERSION, told).with(data))
+}
+
 /// Inside a session, and not in the revision that has none.
 fn in_session(headers: &HeaderMap) -> bool {
     headers.contains_key(SESSION) && text(headers, VERSION) != Some(Dialect::V2026_07_28.version())
@@ -128,6 +148,8 @@ fn in_session(headers: &HeaderMap) -> bool {
 enum Checked {
     /// `initialize`, with its gaps filled.
     Opening(Value),
+    /// `shutdown`, which ends a session.
+    Shutdown(Id),
     /// A request of the session era.
     Request(Box<ClientJsonRpcMessage>),
     /// Anything else.
@@ -141,6 +163,9 @@ fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
     let revision = modern.as_deref().and_then(Dialect::of_version);
     if revision.is_some_and(|dialect| !dialect.has_method(method)) {
         return Err(Refusal::unknown_method(Some(id.clone()), method));
+    }
+    if method == "shutdown" && modern.is_none() {
+        return Ok(Checked::Shutdown(id.clone()));
     }
     if method == "initialize" {
         let params =
@@ -239,8 +264,9 @@ fn member<H: ServerHandler>(
 }
 
 /// No session of this caller's has that id.
-fn not_found() -> Response {
-    refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, "Session not found"))
+pub(super) fn not_found() -> Response {
+    let told = "Session not found: it has ended, or never was; send initialize again";
+    refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, told))
 }
 
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

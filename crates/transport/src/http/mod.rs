@@ -90,6 +90,8 @@ struct Shared<H: ServerHandler> {
     streams: sse::Streams,
     /// Connections that are no longer HTTP's.
     sockets: TaskTracker,
+    /// Requests that have no answer yet.
+    posts: TaskTracker,
 }
 
 type State<H> = axum::extract::State<Arc<Shared<H>>>;
@@ -125,11 +127,25 @@ pub async fn serve<H: ServerHandler>(
     }
 }
 
+/// Cancelled once nothing runs any more and every request has its answer.
+fn finish_when_answered(stopped: CancellationToken, posts: TaskTracker) -> CancellationToken {
+    let finished = CancellationToken::new();
+    let told = finished.clone();
+    tokio::spawn(async move {
+        stopped.cancelled().await;
+        posts.close();
+        posts.wait().await;
+        told.cancel();
+    });
+    finished
+}
+
 fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Router {
     let sessions = Arc::new(Sessions::default());
+    let posts = TaskTracker::new();
     let factory = Arc::clone(&make);
     let config = StreamableHttpServerConfig::default()
-        .with_cancellation_token(web.stopped.child_token())
+        .with_cancellation_token(finish_when_answered(web.stopped.clone(), posts.clone()))
         .with_max_request_body_bytes(web.message_bytes)
         // Host and Origin are checked by the guard, on every route alike.
         .disable_allowed_hosts()
@@ -144,6 +160,7 @@ fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Ro
         streamable,
         streams: sse::Streams::default(),
         sockets,
+        posts,
     });
     let mut router = Router::new()
         .route("/healthz", get(page::healthz))

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Origin,
-    link::{count, piece_of},
+    link::{array, count, piece_of},
     message::{decode, encode, to_value},
 };
 use axum::{
@@ -18,7 +18,7 @@ use bytes::Bytes;
 use docent_wire::{
     Conversation, Dialect, Envelope, Frame, Gate, Handshake, PARTIAL, Refusal, code,
 };
-use futures::{future::join_all, stream};
+use futures::{StreamExt, stream};
 use rmcp::{
     RoleServer, ServerHandler,
     model::{
@@ -33,6 +33,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+/// Members of an array that are worked on at once.
+const AT_ONCE: usize = 8;
+
 /// Answers a frame that needs no session.
 pub(super) async fn answer<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
@@ -46,26 +49,32 @@ pub(super) async fn answer<H: ServerHandler>(
         }
         Frame::One(verdict) => one(shared, origin, verdict).await,
         Frame::Batch(verdicts) => {
-            // The post was counted at the door; the rest of its members are counted here.
-            let counted = verdicts.into_iter().enumerate().map(|(at, verdict)| match verdict {
-                Ok(Envelope::Request { id, method, params }) if at > 0 => {
-                    count(&*shared.web.door, &origin.caller, &id).map(|()| Envelope::Request {
-                        id,
-                        method,
-                        params,
-                    })
+            let admitted = verdicts.into_iter().enumerate().map(|(at, verdict)| {
+                let envelope = verdict?;
+                // The post was counted at the door; the rest of its members are counted here.
+                if let Envelope::Request { id, .. } = &envelope
+                    && at > 0
+                {
+                    count(&*shared.web.door, &origin.caller, id)?;
                 }
-                verdict => verdict,
+                admit(origin, &envelope)
             });
-            let answers = join_all(counted.map(|verdict| member(shared, origin, verdict))).await;
-            let answers: Vec<Value> = answers.into_iter().flatten().collect();
-            if answers.is_empty() {
-                StatusCode::ACCEPTED.into_response()
-            } else {
-                json(&Value::Array(answers))
-            }
+            batch(shared, admitted.collect()).await
         }
     }
+}
+
+async fn batch<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    admitted: Vec<Result<Admitted, Refusal>>,
+) -> Response {
+    let members = stream::iter(admitted).map(|member| answer_member(Arc::clone(shared), member));
+    let answers: Vec<Vec<u8>> =
+        members.buffered(AT_ONCE).filter_map(std::future::ready).collect().await;
+    if answers.is_empty() {
+        return StatusCode::ACCEPTED.into_response();
+    }
+    json_bytes(array(&answers))
 }
 
 async fn one<H: ServerHandler>(
@@ -92,18 +101,17 @@ async fn one<H: ServerHandler>(
     }
 }
 
-async fn member<H: ServerHandler>(
-    shared: &Arc<Shared<H>>,
-    origin: &Origin,
-    verdict: Result<Envelope<'_>, Refusal>,
-) -> Option<Value> {
-    match verdict.and_then(|envelope| admit(origin, &envelope)) {
-        Err(refusal) => Some(refusal.to_value()),
+async fn answer_member<H: ServerHandler>(
+    shared: Arc<Shared<H>>,
+    admitted: Result<Admitted, Refusal>,
+) -> Option<Vec<u8>> {
+    match admitted {
+        Err(refusal) => Some(refusal.to_value().to_string().into_bytes()),
         Ok(Admitted::Nothing) => None,
-        Ok(Admitted::Answered(value)) => Some(value),
+        Ok(Admitted::Answered(value)) => Some(value.to_string().into_bytes()),
         Ok(Admitted::Request(message, dialect)) => {
-            let answer = Call::start(shared, *message).last().await?;
-            to_value(dialect, &answer).ok()
+            let answer = Call::start(&shared, *message).last().await?;
+            Some(encode(dialect, &answer))
         }
     }
 }

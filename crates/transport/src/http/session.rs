@@ -2,30 +2,42 @@
 
 use super::{
     Shared,
-    body::{json_bytes, refused},
+    body::{json, json_bytes, refused},
     events::{respond, resumable},
-    mcp::{SESSION, VERSION, text},
+    mcp::{SESSION, not_found, text},
 };
 use crate::{Origin, message::wire_id};
 use axum::{
     http::{HeaderMap, StatusCode, header},
     response::Response,
 };
-use docent_wire::{Dialect, Refusal, code};
+use docent_wire::{Id, Refusal, code};
 use futures::{Stream, StreamExt, stream};
 use rmcp::{
     ServerHandler,
     model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
     transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
 };
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 /// An answer that takes longer than this comes as events: they keep the connection alive and can be resumed.
 const SOON: Duration = Duration::from_millis(20);
 
-/// The code for a version that does not exist.
-const UNSUPPORTED_VERSION: i32 = -32022;
+/// Ends a session at its own wish.
+pub(super) async fn shut<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    headers: &HeaderMap,
+    id: &Id,
+) -> Response {
+    if let Some(session) = text(headers, SESSION)
+        && let Err(error) = shared.sessions.close_session(&session.into()).await
+    {
+        tracing::debug!(%error, "the session was gone already");
+    }
+    json(&json!({ "jsonrpc": "2.0", "id": id, "result": null }))
+}
 
 /// Answers one request.
 pub(super) async fn answer<H: ServerHandler>(
@@ -34,18 +46,7 @@ pub(super) async fn answer<H: ServerHandler>(
     headers: &HeaderMap,
     mut request: ClientJsonRpcMessage,
 ) -> Response {
-    let refuse = |status, told| refused(status, &Refusal::new(None, code::INVALID_REQUEST, told));
-    if text(headers, VERSION).is_some_and(|version| Dialect::of_version(version).is_none()) {
-        let told =
-            "Unsupported protocol version: MCP-Protocol-Version names one that does not exist";
-        let supported = Dialect::ALL.map(Dialect::version);
-        let refusal = Refusal::new(None, UNSUPPORTED_VERSION, told)
-            .with(serde_json::json!({ "supported": supported }));
-        return refused(StatusCode::BAD_REQUEST, &refusal);
-    }
-    let Some(id) = text(headers, SESSION) else {
-        return refuse(StatusCode::NOT_FOUND, "Session not found");
-    };
+    let Some(id) = text(headers, SESSION) else { return not_found() };
     let session: SessionId = id.into();
     let mut claim = None;
     if let JsonRpcMessage::Request(request) = &mut request {
@@ -67,7 +68,7 @@ pub(super) async fn answer<H: ServerHandler>(
         }
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
-            refuse(StatusCode::NOT_FOUND, "Session not found")
+            not_found()
         }
     }
 }

@@ -21,14 +21,17 @@ use docent_wire::{Refusal, code};
 use futures::stream;
 use rmcp::{ServerHandler, service::serve_directly};
 use serde::Deserialize;
+use std::time::Duration;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::SendTimeoutError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
+/// How long a post waits for a stream that is not read from.
+const PATIENCE: Duration = Duration::from_secs(5);
 const IN: usize = 16;
 const OUT: usize = 64;
 
@@ -94,9 +97,8 @@ pub(super) async fn open<H: ServerHandler>(
     Extension(origin): Extension<Origin>,
 ) -> Response {
     let door = &shared.web.door;
-    let (Some(session), Some(stream)) = (door.open_session(), door.open_stream()) else {
-        return full("streams");
-    };
+    let Some(session) = door.open_session() else { return full("sessions") };
+    let Some(stream) = door.open_stream() else { return full("streams") };
     let id = Uuid::new_v4();
     let (posts, posted) = mpsc::channel(IN);
     let (out, frames) = mpsc::channel(OUT);
@@ -163,9 +165,14 @@ pub(super) async fn message<H: ServerHandler>(
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
     match read_json(&headers, body, shared.web.message_bytes).await {
         Err(response) => response,
-        Ok(bytes) => match posts.send(bytes).await {
+        Ok(bytes) => match posts.send_timeout(bytes, PATIENCE).await {
             Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
-            Err(_) => missing(),
+            Err(SendTimeoutError::Closed(_)) => missing(),
+            Err(SendTimeoutError::Timeout(_)) => {
+                let told =
+                    "The stream's own answers are not being read: read them, then post again";
+                refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told))
+            }
         },
     }
 }

@@ -45,9 +45,8 @@ pub(super) async fn upgrade<H: ServerHandler>(
         Err(refused) => return refused.into_response(),
     };
     let door = &shared.web.door;
-    let (Some(session), Some(stream)) = (door.open_session(), door.open_stream()) else {
-        return full("streams");
-    };
+    let Some(session) = door.open_session() else { return full("sessions") };
+    let Some(stream) = door.open_stream() else { return full("streams") };
     let shared = Arc::clone(&shared);
     // Nobody unknown is read from beyond the limit.
     let over = if is_locked(&shared, &origin) { 1 } else { READ_OVER };

@@ -289,3 +289,42 @@ async fn an_id_is_one_request_s_at_a_time_in_a_session() {
     let (_, _, body) = site.post(&headers[..2], &request(7, "ping", &json!({}))).await;
     assert!(body.contains("still being answered"), "{body}");
 }
+
+#[tokio::test]
+async fn versions_that_do_not_exist_are_named() {
+    let site = Site::open(TestDoor::default()).await;
+    let (status, _, body) = site.post(&[("MCP-Protocol-Version", "1999-01-01")], &ping()).await;
+    assert_eq!(status, 400);
+    assert!(body.contains("-32022") && body.contains("2026-07-28"), "{body}");
+}
+
+#[tokio::test]
+async fn shutdown_ends_a_session() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, id) = open_session(&site, "2025-06-18", &[]).await;
+    let headers = [BOTH, ("Mcp-Session-Id", id.as_str())];
+    let (status, _, body) = site.post(&headers, &request(4, "shutdown", &json!({}))).await;
+    assert_eq!((status, body.contains("\"result\":null")), (200, true), "{body}");
+    assert_eq!(site.post(&headers, &ping()).await.0, 404);
+}
+
+#[tokio::test]
+async fn a_second_host_or_origin_is_refused() {
+    let site = Site::open(TestDoor::default()).await;
+    let hosts = [("Host", "localhost"), ("Host", "evil.example")];
+    assert!(matches!(site.send("GET /healthz", &hosts, "").await.0, 400 | 403));
+    let origins = [("Origin", "https://app.example"), ("Origin", "https://evil.example")];
+    assert_eq!(site.send("GET /healthz", &origins, "").await.0, 403);
+    assert_eq!(site.send("GET http://evil.example/healthz", &[], "").await.0, 403);
+}
+
+#[tokio::test]
+async fn a_body_that_is_announced_too_long_is_not_waited_for() {
+    let site = Site::open(TestDoor::default()).await;
+    let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 413") && reply.contains("connection: close"), "{reply}");
+}

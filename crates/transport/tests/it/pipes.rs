@@ -166,3 +166,51 @@ async fn closing_answers_what_is_open_and_hears_nothing_more() {
     closing.cancel();
     assert!(pipes.ended().await);
 }
+
+#[tokio::test]
+async fn a_cancelled_member_does_not_cut_its_batch_short() {
+    let mut pipes = open();
+    pipes.initialize("2025-03-26").await;
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    let answers = pipes.ask(json!([call(1, "wait"), cancel, request(2, "ping", &json!({}))])).await;
+    assert_eq!(answers[0]["id"], 2, "{answers}");
+}
+
+#[tokio::test]
+async fn a_batch_has_a_bound() {
+    let mut pipes = open();
+    pipes.initialize("2025-03-26").await;
+    let many: Vec<_> = (0..101).map(|_| json!({"jsonrpc": "2.0", "method": "x"})).collect();
+    assert_eq!(code(&pipes.ask(Value::Array(many)).await), -32600);
+}
+
+#[tokio::test]
+async fn initialize_can_not_be_cancelled() {
+    let mut pipes = open();
+    pipes.send(&request(1, "initialize", &json!({})).to_string()).await;
+    pipes
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    assert!(pipes.read().await["result"].is_object());
+}
+
+#[tokio::test]
+async fn parameters_are_never_read_by_position() {
+    let mut pipes = open();
+    pipes.initialize("2025-11-25").await;
+    for params in [json!([{}, "echo", {}, null, null]), json!(5), json!("x")] {
+        assert_eq!(code(&pipes.ask(request(1, "tools/call", &params)).await), -32602, "{params}");
+    }
+    assert!(pipes.ask(request(2, "tools/list", &Value::Null)).await["result"].is_object());
+}
+
+#[tokio::test]
+async fn a_message_may_be_laid_out_over_lines() {
+    let mut pipes = Pipes::open(TestDoor::default(), Handshake::Optional);
+    pipes.send("{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 2,\n  \"method\": \"ping\",\n  \"params\": {\"a\": \"}\"}\n}").await;
+    assert_eq!(pipes.read().await["id"], 2);
+    pipes.send("{\n!\n}").await;
+    assert_eq!(code(&pipes.read().await), -32700);
+    assert_eq!(pipes.ask(request(3, "ping", &json!({}))).await["id"], 3);
+}
