@@ -35,6 +35,9 @@ const AUDIT_BYTES: u64 = 16 << 20;
 /// Calls that are running when the server closes have this long to be answered.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 
+/// Calls that have not ended by themselves after this part of it hand over what they have.
+const HURRY_AFTER: Duration = Duration::from_secs(4);
+
 /// Serves until stdin ends or a signal comes.
 pub fn run(config: &Config) -> anyhow::Result<()> {
     config.check_serving()?;
@@ -277,7 +280,8 @@ async fn close_on_signal(closing: CancellationToken) {
     closing.cancel();
 }
 
-/// Subscriptions and sessions never end by themselves; they are ended once every call that was running has been answered.
+/// Subscriptions and sessions never end by themselves; they are ended once every call that was running has been answered,
+/// if need be with a part of the answer.
 async fn stop_when_closed(
     server: Arc<Server>,
     closing: CancellationToken,
@@ -285,7 +289,10 @@ async fn stop_when_closed(
 ) {
     closing.cancelled().await;
     server.cancel_tasks();
-    server.drained().await;
+    if tokio::time::timeout(HURRY_AFTER, server.drained()).await.is_err() {
+        server.hurry();
+        server.drained().await;
+    }
     server.stop();
     stopped.cancel();
 }

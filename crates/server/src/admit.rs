@@ -219,8 +219,12 @@ impl Lanes {
         Arc::new(Self { lanes: Mutex::default(), cap })
     }
 
-    /// Takes a place, waiting in line for it where the line is not full.
-    pub(crate) async fn enter(self: &Arc<Self>, client: ClientKey) -> Result<Place, Crowded> {
+    /// Takes a place, waiting in line for it where the line is not full, and no longer than `patience`.
+    pub(crate) async fn enter(
+        self: &Arc<Self>,
+        client: ClientKey,
+        patience: Duration,
+    ) -> Result<Place, Crowded> {
         let lane = {
             let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(lanes.entry(client.clone()).or_insert_with(|| {
@@ -236,12 +240,16 @@ impl Lanes {
             return Ok(place);
         }
         let most = self.cap.saturating_mul(4);
+        let crowded = Crowded { running: self.cap, waiting: most };
         let join = |waiting| (waiting < most).then_some(waiting + 1);
         if place.lane.waiting.fetch_update(Ordering::AcqRel, Ordering::Acquire, join).is_err() {
-            return Err(Crowded { running: self.cap, waiting: most });
+            return Err(crowded);
         }
         let waiting = Waiting(Arc::clone(&place.lane));
-        let permit = Arc::clone(&place.lane.permits).acquire_owned().await;
+        let turn = Arc::clone(&place.lane.permits).acquire_owned();
+        let Ok(permit) = tokio::time::timeout(patience, turn).await else {
+            return Err(crowded);
+        };
         drop(waiting);
         // The semaphore is never closed; were it, the call would run uncounted instead of hanging.
         place.permit = permit.ok();
@@ -284,6 +292,8 @@ impl Drop for Place {
 mod tests {
     use super::*;
     use docent_transport::Via;
+
+    const PATIENT: Duration = Duration::from_mins(1);
 
     fn key(name: &str, token: &str) -> Key {
         Key { name: name.into(), token: token.into(), scopes: vec!["*".into()] }
@@ -396,10 +406,10 @@ mod tests {
     async fn a_full_lane_has_a_line_and_the_line_has_an_end() {
         let lanes = Lanes::new(1);
         let ann = client("ann", None);
-        let first = lanes.enter(ann.clone()).await.unwrap();
+        let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
         let mut line = Vec::new();
         for _ in 0..4 {
-            let mut waiting = Box::pin(lanes.enter(ann.clone()));
+            let mut waiting = Box::pin(lanes.enter(ann.clone(), PATIENT));
             assert!(
                 std::future::poll_fn(|cx| std::task::Poll::Ready(waiting.as_mut().poll(cx)))
                     .await
@@ -407,9 +417,10 @@ mod tests {
             );
             line.push(waiting);
         }
-        assert_eq!(lanes.enter(ann.clone()).await.unwrap_err(), Crowded { running: 1, waiting: 4 });
+        let crowded = lanes.enter(ann.clone(), PATIENT).await.unwrap_err();
+        assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
         assert!(
-            lanes.enter(client("bob", None)).await.is_ok(),
+            lanes.enter(client("bob", None), PATIENT).await.is_ok(),
             "another client has a lane of its own"
         );
         drop(first);
@@ -418,12 +429,24 @@ mod tests {
         drop(line);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn who_has_waited_too_long_leaves_the_line() {
+        let lanes = Lanes::new(1);
+        let ann = client("ann", None);
+        let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
+        let crowded = lanes.enter(ann.clone(), PATIENT).await.unwrap_err();
+        assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
+        assert_eq!(first.lane.waiting.load(Ordering::Acquire), 0);
+        drop(first);
+        assert!(lanes.enter(ann, Duration::ZERO).await.is_ok(), "a free place needs no patience");
+    }
+
     #[tokio::test]
     async fn few_lanes_are_kept_of_clients_that_are_gone() {
         let lanes = Lanes::new(1);
         let mut places = Vec::new();
         for n in 0..2 * QUIET_LANES {
-            places.push(lanes.enter(client(&n.to_string(), None)).await.unwrap());
+            places.push(lanes.enter(client(&n.to_string(), None), PATIENT).await.unwrap());
         }
         drop(places);
         assert_eq!(lanes.lanes.lock().unwrap().len(), QUIET_LANES);

@@ -23,11 +23,14 @@ use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, VecDeque},
     future::poll_fn,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     task::Poll,
     time::Duration,
 };
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, SetOnce},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Notifications that wait to be sent. A client that reads slowly hears fewer steps, and the tool never waits for it.
@@ -53,6 +56,8 @@ pub(crate) struct Listener {
     waits: Mutex<Waits>,
     /// Set once the request has been answered with a task: from then on, questions go through the task.
     task: OnceLock<TaskContext>,
+    /// Set for all calls at once, when the server closes.
+    hurry: Arc<SetOnce<()>>,
 }
 
 /// What a call has said, asked and been told.
@@ -116,6 +121,7 @@ impl Listener {
         context: RequestContext<RoleServer>,
         guest: &Guest,
         session_level: Option<Level>,
+        hurry: &Arc<SetOnce<()>>,
     ) -> Self {
         let RequestContext { peer, id, meta, .. } = context;
         let modern = guest.is_modern();
@@ -133,6 +139,7 @@ impl Listener {
             notes: Mutex::default(),
             waits: Mutex::default(),
             task: OnceLock::new(),
+            hurry: Arc::clone(hurry),
         }
     }
 
@@ -168,6 +175,11 @@ impl Listener {
             let able = &info.capabilities;
             able.sampling.is_some() || able.elicitation.is_some() || able.roots.is_some()
         })
+    }
+
+    /// Set once the server closes.
+    pub(crate) fn hurried(&self) -> &SetOnce<()> {
+        &self.hurry
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -448,5 +460,9 @@ impl Audience for Listener {
 
     fn waited(&self) -> Duration {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner).so_far()
+    }
+
+    fn hurry(&self) -> Option<&SetOnce<()>> {
+        Some(&self.hurry)
     }
 }

@@ -1,6 +1,7 @@
 //! One `tools/call`, from an admitted route to an answer.
 
 use crate::{
+    admit::Place,
     audience::Listener,
     cursor::Forged,
     finish::{self, Finish, Finished},
@@ -38,7 +39,7 @@ pub(crate) struct Call {
     pub(crate) timeout: Duration,
     pub(crate) guest: Guest,
     pub(crate) entry: Entry,
-    /// Held until the answer is made.
+    /// Held until the answer is made. A call that becomes a task leaves its lane earlier.
     pub(crate) permit: Permit,
 }
 
@@ -97,6 +98,11 @@ impl Call {
         Arc::clone(&self.guest.principal().name)
     }
 
+    /// Takes the place among the client's running calls out of the call: a task is counted among the tasks instead.
+    pub(crate) fn take_place(&mut self) -> Option<Place> {
+        self.permit.place.take()
+    }
+
     /// Checks the arguments, runs the tool, makes the answer, and leaves one audit line.
     pub(crate) async fn perform(mut self) -> Result<Reply, ErrorData> {
         let name = self.admitted.route().info.name.clone();
@@ -140,6 +146,7 @@ impl Call {
             results: self.server.results(),
             page_bytes: self.server.limits().page_bytes,
             timeout: self.timeout,
+            closing: self.listener.hurried().initialized(),
         }
     }
 

@@ -20,7 +20,13 @@ pub(crate) struct Finish<'a> {
     pub(crate) results: &'a Results,
     pub(crate) page_bytes: usize,
     pub(crate) timeout: Duration,
+    /// Whether calls end because the server does.
+    pub(crate) closing: bool,
 }
+
+/// Told of an answer that the server's end cut short.
+const CLOSING: &str = "Partial result: the server is closing, and the call ended before everything was seen. \
+     Ask again once the server is back.";
 
 /// An answer, and what the audit line says of it.
 pub(crate) type Finished = (CallToolResult, Outcome, usize);
@@ -66,10 +72,14 @@ impl Finish<'_> {
 
     fn mark_partial(&self, result: &mut CallToolResult) {
         let seconds = self.timeout.as_secs_f64();
-        result.content.push(ContentBlock::text(format!(
-            "Partial result: the deadline of {seconds} s passed before everything was seen. \
-             Narrow the request, or raise limits.tool_timeout_ms."
-        )));
+        result.content.push(ContentBlock::text(if self.closing {
+            CLOSING.to_owned()
+        } else {
+            format!(
+                "Partial result: the deadline of {seconds} s passed before everything was seen. \
+                 Narrow the request, or raise limits.tool_timeout_ms."
+            )
+        }));
         match &mut result.structured_content {
             Some(Value::Object(structured)) => {
                 structured.insert("partial".into(), true.into());
@@ -262,6 +272,7 @@ mod tests {
             results: &results,
             page_bytes,
             timeout: Duration::from_secs(30),
+            closing: false,
         };
         act(&finish, &results)
     }

@@ -12,7 +12,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Past the deadline, a tool has this long to hand over what it has.
+/// Past the deadline, or once the server closes, a tool has this long to hand over what it has.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
 
 /// When work must end.
@@ -31,7 +31,7 @@ pub(crate) enum Ended<T> {
     Panicked(String),
     /// The client no longer wants it; it was dropped.
     Cancelled,
-    /// The deadline and the grace have passed; it was dropped.
+    /// The deadline, or the server's call to hurry, and the grace have passed; it was dropped.
     Late,
 }
 
@@ -65,8 +65,19 @@ pub(crate) async fn bounded<T>(
     ended
 }
 
-/// Waits for the end of the grace. Time that the client takes to answer questions does not count.
+/// Waits for the end of the grace. Time that the client takes to answer questions moves the deadline, but a server that
+/// closes waits for nobody.
 async fn time_is_up(bounds: &Bounds, listener: &Listener) {
+    tokio::select! {
+        () = deadline_has_passed(bounds, listener) => {}
+        () = async {
+            listener.hurried().wait().await;
+            tokio::time::sleep(GRACE).await;
+        } => {}
+    }
+}
+
+async fn deadline_has_passed(bounds: &Bounds, listener: &Listener) {
     let end = tokio::time::Instant::from_std(bounds.deadline + GRACE);
     loop {
         let until = end + listener.waited();

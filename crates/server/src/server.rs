@@ -33,8 +33,11 @@ use std::{
     sync::{Arc, PoisonError, RwLock, Weak, atomic::Ordering},
     time::{Duration, Instant},
 };
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, SetOnce, broadcast};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+/// Told to a request that comes, or whose turn comes, too late.
+const SHUTTING_DOWN: &str = "shutting down";
 
 /// Everything that sessions share. Made once, behind an [`Arc`].
 pub struct Server {
@@ -57,6 +60,7 @@ pub struct Server {
     hub: Arc<Hub>,
     seal: Seal,
     stopping: CancellationToken,
+    hurry: Arc<SetOnce<()>>,
     idle: Notify,
     _listening: Vec<AbortOnDropHandle<()>>,
 }
@@ -121,6 +125,7 @@ impl Server {
             metrics,
             seal,
             stopping: CancellationToken::new(),
+            hurry: Arc::default(),
             idle: Notify::new(),
         }))
     }
@@ -152,6 +157,13 @@ impl Server {
     pub fn stop(&self) {
         self.stopping.cancel();
         self.cancel_tasks();
+    }
+
+    /// Ends calls as if the deadline of each had come: a tool has a short while to hand over what it has, and then the
+    /// answer is what it has emitted. Calls that wait in line, or come later, are refused.
+    pub fn hurry(&self) {
+        // A server that hurries already can't hurry more.
+        self.hurry.set(()).unwrap_or_default();
     }
 
     /// Waits until no call runs.
@@ -199,6 +211,10 @@ impl Server {
 
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stopping
+    }
+
+    pub(crate) fn hurried(&self) -> &Arc<SetOnce<()>> {
+        &self.hurry
     }
 
     pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
@@ -277,12 +293,12 @@ impl Server {
         self.audit.write(&line);
     }
 
-    /// Counts a request as running, unless the server is stopping.
+    /// Counts a request as running, unless the server is closing.
     pub(crate) fn begin(self: &Arc<Self>) -> Result<Running, ErrorData> {
         self.metrics.in_flight.fetch_add(1, Ordering::AcqRel);
         let running = Running(Arc::clone(self));
-        if self.stopping.is_cancelled() {
-            return Err(refused("shutting down", None));
+        if self.hurry.initialized() || self.stopping.is_cancelled() {
+            return Err(refused(SHUTTING_DOWN, None));
         }
         Ok(running)
     }
@@ -302,8 +318,12 @@ impl Server {
             .ok_or_else(|| call::out_of_scope(guest, tool))?;
         let client = ClientKey::of(&guest.caller);
         self.check_tool_rate(route, &client)?;
-        let place = self.take_place(client, cancel).await?;
-        Ok((admitted, Permit { _place: place, _running: running }))
+        let place = self.take_place(client, route.timeout, cancel).await?;
+        // A call that hurries has given its place to this one, which could not be answered in time.
+        if self.hurry.initialized() {
+            return Err(refused(SHUTTING_DOWN, None));
+        }
+        Ok((admitted, Permit { place: Some(place), _running: running }))
     }
 
     fn check_tool_rate(&self, route: &Route, client: &ClientKey) -> Result<(), ErrorData> {
@@ -325,12 +345,14 @@ impl Server {
     async fn take_place(
         &self,
         client: ClientKey,
+        patience: Duration,
         cancel: &CancellationToken,
     ) -> Result<Place, ErrorData> {
         let entered = tokio::select! {
             biased;
-            entered = self.lanes.enter(client) => entered,
+            entered = self.lanes.enter(client, patience) => entered,
             () = cancel.cancelled() => return Err(call::cancelled()),
+            () = self.hurry.wait() => return Err(refused(SHUTTING_DOWN, None)),
         };
         entered.map_err(|crowded| {
             self.metrics.refused_crowded.fetch_add(1, Ordering::Relaxed);
@@ -451,7 +473,8 @@ impl Drop for Running {
 
 /// A place among the client's running calls, and among the server's.
 pub(crate) struct Permit {
-    _place: Place,
+    /// `None` once somebody else holds it, or nobody.
+    pub(crate) place: Option<Place>,
     _running: Running,
 }
 

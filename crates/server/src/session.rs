@@ -102,8 +102,12 @@ impl Session {
 
     fn visit(&self, guest: &Guest, context: RequestContext<RoleServer>) -> Visit {
         let cancel = context.ct.clone();
-        let listener = Arc::new(Listener::new(context, guest, self.level(guest.dialect)));
+        let listener = Arc::new(self.listener(context, guest));
         Visit { server: Arc::clone(&self.server), guest: guest.clone(), listener, cancel }
+    }
+
+    fn listener(&self, context: RequestContext<RoleServer>, guest: &Guest) -> Listener {
+        Listener::new(context, guest, self.level(guest.dialect), self.server.hurried())
     }
 
     /// Counts a visit as running, or leaves the line of one that is not taken on.
@@ -147,7 +151,7 @@ impl Session {
                 return Err(tasks::required());
             }
             let cancel = if follows { CancellationToken::new() } else { request_cancel.clone() };
-            let listener = Listener::new(context, &guest, self.level(guest.dialect));
+            let listener = self.listener(context, &guest);
             let purpose = || purpose(&guest, "tools/call", &request.name);
             if request.input_responses.is_some() || request.request_state.is_some() {
                 let state = request.request_state.as_deref();

@@ -72,21 +72,24 @@ impl Tasks {
     /// Runs a call, answering with a task when it takes long or always does. `request` is cancelled with the request.
     pub(crate) async fn run(
         &self,
-        call: Call,
+        mut call: Call,
         request: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let at_once = matches!(call.task_use(), TaskUse::Always | TaskUse::Required);
         let (listener, cancel, owner) = (call.listener(), call.cancel(), call.owner());
+        // Held for as long as the request is open. Tasks have a bound of their own: were they to keep places in the lane,
+        // a client that follows many could call nothing else.
+        let _place = call.take_place();
         let mut work: Working = Box::pin(call.perform());
-        if self.running() >= MOST_RUNNING {
-            return until_cancelled(work, &request, &cancel).await?.try_into();
-        }
         if !at_once {
             let early =
                 tokio::time::timeout(LONG, until_cancelled(work.as_mut(), &request, &cancel)).await;
             if let Ok(ended) = early {
                 return ended?.try_into();
             }
+        }
+        if self.running() >= MOST_RUNNING {
+            return until_cancelled(work, &request, &cancel).await?.try_into();
         }
         Ok(CallToolResponse::Task(self.hand_over(work, listener, cancel, owner)))
     }

@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tokio::sync::SetOnce;
 use tokio_util::sync::CancellationToken;
 
 /// How far a call has come. `done` only grows.
@@ -86,6 +87,10 @@ pub trait Audience: Send + Sync {
     fn waited(&self) -> Duration {
         Duration::ZERO
     }
+    /// Set once the server closes and wants the answer at once: from then on it is as if the deadline had come.
+    fn hurry(&self) -> Option<&SetOnce<()>> {
+        None
+    }
 }
 
 /// Given to every call.
@@ -117,6 +122,9 @@ impl CallContext {
         if self.cancel.is_cancelled() {
             return Some(Stop::Cancelled);
         }
+        if self.audience.hurry().is_some_and(SetOnce::initialized) {
+            return Some(Stop::Deadline);
+        }
         let now = Instant::now();
         let is_late = |at| now >= at && now >= at + self.audience.waited();
         self.deadline.is_some_and(is_late).then_some(Stop::Deadline)
@@ -134,9 +142,17 @@ impl CallContext {
             }
             std::future::pending::<()>().await;
         };
+        let hurried = async {
+            match self.audience.hurry() {
+                Some(hurry) => *hurry.wait().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            biased;
             () = self.cancel.cancelled() => Stop::Cancelled,
             () = deadline => Stop::Deadline,
+            () = hurried => Stop::Deadline,
         }
     }
 
@@ -233,7 +249,8 @@ impl Audience for Nobody {
 mod tests {
     use super::*;
 
-    struct Slow(Duration);
+    #[derive(Default)]
+    struct Slow(Duration, SetOnce<()>);
 
     impl Audience for Slow {
         fn progress(&self, _: Progress) {}
@@ -250,6 +267,9 @@ mod tests {
         fn waited(&self) -> Duration {
             self.0
         }
+        fn hurry(&self) -> Option<&SetOnce<()>> {
+            Some(&self.1)
+        }
     }
 
     #[test]
@@ -262,10 +282,26 @@ mod tests {
             (None, Duration::ZERO, None),
         ];
         for (deadline, waited, want) in cases {
-            let context =
-                CallContext::new(Arc::new(Slow(waited)), CancellationToken::new(), deadline);
+            let slow = Slow(waited, SetOnce::new());
+            let context = CallContext::new(Arc::new(slow), CancellationToken::new(), deadline);
             assert_eq!(context.stop(), want, "{deadline:?} {waited:?}");
             assert_eq!(context.deadline(), deadline.map(|at| at + waited));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_hurried_call_stops_as_if_its_deadline_had_come() {
+        let hour = Duration::from_hours(1);
+        for deadline in [None, Some(Instant::now() + hour)] {
+            let (slow, cancel) = (Arc::new(Slow(hour, SetOnce::new())), CancellationToken::new());
+            let context = CallContext::new(Arc::clone(&slow) as _, cancel.clone(), deadline);
+            assert_eq!(context.stop(), None);
+            let hurry = async { slow.1.set(()).unwrap() };
+            let (stopped, ()) = tokio::join!(context.stopped(), hurry);
+            assert_eq!((stopped, context.stop()), (Stop::Deadline, Some(Stop::Deadline)));
+            cancel.cancel();
+            assert_eq!(context.stopped().await, Stop::Cancelled, "nobody waits for the answer");
+            assert_eq!(context.stop(), Some(Stop::Cancelled));
         }
     }
 }

@@ -110,6 +110,10 @@ fn directives(logging: &Logging) -> Targets {
     let mut targets = Targets::new()
         .with_default(others)
         .with_targets([("docent", logging.level), ("mcp", logging.level)]);
+    if !matches!(logging.level, Level::Debug | Level::Trace) {
+        // The SDK warns of every error that a peer is answered with and of every peer that leaves: both are everyday.
+        targets = targets.with_target("rmcp", LevelFilter::OFF);
+    }
     let names = logging.debug.as_deref().unwrap_or_default().split([',', ' ']);
     for target in names.filter_map(|name| debug_target(name.trim())) {
         // A name in DEBUG adds lines; it never takes away what the level shows already.
@@ -221,5 +225,21 @@ mod tests {
         check(Level::Debug, "", [D, D, D, I]);
         check(Level::Trace, "mcp:*", [T, T, T, I]);
         check(Level::Error, "", [Tracing::ERROR; 4]);
+    }
+
+    #[test]
+    fn the_sdk_is_heard_only_when_everything_is() {
+        let heard = |level| {
+            let logging = Logging {
+                level,
+                file: None,
+                format: LogFormat::Text,
+                rust_log: None,
+                debug: None,
+                no_color: true,
+            };
+            directives(&logging).would_enable("rmcp::service", &Tracing::ERROR)
+        };
+        assert_eq!([Level::Warn, Level::Info, Level::Debug].map(heard), [false, false, true]);
     }
 }

@@ -12,6 +12,9 @@ use tokio::net::TcpStream;
 /// The call has begun when it is interrupted, and is over before the server would drop it.
 const THREE_SECONDS: [(&str, &str); 1] = [("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "3000")];
 
+/// The call would go on for much longer than the server waits for it.
+const TEN_MINUTES: [(&str, &str); 1] = [("DOCENT_LIMITS_TOOL_TIMEOUT_MS", "600000")];
+
 /// Something that makes the server end.
 type End = fn(&mut Child);
 
@@ -43,6 +46,23 @@ async fn a_running_call_on_pipes_is_answered_before_the_end() {
         answered(&mut server, &id).await;
         ends_well(&mut server).await;
         assert!(server.heard().iter().all(|message| message.get("method").is_some()), "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_would_run_on_hands_over_what_it_has() {
+    let place = Place::new();
+    endless(&place);
+    let ends: [End; 2] = [|server| signal(server, Signal::TERM), Child::close_input];
+    for end in ends {
+        let mut server = serve(&place, &[], &TEN_MINUTES);
+        server.open(LEGACY).await.unwrap();
+        let id = begin(&mut server).await;
+        end(&mut server);
+        let answer = server.answer_to(&id).await.unwrap();
+        assert_eq!(answer["result"]["structuredContent"]["partial"], true, "{answer}");
+        assert!(answer["result"].to_string().contains("the server is closing"), "{answer}");
+        ends_well(&mut server).await;
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
 use docent_server::{Limits, Rate, Server, Setup, SetupError};
 use docent_transport::{Caller, Door, Via};
 use serde_json::{Value, json};
-use std::{num::NonZeroU32, sync::Arc};
+use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 
 #[tokio::test]
 async fn calls_wait_in_line_and_the_line_ends() {
@@ -74,6 +74,27 @@ async fn a_call_that_waits_can_be_cancelled() {
     server.drained().await;
     wire.ask("ping", json!({})).await;
     assert!(wire.seen.is_empty(), "{:?}", wire.seen);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_no_longer_than_it_may_run() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let tool_timeouts = [("echo".to_owned(), Duration::from_secs(1))].into();
+    let limits = Limits { calls_in_flight: 1, tool_timeouts, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let first = wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    let reply = wire.call("echo", json!({"text": "too late"})).await;
+    assert_eq!(code(&reply), -32000, "{reply}");
+    let message = reply["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("too many calls in flight"), "{message}");
+    assert_eq!(reply["error"]["data"], json!({"callsInFlight": 1, "waiting": 4}));
+    gate.let_through(1);
+    assert_eq!(text(&wire.answer(&first).await), "waited");
+    assert_eq!(text(&wire.call("echo", json!({"text": "in time"})).await), "in time");
+    assert!(server.metrics().contains("docent_refused_total{reason=\"crowded\"} 1\n"));
 }
 
 #[tokio::test]
@@ -209,6 +230,48 @@ async fn a_stopping_server_ends_what_runs_and_takes_no_more() {
     gate.let_through(1);
     drained.await;
     assert_eq!(text(&wire.answer(&id).await), "waited");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hurrying_server_answers_with_what_there_is() {
+    let limits =
+        Limits { calls_in_flight: 2, tool_timeout: Duration::from_hours(1), ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let mut begun = Vec::new();
+    for tool in ["patient", "stubborn"] {
+        let params = json!({"name": tool, "_meta": {"progressToken": tool}});
+        begun.push(wire.begin("tools/call", params).await);
+        wire.notified("notifications/progress").await;
+    }
+    let in_line = wire.begin("tools/call", json!({"name": "stubborn"})).await;
+    wire.ask("ping", json!({})).await;
+    server.hurry();
+    server.hurry();
+    let mut answers = HashMap::new();
+    for _ in 0..3 {
+        let answer = wire.read().await;
+        answers.insert(answer["id"].as_i64().unwrap(), answer);
+    }
+    let late = wire.call("echo", json!({"text": "late"})).await;
+    for refused in [&answers[&in_line.as_i64().unwrap()], &late] {
+        assert_eq!(
+            (code(refused), refused["error"]["message"].as_str()),
+            (-32000, Some("shutting down"))
+        );
+    }
+    let words = "Partial result: the server is closing, and the call ended before everything was seen. \
+                 Ask again once the server is back.";
+    let cases = [
+        (format!("found 2\nfound 3\n{words}"), json!({"found": 3, "partial": true})),
+        (format!("a piece\n{words}"), json!({"partial": true})),
+    ];
+    for (id, (said, structured)) in begun.iter().zip(cases) {
+        let reply = &answers[&id.as_i64().unwrap()];
+        assert_eq!((text(reply), &reply["result"]["structuredContent"]), (said, &structured));
+        assert_eq!(reply["result"]["isError"], false, "{reply}");
+    }
+    server.drained().await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::{
     fixture::{Fixture, acting, form, said},
     wire::{Wire, code, key, modern, origin, setup, text},
 };
-use docent_server::{Server, Setup, TASK_KEY};
+use docent_server::{Limits, Server, Setup, TASK_KEY};
 use serde_json::{Value, json};
 use std::sync::{Arc, atomic::Ordering};
 
@@ -177,4 +177,51 @@ async fn a_call_that_is_no_task_yet_is_cancelled_with_its_request() {
     gate.left.notified().await;
     server.drained().await;
     assert!(server.metrics().contains("docent_tasks 0\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_leave_the_lane_to_other_calls() {
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::open(&server);
+    let mut tasks = Vec::new();
+    for tool in ["always", "waits", "always", "waits"] {
+        let reply = wire.modern_call(tool, json!({}), able(), json!({})).await;
+        assert_eq!(reply["result"]["resultType"], "task", "{tool}: {reply}");
+        tasks.push(reply["result"]["taskId"].clone());
+    }
+    assert!(server.metrics().contains("docent_tasks 4\n"), "{}", server.metrics());
+    let quick = wire.modern_call("echo", json!({"text": "quick"}), able(), json!({})).await;
+    assert_eq!(text(&quick), "quick");
+    gate.let_through(tasks.len());
+    for id in &tasks {
+        settled(&mut wire, id, "completed").await;
+    }
+    server.drained().await;
+}
+
+#[tokio::test]
+async fn tasks_have_a_bound_and_calls_beyond_it_stay_in_the_lane() {
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::open(&server);
+    for _ in 0..256 {
+        let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
+        assert_eq!(reply["result"]["resultType"], "task", "{reply}");
+    }
+    let mut params = modern(able());
+    params["name"] = json!("always");
+    let beyond = wire.begin("tools/call", params.clone()).await;
+    wire.ask("ping", json!({})).await;
+    let in_line = wire.begin("tools/call", params).await;
+    wire.ask("ping", json!({})).await;
+    assert!(wire.seen.is_empty(), "{:?}", wire.seen);
+    gate.let_through(258);
+    assert_eq!(text(&wire.answer(&beyond).await), "at last");
+    let last = wire.answer(&in_line).await;
+    assert!(last.get("result").is_some(), "{last}");
 }
