@@ -295,7 +295,7 @@ mod tests {
                 "[package]\nname='a'\nversion='1.0.0'\nlicense='MIT'\n[dependencies]\nserde='1'\nrand={version='0.9',optional=true}\n\
                  own={path='../own'}\nwide={workspace=true}\n[dev-dependencies]\ntempfile='3'\n[build-dependencies]\ncc='1'\n\
                  [target.'cfg(unix)'.dependencies]\nlibc='0.2'\n",
-                "a 1.0.0 MIT; Runtime own ../own; Runtime serde 1; Runtime wide workspace; Runtime libc 0.2; Optional rand 0.9; \
+                "a 1.0.0 MIT; Runtime serde 1; Runtime own ../own; Runtime wide workspace; Runtime libc 0.2; Optional rand 0.9; \
                  Build cc 1; Development tempfile 3",
             ),
             (
