@@ -181,6 +181,7 @@ fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Ro
         router = router.route("/ws", any(ws::upgrade::<H>));
     }
     router
+        .fallback(page::nowhere)
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard::check::<H>))
         .with_state(shared)
 }

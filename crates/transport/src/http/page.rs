@@ -1,6 +1,11 @@
 //! Health for programs, a page for people, metrics for Prometheus.
 
-use super::{State, body::json, guard::is_upgrade, ws};
+use super::{
+    State,
+    body::{closing, json},
+    guard::is_upgrade,
+    ws,
+};
 use crate::Origin;
 use axum::{
     extract::{Extension, Request},
@@ -46,6 +51,12 @@ pub(super) async fn root<H: ServerHandler>(
 /// The process is there.
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
+}
+
+/// Any other path. Its body was not read.
+pub(super) async fn nowhere() -> Response {
+    let told = "nothing is served here: see GET /\n";
+    closing((StatusCode::NOT_FOUND, told).into_response())
 }
 
 /// The process takes requests.
