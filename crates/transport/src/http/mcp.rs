@@ -44,9 +44,7 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
     match parts.method {
         Method::POST => post(&shared, origin, parts, body).await,
         Method::GET => listen(&shared, parts).await,
-        Method::DELETE => {
-            shared.streamable.handle(Request::from_parts(parts, Body::empty())).await.map(Body::new)
-        }
+        Method::DELETE => pass(&shared, parts, Bytes::new()).await,
         _ => {
             let allowed = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
             (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)]).into_response()
@@ -57,8 +55,7 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
 /// A stream of whatever the server has to say in a session.
 async fn listen<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts) -> Response {
     let Some(seat) = shared.web.door.open_stream() else { return full("streams") };
-    let response =
-        shared.streamable.handle(Request::from_parts(parts, Body::empty())).await.map(Body::new);
+    let response = pass(shared, parts, Bytes::new()).await;
     held(response, seat)
 }
 
@@ -196,8 +193,10 @@ async fn open<H: ServerHandler>(
     response
 }
 
+/// Leaves a request to the SDK. Its future is large, and would otherwise be part of every request's.
 async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: Bytes) -> Response {
-    shared.streamable.handle(Request::from_parts(parts, Body::from(bytes))).await.map(Body::new)
+    let request = Request::from_parts(parts, Body::from(bytes));
+    Box::pin(shared.streamable.handle(request)).await.map(Body::new)
 }
 
 /// Each message of an array on its own, their events in one stream.
