@@ -5,6 +5,8 @@
 
 mod denied;
 mod place;
+#[cfg_attr(not(target_os = "linux"), path = "files/plain_elsewhere.rs")]
+mod plain;
 mod walk;
 
 pub use denied::denied;
@@ -209,29 +211,36 @@ impl Roots {
 
     /// The first `limit` bytes of a regular file, and how many it has.
     pub fn read_start(&self, place: &Place, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
-        let (canonical, metadata) =
-            self.canonical(place).map_err(|source| io_problem(place, source))?;
-        if let Some(rule) = denied(canonical.relative(), metadata.is_dir()) {
-            return Err(ReadProblem::Denied { path: place.to_string(), rule });
-        }
-        let not_a_file = || ReadProblem::NotAFile { path: place.to_string() };
-        if !metadata.is_file() {
-            return Err(not_a_file());
-        }
-        let mut options = OpenOptions::new();
-        // A pipe that took the file's place since must not hold up the call.
-        options.read(true).nonblock(true);
-        let file = self.dir(place).open_with(canonical.relative(), &options);
-        let file = file.map_err(|source| io_problem(place, source))?;
+        let file = match plain::open(self.dir(place), place) {
+            Some(file) => file?,
+            None => self.open_through_links(place)?,
+        };
         let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
         if !metadata.is_file() {
-            return Err(not_a_file());
+            return Err(ReadProblem::NotAFile { path: place.to_string() });
         }
         let mut bytes = Vec::with_capacity(
             usize::try_from(metadata.len().min(limit)).unwrap_or(0).min(1 << 24),
         );
         file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(place, source))?;
         Ok((bytes, metadata.len()))
+    }
+
+    /// Opens a file whose path may lead through symbolic links: where they end decides what is denied.
+    fn open_through_links(&self, place: &Place) -> Result<std::fs::File, ReadProblem> {
+        let (canonical, metadata) =
+            self.canonical(place).map_err(|source| io_problem(place, source))?;
+        if let Some(rule) = denied(canonical.relative(), metadata.is_dir()) {
+            return Err(ReadProblem::Denied { path: place.to_string(), rule });
+        }
+        if !metadata.is_file() {
+            return Err(ReadProblem::NotAFile { path: place.to_string() });
+        }
+        let mut options = OpenOptions::new();
+        // A pipe that took the file's place since must not hold up the call.
+        options.read(true).nonblock(true);
+        let file = self.dir(place).open_with(canonical.relative(), &options);
+        file.map(cap_std::fs::File::into_std).map_err(|source| io_problem(place, source))
     }
 
     /// Everything under a place that a newcomer should see; see [`WalkOptions`] for what that is.

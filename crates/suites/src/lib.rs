@@ -67,6 +67,7 @@ mod tests {
         let want = [
             "analyze_code",
             "analyze_repository",
+            "check_documentation",
             "get_document",
             "parse_files",
             "query_annotations",

@@ -3,12 +3,12 @@
 //! Owns which languages are read and what is said of their definitions. Files are reached through [`crate::files`] alone.
 
 mod address;
-mod analysis;
+pub(crate) mod analysis;
 mod analyze_code;
 mod annotation;
 mod comment;
 mod language;
-mod parse;
+pub(crate) mod parse;
 mod parse_files;
 mod project;
 mod query_annotations;

@@ -38,6 +38,8 @@ pub(crate) struct Definition {
     pub(crate) snippet: String,
     /// Where it stands in the text.
     pub(crate) range: Range<usize>,
+    /// Whether it does what a trait asks for, and the trait says what that is.
+    pub(crate) implements: bool,
     /// Whether more than its head is there.
     has_body: bool,
 }
@@ -205,7 +207,8 @@ impl Reader<'_> {
         let range = outer.start_byte()..outer.end_byte().max(found.node.end_byte());
         let snippet = snippet(self.text.get(range.clone()).unwrap_or_default());
         let has_body = callable.is_some_and(|node| node.child_by_field_name("body").is_some());
-        (Some(Definition { annotation, snippet, range, has_body }), level)
+        let implements = self.language == Language::Rust && is_of_trait_implementation(found.node);
+        (Some(Definition { annotation, snippet, range, implements, has_body }), level)
     }
 
     fn is_exported(&self, found: &Found<'_>, around: Option<&Level>) -> bool {
@@ -238,9 +241,7 @@ impl Reader<'_> {
         }
         // The items of a trait, and of its implementations, are as visible as the trait.
         let of_trait = around.is_some_and(|level| level.kind == Some(Kind::Trait));
-        let implements = found.node.parent().and_then(|list| list.parent()).is_some_and(|holder| {
-            holder.kind() == "impl_item" && holder.child_by_field_name("trait").is_some()
-        });
+        let implements = is_of_trait_implementation(found.node);
         let public = children(found.node).into_iter().any(|child| {
             child.kind() == "visibility_modifier" && text_of(child, self.text) == "pub"
         });
@@ -320,6 +321,13 @@ impl Reader<'_> {
     fn return_type(&self, callable: Node<'_>) -> Option<String> {
         callable.child_by_field_name("return_type").map(|node| tidy(text_of(node, self.text)))
     }
+}
+
+/// Whether an item stands in `impl Trait for …`.
+fn is_of_trait_implementation(node: Node<'_>) -> bool {
+    node.parent().and_then(|list| list.parent()).is_some_and(|holder| {
+        holder.kind() == "impl_item" && holder.child_by_field_name("trait").is_some()
+    })
 }
 
 /// One line, without the colon that leads a type.

@@ -1,40 +1,51 @@
 //! The work of `analyze_repository`, phase by phase. Runs off the async threads; looks at the clock in every loop.
 
 use super::{
-    documents, gaps,
-    languages::{self, Syntax},
-    manifests,
-    report::{BrokenLink, ContentFacts, Depth, Report, Tasks},
-    survey::Survey,
+    coverage, drift, gaps,
+    history::{self, Past},
+    inventory, languages, licence, links, manifests,
+    parts::Parts,
+    project, redundancy,
+    report::{Depth, Nature, Project, Report, Tasks},
+    scan::{self, Scan},
+    survey::{self, Survey},
+    text::counted,
+    tree::{Halt, Tree, name_of},
 };
-use crate::files::{Entry, Place, Problem, ReadProblem, Roots, WalkOptions};
+use crate::files::{Entry, Kind, PathError, Place, Problem, Roots, WalkOptions};
 use docent_tool::{CallContext, Stop, ToolError};
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+use tokei::LanguageType;
 
-/// Larger text files are listed among the problems.
-const FILE_BYTES: u64 = 4 << 20;
-/// Enough of a licence to tell which one it is, and of a file to tell that it is binary.
-const HEAD_BYTES: u64 = 8 << 10;
-/// Entries between two steps of progress.
-const STEP: u64 = 100;
+/// Entries seen between two steps of progress.
+const STEP: u64 = 500;
+/// Files read between two steps of progress.
+const READ_STEP: u64 = 10;
+/// More of `.gitmodules` than this is not looked at.
+const MODULES_BYTES: u64 = 64 << 10;
+const TASK_FILES: usize = 10;
 
 /// An analysis under way.
 pub(super) struct Analysis {
-    roots: Roots,
-    top: Place,
+    tree: Tree,
     /// What is known so far.
     pub(super) report: Report,
-    files: Vec<Entry>,
+    parts: Parts,
+    scan: Scan,
     done: u64,
 }
 
 impl Analysis {
-    pub(super) fn new(roots: Roots, top: Place, depth: Depth) -> Self {
+    pub(super) fn new(roots: Roots, top: Place, depth: Depth, parts: Parts) -> Self {
         let folder = roots.absolute(&top);
         let name = folder
             .file_name()
             .map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned());
         let report = Report { name, path: top.to_string(), depth, ..Report::default() };
-        Self { roots, top, report, files: Vec::new(), done: 0 }
+        Self { tree: Tree::new(roots, top), report, parts, scan: Scan::default(), done: 0 }
     }
 
     /// Whether the call was cut short.
@@ -44,213 +55,248 @@ impl Analysis {
 
     /// First phase: names and sizes.
     pub(super) fn walk(&mut self, context: &CallContext) -> Result<(), ToolError> {
-        context.progress(0, None, format!("Walking {}", self.top));
-        let mut survey = Survey::default();
-        let mut walk =
-            self.roots.walk_with(&self.top, WalkOptions { hidden: true, ignored: false });
+        context.progress(0, None, format!("Walking {}", self.tree.top));
+        let submodules = self.submodules();
+        let mut survey = Survey::new(submodules.iter().cloned());
+        let options = WalkOptions { hidden: true, ignored: false };
+        let mut walk = self.tree.roots.walk_with(&self.tree.top, options);
+        let mut seen = false;
         self.report.complete = loop {
-            if !self.may_go_on(
-                context,
-                "the rest of the folders, so every figure counts only what was seen",
-            )? {
+            let lacking = "the rest of the folders, so every figure counts only what was seen";
+            if !self.may_go_on(context, lacking)? {
                 break false;
             }
             match walk.next() {
                 None => break true,
+                Some(Err(problem)) if !seen && problem.path.is_empty() => {
+                    return Err(ToolError::not_found("Repository path does not exist"));
+                }
                 Some(Err(problem)) => self.report.trouble(problem),
-                Some(Ok(entry)) => {
-                    let path = entry.place.below(&self.top).unwrap_or_default().to_owned();
-                    if survey.take(&path, &entry, &mut self.report) {
-                        self.files.push(entry);
-                    }
+                Some(Ok(entry)) => self.take(&entry, &mut survey),
+            }
+            seen = true;
+            self.step(context, |seen| format!("{seen} files and folders seen"));
+        };
+        survey.finish(&self.tree, &mut self.report);
+        for path in &submodules {
+            let reason = "is a git submodule and left out; analyse it by its own path".into();
+            self.report.trouble(Problem { path: self.tree.shown(path), reason });
+        }
+        self.report.structure.submodules = submodules;
+        Ok(())
+    }
+
+    fn take(&mut self, entry: &Entry, survey: &mut Survey) {
+        let path = entry.place.below(&self.tree.top).unwrap_or_default();
+        if !survey.take(path, entry.kind, entry.bytes, &mut self.report) {
+            return;
+        }
+        match entry.kind {
+            Kind::File => self.take_file(path, entry.bytes),
+            Kind::Folder => self.tree.add_folder(path),
+            Kind::Link => {
+                if let Some(reason) = astray(&self.tree.roots, &entry.place) {
+                    self.report.trouble(Problem { path: entry.place.to_string(), reason });
                 }
             }
-            self.step(context, None, |files| format!("{files} files and folders seen"));
-        };
-        survey.finish(&mut self.report);
-        Ok(())
+            Kind::Other => {
+                let reason = "is a pipe, a socket or a device".into();
+                self.report.trouble(Problem { path: entry.place.to_string(), reason });
+            }
+        }
     }
 
-    /// Second phase: manifests and the licence.
+    fn take_file(&mut self, path: &str, bytes: u64) {
+        let mut language = languages::by_name(name_of(path));
+        // A program without an ending says in its first line who runs it.
+        if language.is_none() && !name_of(path).trim_start_matches('.').contains('.') {
+            let start = self.tree.head(path, languages::FIRST_LINE).unwrap_or_default();
+            language = languages::by_first_line(&start);
+        }
+        self.tree.add_file(path, bytes, language);
+    }
+
+    /// Folders that hold other repositories, as git's own list has them.
+    fn submodules(&self) -> Vec<String> {
+        let listed = self.tree.head(".gitmodules", MODULES_BYTES).unwrap_or_default();
+        let listed = String::from_utf8_lossy(&listed);
+        let paths = listed.lines().filter_map(|line| {
+            let (key, value) = line.split_once('=')?;
+            (key.trim() == "path").then(|| value.trim().trim_matches(['"', '/']).to_owned())
+        });
+        paths.filter(|path| !path.is_empty()).collect()
+    }
+
+    /// Second phase: manifests, commands and the licence.
     pub(super) fn read_manifests(&mut self, context: &CallContext) -> Result<(), ToolError> {
-        self.read_licence();
-        if self.report.depth == Depth::Quick {
+        if !self.parts.contents || !self.may_go_on(context, "dependencies and commands")? {
             return Ok(());
         }
-        let mut read = std::mem::take(&mut self.report.manifests);
-        for manifest in &mut read {
-            if !self.may_go_on(context, "dependencies")? {
-                break;
-            }
-            let Some(place) = self.top.join(&manifest.path) else { continue };
-            if !manifests::is_read(place.name()) {
-                continue;
-            }
-            let problem = match self.roots.read(&place, FILE_BYTES) {
-                Ok(bytes) => manifests::read(place.name(), &bytes, manifest)
-                    .err()
-                    .map(|error| error.to_string()),
-                Err(problem) => Some(Problem::from(&problem).reason),
-            };
-            if let Some(reason) = problem {
-                self.report.trouble(Problem { path: place.to_string(), reason });
-            }
+        self.announce(context, "Reading manifests");
+        let halt = || context.stop().is_some();
+        let packages = manifests::read(&self.tree, &halt);
+        // A name alone takes settings of tools for manifests; their contents tell.
+        if packages.manifests.len() < manifests::MANIFESTS {
+            self.report.manifest_count = packages.manifests.len() as u64;
         }
-        self.report.manifests = read;
-        if self.report.presence.licence_id.is_none() {
-            // A package inside may have a licence of its own; only the top speaks for the whole.
-            let mut top =
-                self.report.manifests.iter().filter(|manifest| !manifest.path.contains('/'));
-            self.report.presence.licence_id = top.find_map(|manifest| manifest.licence.clone());
-        }
-        Ok(())
+        self.report.manifests = packages.manifests;
+        self.report.dependencies = Some(packages.summary);
+        self.troubles(packages.problems);
+        let (project, problems) =
+            project::describe(&self.tree, &self.report.manifests, &self.report.presence, &halt);
+        self.report.project = Some(project);
+        self.troubles(problems);
+        let (licence, problems) =
+            licence::of_project(&self.tree, &self.report.presence, &self.report.manifests);
+        self.report.presence.licence_id = licence;
+        self.troubles(problems);
+        self.may_go_on(context, "the rest of the dependencies and commands").map(drop)
     }
 
-    fn read_licence(&mut self) {
-        let Some(place) =
-            self.report.presence.licence.as_ref().and_then(|path| self.top.join(path))
-        else {
-            return;
-        };
-        match self.roots.read_start(&place, HEAD_BYTES) {
-            Ok((bytes, _)) => {
-                let name = documents::licence(&String::from_utf8_lossy(&bytes));
-                self.report.presence.licence_id = name.map(str::to_owned);
-            }
-            Err(problem) => self.report.trouble(Problem::from(&problem)),
-        }
-    }
-
-    /// Third phase: the contents of source files, or of every text file.
+    /// Third phase: the contents of every file whose language is known.
     pub(super) fn read_contents(&mut self, context: &CallContext) -> Result<(), ToolError> {
-        let depth = self.report.depth;
-        if depth == Depth::Quick {
+        if !self.parts.contents || !self.may_go_on(context, "lines and documents")? {
             return Ok(());
         }
-        let files: Vec<Entry> = std::mem::take(&mut self.files);
-        let wanted: Vec<&Entry> = files
-            .iter()
-            .filter(|file| depth == Depth::Deep || languages::of(file.place.name()).is_some())
-            .collect();
-        let total = Some(self.done + wanted.len() as u64 + 1);
-        let mut facts = (depth == Depth::Deep).then(ContentFacts::default);
-        for (at, file) in wanted.iter().enumerate() {
-            if !self.may_go_on(
-                context,
-                &format!("the contents of {} of {} files", wanted.len() - at, wanted.len()),
-            )? {
-                break;
+        let total = self.tree.files().iter().filter(|file| file.language.is_some()).count() as u64;
+        self.announce(context, &format!("0 of {total} files read"));
+        let (base, told) = (self.done, Mutex::new(0));
+        let halt = || context.stop().is_some();
+        let progress = |done: usize| {
+            let done = done as u64;
+            if !done.is_multiple_of(READ_STEP) {
+                return;
             }
-            self.read_one(file, facts.as_mut());
-            self.step(context, total, |_| format!("{} of {} files read", at + 1, wanted.len()));
+            // Several threads count; whoever listens hears the counts in order.
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            if done > *told {
+                *told = done;
+                let message = format!("{done} of {total} files read");
+                context.progress(base + done, Some(base + total + 1), message);
+            }
+        };
+        let (mut scan, left) = scan::scan(&self.tree, self.parts, &halt, &progress);
+        self.done += total;
+        self.troubles(std::mem::take(&mut scan.problems));
+        self.leave_out_binary(&std::mem::take(&mut scan.binary));
+        for language in &mut self.report.languages {
+            let counted = scan.lines.iter().find(|(kind, _)| kind.name() == language.name);
+            language.lines = counted.map(|(_, lines)| lines.own);
+            language.embedded = counted.map(|(_, lines)| lines.embedded);
         }
-        if let Some(facts) = &mut facts {
-            facts
-                .open_task_files
-                .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
-            facts.open_task_files.truncate(10);
+        self.report.presence.inline_test_files = scan.inline_tests;
+        self.scan = scan;
+        if left > 0 {
+            self.may_go_on(context, &format!("the contents of {left} of {total} files"))?;
         }
-        self.report.contents = facts;
+        let (documentation, problems) =
+            inventory::take(&self.tree, &self.scan.documents, &self.report);
+        self.report.documentation = Some(documentation);
+        self.troubles(problems);
         Ok(())
     }
 
-    fn read_one(&mut self, file: &Entry, facts: Option<&mut ContentFacts>) {
-        let name = file.place.name();
-        let syntax = languages::of(name);
-        let path = file.place.below(&self.top).unwrap_or_default().to_owned();
-        let bytes = match self.text_of(file, syntax) {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return facts.into_iter().for_each(|facts| facts.binary_files += 1),
-            Err(problem) => return self.report.trouble(Problem::from(&problem)),
+    /// Compiled messages end in `.mo`, as Modelica does: thousands of them are one problem, and no language.
+    fn leave_out_binary(&mut self, files: &[(Box<str>, LanguageType)]) {
+        if files.is_empty() {
+            return;
+        }
+        let binary = files.iter().map(|(path, _)| &**path).collect();
+        survey::sum_languages(&self.tree, &binary, &mut self.report);
+        let mut kinds: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+        for (path, language) in files {
+            kinds.entry(language.name()).or_insert((path, 0)).1 += 1;
+        }
+        for (language, (path, count)) in kinds {
+            let more = if count > 1 {
+                format!("; {} like it", counted(count - 1, "more file"))
+            } else {
+                String::new()
+            };
+            let reason = format!("is no text, though its name says {language}{more}");
+            self.report.trouble(Problem { path: self.tree.shown(path), reason });
+        }
+    }
+
+    /// Fourth phase: what shows only when files are held against each other and against the past.
+    pub(super) fn compare(&mut self, context: &CallContext) -> Result<(), ToolError> {
+        self.sum_up();
+        let halt = || context.stop().is_some();
+        if self.parts.links && self.may_go_on(context, "links")? {
+            self.announce(context, "Following links");
+            self.report.links = Some(links::check(&self.tree, &self.scan.documents, &halt));
+        }
+        if self.parts.redundancy && self.may_go_on(context, "duplicated documents")? {
+            let found = redundancy::find(&self.tree, &self.scan.documents, &halt);
+            self.report.redundancy = Some(found);
+        }
+        let mut past = None;
+        if self.parts.history && self.may_go_on(context, "history")? {
+            self.announce(context, "Reading history");
+            past = self.read_history(&halt);
+        }
+        if self.parts.drift && self.may_go_on(context, "drift")? {
+            self.announce(context, "Holding documents against the code");
+            self.find_drift(past.as_ref(), &halt);
+        }
+        if self.parts.links {
+            self.may_go_on(context, "the rest of the comparisons")?;
+        }
+        Ok(())
+    }
+
+    fn read_history(&mut self, halt: Halt<'_>) -> Option<Past> {
+        let remembered = history::read(&self.tree, &self.scan.weights, halt);
+        self.troubles(remembered.problems);
+        let (found, past) = remembered.history?;
+        self.report.history = Some(found);
+        Some(past)
+    }
+
+    fn find_drift(&mut self, past: Option<&Past>, halt: Halt<'_>) {
+        let unknown = Project::default();
+        let today = drift::Today {
+            tree: &self.tree,
+            words: &self.scan.words,
+            symbols: &self.scan.symbols,
+            manifests: &self.report.manifests,
+            project: self.report.project.as_ref().unwrap_or(&unknown),
+            past,
         };
-        let lines = languages::count(&bytes, syntax);
-        let language = syntax
-            .and_then(|syntax| self.report.languages.iter_mut().find(|l| l.name == syntax.name));
-        if let Some(language) = language {
-            language.lines.get_or_insert_default().add(lines);
+        self.report.drift = Some(drift::find(&today, &self.scan.documents, halt));
+    }
+
+    /// What needs no comparison: open tasks, and how much is documented.
+    fn sum_up(&mut self) {
+        if self.parts.redundancy {
+            self.sum_up_tasks();
         }
-        if syntax.is_some_and(|syntax| syntax.name == "Rust") && languages::has_inline_tests(&bytes)
-        {
-            self.report.presence.inline_test_files += 1;
-        }
-        if self.report.presence.readme.as_ref() == Some(&path) {
-            self.report.readme = Some(documents::readme(&String::from_utf8_lossy(&bytes)));
-        }
-        let Some(facts) = facts else { return };
-        facts.text_files += 1;
-        facts.lines.add(lines);
-        let count = languages::open_tasks(&bytes);
-        if count > 0 {
-            facts.open_tasks += count;
-            facts.open_task_files.push(Tasks { path: path.clone(), count });
-        }
-        if syntax.is_some_and(|syntax| syntax.name == "Markdown") {
-            self.check_links(file, &path, &String::from_utf8_lossy(&bytes), facts);
+        if self.parts.syntax {
+            self.sum_up_coverage();
         }
     }
 
-    /// The whole of a text file; `None` for a binary one.
-    fn text_of(
-        &self,
-        file: &Entry,
-        syntax: Option<&Syntax>,
-    ) -> Result<Option<Vec<u8>>, ReadProblem> {
-        // What has no known language is most often a picture or an archive: its head tells.
-        if syntax.is_none() && file.bytes > HEAD_BYTES {
-            let (head, _) = self.roots.read_start(&file.place, HEAD_BYTES)?;
-            if languages::is_binary(&head) {
-                return Ok(None);
-            }
-        }
-        let bytes = self.roots.read(&file.place, FILE_BYTES)?;
-        Ok((!languages::is_binary(&bytes)).then_some(bytes))
+    fn sum_up_tasks(&mut self) {
+        let mut tasks = std::mem::take(&mut self.scan.tasks);
+        let count = tasks.iter().map(|file| file.count).sum();
+        tasks.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
+        tasks.truncate(TASK_FILES);
+        self.report.tasks = Some(Tasks { count, files: tasks });
     }
 
-    fn check_links(&self, file: &Entry, path: &str, text: &str, facts: &mut ContentFacts) {
-        for link in documents::relative_links(text) {
-            let Some(exists) = self.leads_somewhere(&file.place, &link.target) else { continue };
-            facts.links_checked += 1;
-            if exists {
-                continue;
-            }
-            facts.broken_link_count += 1;
-            if facts.broken_links.len() < 200 {
-                facts.broken_links.push(BrokenLink {
-                    path: path.to_owned(),
-                    line: link.line,
-                    target: link.target,
-                });
+    fn sum_up_coverage(&mut self) {
+        let mut sums = coverage::Sums::default();
+        for file in self.tree.files() {
+            if let Some(symbols) = self.scan.symbols.get(&file.path) {
+                sums.take(&file.path, symbols);
             }
         }
-    }
-
-    /// Whether a link ends at a file or a folder; `None` where that can't be told from here.
-    fn leads_somewhere(&self, from: &Place, target: &str) -> Option<bool> {
-        let path = documents::link_path(target)?;
-        let place = match path.strip_prefix('/') {
-            Some(path) => self.top.join(path),
-            None => from.parent().and_then(|folder| folder.join(&path)),
-        }?;
-        match self.roots.kind(&place) {
-            Ok(_) => Some(true),
-            Err(ReadProblem::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) =>
-            {
-                // Site generators turn `guide.md` into `guide` or `guide.html`.
-                let name = place.name();
-                let source = format!("../{}.md", name.strip_suffix(".html").unwrap_or(name));
-                Some(place.join(&source).is_some_and(|source| self.roots.kind(&source).is_ok()))
-            }
-            Err(_) => None,
-        }
+        let programs = self.report.languages.iter().filter(|one| one.nature == Nature::Program);
+        self.report.coverage = Some(sums.finish(programs.map(|one| one.name.clone())));
     }
 
     /// Last phase: what follows from it all.
     pub(super) fn conclude(&mut self, context: &CallContext) {
-        // What was not seen can't be called absent.
         if self.report.complete {
             self.report.gaps = gaps::find(&self.report);
         } else {
@@ -263,15 +309,27 @@ impl Analysis {
         context.progress(self.done, Some(self.done), message);
     }
 
-    /// Counts one thing as done, and tells of every hundredth.
-    fn step(&mut self, context: &CallContext, total: Option<u64>, message: impl Fn(u64) -> String) {
-        self.done += 1;
-        if self.done.is_multiple_of(STEP) {
-            context.progress(self.done, total, message(self.done));
+    fn troubles(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            self.report.trouble(problem);
         }
     }
 
-    /// Whether there is time; where not, notes once what the answer lacks for it.
+    /// Tells what is done next, as one step.
+    fn announce(&mut self, context: &CallContext, message: &str) {
+        self.done += 1;
+        context.progress(self.done, None, message);
+    }
+
+    /// Counts one thing as done, and tells of every few hundred.
+    fn step(&mut self, context: &CallContext, message: impl Fn(u64) -> String) {
+        self.done += 1;
+        if self.done.is_multiple_of(STEP) {
+            context.progress(self.done, None, message(self.done));
+        }
+    }
+
+    /// Whether there is time; where not, notes what the answer lacks for it.
     fn may_go_on(&mut self, context: &CallContext, lacking: &str) -> Result<bool, ToolError> {
         match context.stop() {
             None => Ok(true),
@@ -281,5 +339,20 @@ impl Analysis {
                 Ok(false)
             }
         }
+    }
+}
+
+/// What is wrong with a symbolic link; `None` for one that leads to something inside the root.
+fn astray(roots: &Roots, link: &Place) -> Option<String> {
+    match roots.resolve(&roots.absolute(link).to_string_lossy()) {
+        Ok(target) if link.below(&target).is_some() => {
+            Some("is a symbolic link to a folder that it lies in; not followed".into())
+        }
+        Ok(_) | Err(PathError::Denied { .. }) => None,
+        Err(PathError::Missing { .. }) => Some("is a symbolic link that leads nowhere".into()),
+        Err(PathError::Outside { .. }) => {
+            Some("is a symbolic link out of the root; not followed".into())
+        }
+        Err(_) => Some("is a symbolic link that can't be followed".into()),
     }
 }

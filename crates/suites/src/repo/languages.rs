@@ -1,180 +1,109 @@
-//! Which language a file is in, by its name, and what its lines hold, by simple rules.
+//! Which language a file is in, and what its lines hold. The counting is tokei's.
 
-use super::report::Lines;
-use memchr::memmem;
+use super::report::{Lines, Nature};
+use std::{path::Path, sync::LazyLock};
+use tokei::{CodeStats, Config, LanguageType};
 
-/// What a language is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nature {
-    /// Written to be run.
-    Program,
-    /// Written to be rendered.
-    Markup,
-    /// Written to be read by programs.
-    Data,
-    /// Written to be read by people.
-    Prose,
-}
+/// Bytes in which a first line that names an interpreter must end.
+pub(super) const FIRST_LINE: u64 = 128;
 
-/// One language: its name, its nature, and how its comments begin and end.
-#[derive(Debug)]
-pub(super) struct Syntax {
-    pub(super) name: &'static str,
-    pub(super) nature: Nature,
-    line: &'static [&'static str],
-    block: Option<(&'static str, &'static str)>,
-    endings: &'static [&'static str],
-}
-
-const SLASHES: &[&str] = &["//"];
-const HASH: &[&str] = &["#"];
-const C_BLOCK: Option<(&str, &str)> = Some(("/*", "*/"));
-const TAGS: Option<(&str, &str)> = Some(("<!--", "-->"));
-
-const fn syntax(
-    name: &'static str,
-    nature: Nature,
-    line: &'static [&'static str],
-    block: Option<(&'static str, &'static str)>,
-    endings: &'static [&'static str],
-) -> Syntax {
-    Syntax { name, nature, line, block, endings }
-}
-
-use Nature::{Data, Markup, Program, Prose};
-
-static LANGUAGES: &[Syntax] = &[
-    syntax("Rust", Program, SLASHES, C_BLOCK, &["rs"]),
-    syntax("TypeScript", Program, SLASHES, C_BLOCK, &["ts", "tsx", "mts", "cts"]),
-    syntax("JavaScript", Program, SLASHES, C_BLOCK, &["js", "jsx", "mjs", "cjs"]),
-    syntax("Python", Program, HASH, None, &["py", "pyi", "pyw"]),
-    syntax("Go", Program, SLASHES, C_BLOCK, &["go"]),
-    syntax("Java", Program, SLASHES, C_BLOCK, &["java"]),
-    syntax("Kotlin", Program, SLASHES, C_BLOCK, &["kt", "kts"]),
-    syntax("Scala", Program, SLASHES, C_BLOCK, &["scala", "sc"]),
-    syntax("Groovy", Program, SLASHES, C_BLOCK, &["groovy", "gradle"]),
-    syntax("C", Program, SLASHES, C_BLOCK, &["c", "h"]),
-    syntax("C++", Program, SLASHES, C_BLOCK, &["cc", "cpp", "cxx", "hpp", "hh", "hxx"]),
-    syntax("C#", Program, SLASHES, C_BLOCK, &["cs"]),
-    syntax("F#", Program, SLASHES, Some(("(*", "*)")), &["fs", "fsx", "fsi"]),
-    syntax("Swift", Program, SLASHES, C_BLOCK, &["swift"]),
-    syntax("Objective-C", Program, SLASHES, C_BLOCK, &["m", "mm"]),
-    syntax("Dart", Program, SLASHES, C_BLOCK, &["dart"]),
-    syntax("PHP", Program, &["//", "#"], C_BLOCK, &["php"]),
-    syntax("Ruby", Program, HASH, Some(("=begin", "=end")), &["rb", "rake", "gemspec"]),
-    syntax("Elixir", Program, HASH, None, &["ex", "exs"]),
-    syntax("Erlang", Program, &["%"], None, &["erl", "hrl"]),
-    syntax("Haskell", Program, &["--"], Some(("{-", "-}")), &["hs"]),
-    syntax("OCaml", Program, &[], Some(("(*", "*)")), &["ml", "mli"]),
-    syntax("Lua", Program, &["--"], Some(("--[[", "]]")), &["lua"]),
-    syntax("Julia", Program, HASH, Some(("#=", "=#")), &["jl"]),
-    syntax("R", Program, HASH, None, &["r"]),
-    syntax("Perl", Program, HASH, None, &["pl", "pm"]),
-    syntax("Zig", Program, SLASHES, None, &["zig"]),
-    syntax("Nix", Program, HASH, C_BLOCK, &["nix"]),
-    syntax("Shell", Program, HASH, None, &["sh", "bash", "zsh", "fish"]),
-    syntax("PowerShell", Program, HASH, Some(("<#", "#>")), &["ps1", "psm1"]),
-    syntax("SQL", Program, &["--"], C_BLOCK, &["sql"]),
-    syntax("Solidity", Program, SLASHES, C_BLOCK, &["sol"]),
-    syntax("Protocol Buffers", Program, SLASHES, C_BLOCK, &["proto"]),
-    syntax("GraphQL", Program, HASH, None, &["graphql", "gql"]),
-    syntax("HCL", Program, &["#", "//"], C_BLOCK, &["tf", "hcl"]),
-    syntax("Makefile", Program, HASH, None, &["mk"]),
-    syntax("CMake", Program, HASH, None, &["cmake"]),
-    syntax("Dockerfile", Program, HASH, None, &["dockerfile"]),
-    syntax("Vue", Program, SLASHES, TAGS, &["vue"]),
-    syntax("Svelte", Program, SLASHES, TAGS, &["svelte"]),
-    syntax("HTML", Markup, &[], TAGS, &["html", "htm", "xhtml"]),
-    syntax("CSS", Markup, &[], C_BLOCK, &["css"]),
-    syntax("Sass", Markup, SLASHES, C_BLOCK, &["scss", "sass", "less"]),
-    syntax("XML", Data, &[], TAGS, &["xml", "xsd", "csproj", "fsproj", "vbproj", "props", "svg"]),
-    syntax("JSON", Data, &[], None, &["json", "jsonc", "json5"]),
-    syntax("YAML", Data, HASH, None, &["yaml", "yml"]),
-    syntax("TOML", Data, HASH, None, &["toml"]),
-    syntax("Markdown", Prose, &[], TAGS, &["md", "markdown", "mdx"]),
-    syntax("reStructuredText", Prose, &[".. "], None, &["rst"]),
-    syntax("AsciiDoc", Prose, SLASHES, None, &["adoc", "asciidoc"]),
-    syntax("Text", Prose, &[], None, &["txt"]),
+/// Interpreters as `#!/usr/bin/env` names them, by how the word starts: tokei keeps this table to itself.
+const INTERPRETERS: [(&str, LanguageType); 15] = [
+    ("bash", LanguageType::Bash),
+    ("crystal", LanguageType::Crystal),
+    ("csh", LanguageType::CShell),
+    ("cython", LanguageType::Cython),
+    ("elvish", LanguageType::Elvish),
+    ("fish", LanguageType::Fish),
+    ("groovy", LanguageType::Groovy),
+    ("just", LanguageType::Just),
+    ("ksh", LanguageType::Ksh),
+    ("python", LanguageType::Python),
+    ("racket", LanguageType::Racket),
+    ("raku", LanguageType::Raku),
+    ("perl6", LanguageType::Raku),
+    ("ruby", LanguageType::Ruby),
+    ("sh", LanguageType::Sh),
 ];
 
 /// Which language a file is in; its name alone decides.
-pub(super) fn of(name: &str) -> Option<&'static Syntax> {
-    let name = name.to_lowercase();
-    let ending = match name.as_str() {
-        "makefile" | "gnumakefile" => "mk",
-        "cmakelists.txt" => "cmake",
-        "dockerfile" | "containerfile" => "dockerfile",
-        "gemfile" | "rakefile" => "rb",
-        "jenkinsfile" => "groovy",
-        other => other.rsplit_once('.')?.1,
-    };
-    LANGUAGES.iter().find(|language| language.endings.contains(&ending))
+pub(super) fn by_name(name: &str) -> Option<LanguageType> {
+    // For a name that tells nothing, tokei opens the file to see its first line. Nothing can be opened below a device,
+    // so that the name decides and the file system is left alone.
+    LanguageType::from_path(Path::new("/dev/null").join(name), configuration())
 }
 
-/// Whether these bytes are no text: they hold a NUL near their start.
-pub(super) fn is_binary(bytes: &[u8]) -> bool {
-    bytes.iter().take(8192).any(|&byte| byte == 0)
-}
-
-/// Sorts the lines of a file. A comment counts where it begins its line; strings are not looked into.
-pub(super) fn count(bytes: &[u8], syntax: Option<&Syntax>) -> Lines {
-    let mut lines = Lines::default();
-    let mut inside = false;
-    let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    if body.is_empty() {
-        lines.blanks = u64::from(!bytes.is_empty());
-        return lines;
+/// Which language a file without a telling name is in, by its first bytes.
+pub(super) fn by_first_line(start: &[u8]) -> Option<LanguageType> {
+    let line = std::str::from_utf8(start.split(|byte| *byte == b'\n').next()?).ok()?;
+    let mut words = line.split_whitespace();
+    let first = words.next().filter(|word| word.starts_with("#!"))?;
+    if first == "#!/usr/bin/env" {
+        let word = words.next()?;
+        return INTERPRETERS.iter().find(|(name, _)| word.starts_with(name)).map(|(_, it)| *it);
     }
-    for line in body.split(|&byte| byte == b'\n') {
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            lines.blanks += 1;
-        } else if syntax.is_some_and(|syntax| is_comment(line, syntax, &mut inside)) {
-            lines.comments += 1;
-        } else {
-            lines.code += 1;
-        }
+    let all = LanguageType::list().iter();
+    all.map(|(language, _)| *language).find(|language| language.shebangs().contains(&first))
+}
+
+/// What a language is written for.
+pub(super) fn nature(language: LanguageType) -> Nature {
+    use LanguageType as L;
+    match language {
+        L::Markdown
+        | L::Mdx
+        | L::ReStructuredText
+        | L::AsciiDoc
+        | L::Text
+        | L::Org
+        | L::Tex
+        | L::Typst
+        | L::Djot => Nature::Prose,
+        L::Html | L::Css | L::Sass | L::Less | L::Stylus | L::PostCss | L::Svg => Nature::Markup,
+        L::Json
+        | L::Yaml
+        | L::Toml
+        | L::Xml
+        | L::Ini
+        | L::Po
+        | L::RON
+        | L::Edn
+        | L::DotNetResource => Nature::Data,
+        _ => Nature::Program,
     }
-    lines
 }
 
-fn is_comment(line: &[u8], syntax: &Syntax, inside: &mut bool) -> bool {
-    if let Some((open, close)) = syntax.block {
-        let rest = if *inside { Some(line) } else { line.strip_prefix(open.as_bytes()) };
-        if let Some(rest) = rest {
-            let end = memmem::find(rest, close.as_bytes());
-            *inside = end.is_none();
-            // Code after the end of the comment makes it a line of code.
-            return end.is_none_or(|at| {
-                rest.get(at + close.len()..).unwrap_or_default().trim_ascii().is_empty()
-            });
-        }
+/// The lines of a file: those in its own language, and those of other languages inside it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counted {
+    pub(super) own: Lines,
+    pub(super) embedded: Lines,
+}
+
+impl Counted {
+    /// Adds those of another file.
+    pub(super) fn add(&mut self, other: Self) {
+        self.own.add(other.own);
+        self.embedded.add(other.embedded);
     }
-    syntax.line.iter().any(|start| line.starts_with(start.as_bytes()))
 }
 
-const TASKS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
-
-/// Marks of open tasks, as whole words in capitals.
-pub(super) fn open_tasks(bytes: &[u8]) -> u64 {
-    TASKS.iter().map(|mark| whole_words(bytes, mark)).sum()
+/// Sorts the lines of a file. Doc comments of Rust are Markdown inside it, scripts are JavaScript inside HTML.
+pub(super) fn count(language: LanguageType, bytes: &[u8]) -> Counted {
+    let found = language.parse_from_slice(bytes, configuration());
+    let mut embedded = Lines::default();
+    found.blobs.values().for_each(|blob| embedded.add(lines(&blob.summarise())));
+    Counted { own: lines(&found), embedded }
 }
 
-fn whole_words(bytes: &[u8], word: &[u8]) -> u64 {
-    let is_part = |at: Option<usize>| {
-        at.and_then(|at| bytes.get(at))
-            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-    };
-    let found = memmem::find_iter(bytes, word);
-    found.filter(|&at| !is_part(at.checked_sub(1)) && !is_part(Some(at + word.len()))).count()
-        as u64
+fn lines(found: &CodeStats) -> Lines {
+    let CodeStats { code, comments, blanks, .. } = found;
+    Lines { code: *code as u64, comments: *comments as u64, blanks: *blanks as u64 }
 }
 
-/// Whether a Rust source holds tests of its own.
-pub(super) fn has_inline_tests(bytes: &[u8]) -> bool {
-    [&b"#[test]"[..], b"#[cfg(test)]", b"#[tokio::test"]
-        .iter()
-        .any(|mark| memmem::find(bytes, mark).is_some())
+fn configuration() -> &'static Config {
+    static DEFAULT: LazyLock<Config> = LazyLock::new(Config::default);
+    &DEFAULT
 }
 
 #[cfg(test)]
@@ -184,41 +113,59 @@ mod tests {
     #[test]
     fn names_tell_languages() {
         let cases = [
-            ("main.rs", Some("Rust")),
-            ("App.TSX", Some("TypeScript")),
-            ("Makefile", Some("Makefile")),
-            ("CMakeLists.txt", Some("CMake")),
-            ("notes.txt", Some("Text")),
-            ("Dockerfile", Some("Dockerfile")),
+            ("main.rs", Some(LanguageType::Rust)),
+            ("App.TSX", Some(LanguageType::Tsx)),
+            ("Makefile", Some(LanguageType::Makefile)),
+            ("CMakeLists.txt", Some(LanguageType::CMake)),
+            ("notes.txt", Some(LanguageType::Text)),
+            ("Dockerfile", Some(LanguageType::Dockerfile)),
             ("LICENSE", None),
             ("photo.png", None),
+            ("", None),
         ];
         for (name, want) in cases {
-            assert_eq!(of(name).map(|language| language.name), want, "{name}");
+            assert_eq!(by_name(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn first_lines_tell_what_tokei_tells() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("script");
+        let named = INTERPRETERS.iter().map(|(word, _)| format!("#!/usr/bin/env {word}\n"));
+        let plain = [
+            "#!/bin/sh\n",
+            "#!/bin/bash -e\nx",
+            "#!/usr/bin/python3\n",
+            "#!/usr/bin/env node\n",
+            "x\n",
+            "",
+        ];
+        for start in named.chain(plain.map(str::to_owned)) {
+            std::fs::write(&file, &start).unwrap();
+            assert_eq!(
+                by_first_line(start.as_bytes()),
+                LanguageType::from_shebang(&file),
+                "{start:?}"
+            );
         }
     }
 
     #[test]
     fn lines_are_sorted() {
         let cases = [
-            ("a.rs", "", (0, 0, 0)),
-            ("a.rs", "\n", (0, 0, 1)),
-            ("a.rs", "fn a() {}\n", (1, 0, 0)),
-            ("a.rs", "fn a() {}", (1, 0, 0)),
-            ("a.rs", "//! Doc\n\nfn a() {} // tail\n", (1, 1, 1)),
-            ("a.c", "/* one\n two\n*/\nint a;\n/* b */ int b;\n", (2, 3, 0)),
-            ("a.py", "# x\nx = 1\r\n\r\n", (1, 1, 1)),
-            ("a.html", "<!-- a\n-->\n<p>\n", (1, 2, 0)),
-            ("a.json", "{}\n", (1, 0, 0)),
+            ("a.rs", "", (0, 0, 0), 0),
+            ("a.rs", "fn a() {}", (1, 0, 0), 0),
+            ("a.rs", "//! Doc\n\nfn a() {} // tail\n", (1, 0, 1), 1),
+            ("a.c", "/* one\n two\n*/\nint a;\n/* b */ int b;\n", (2, 3, 0), 0),
+            ("a.py", "# x\nx = 1\r\n\r\n", (1, 1, 1), 0),
+            ("a.json", "{}\n", (1, 0, 0), 0),
         ];
-        for (name, text, want) in cases {
-            let lines = count(text.as_bytes(), of(name));
-            assert_eq!((lines.code, lines.comments, lines.blanks), want, "{name} {text:?}");
+        for (name, text, want, embedded) in cases {
+            let found = count(by_name(name).unwrap(), text.as_bytes());
+            let own = found.own;
+            assert_eq!((own.code, own.comments, own.blanks), want, "{name} {text:?}");
+            assert_eq!(found.embedded.comments, embedded, "{name} {text:?}");
         }
-    }
-
-    #[test]
-    fn tasks_are_whole_words() {
-        assert_eq!(open_tasks(b"// TODO: a\n// FIXME(b) XXX\nlet TODOS = todo; HACKED MY_TODO"), 3);
     }
 }

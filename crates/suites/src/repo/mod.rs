@@ -1,38 +1,67 @@
 //! The repository suite: what a project is, and what its documentation lacks.
 //!
-//! Owns the tool `analyze_repository`. Reads through [`Roots`] alone.
+//! Owns the tools `analyze_repository` and `check_documentation`, and the reports they are made from. Reads through
+//! [`Roots`] alone; `history` alone opens what git keeps.
 
+mod address;
 mod analysis;
+mod analyze;
+mod check;
+mod coverage;
 mod documents;
+mod drift;
+mod facts;
+pub mod findings;
 mod gaps;
+mod history;
+mod inventory;
+mod kept;
 mod languages;
+mod licence;
+mod links;
 mod manifests;
+mod parts;
+mod project;
+mod redundancy;
+pub mod render;
 pub mod report;
+mod scan;
 mod survey;
+mod syntax;
 mod text;
+mod tree;
+mod words;
+
+pub use analyze::{AnalyzeArgs, AnalyzeRepository};
+pub use check::{CheckArgs, CheckDocumentation, Format};
 
 use crate::files::{Kind, PathError, Place, Roots};
-use analysis::Analysis;
-use docent_tool::{Answer, AnyTool, Block, CallContext, Level, Provider, Tool, ToolError, erase};
+use docent_tool::{
+    AnyTool, CallContext, CompletionTarget, Contents, Provider, Running, TemplateInfo, ToolError,
+    erase,
+};
+use kept::Kept;
 use report::{Depth, Report};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
 
 /// Names the origin of log lines.
 const LOGGER: &str = "docent.repo";
+/// As many values as a completion may have.
+const COMPLETIONS: usize = 100;
+/// A completion looks at this many entries at most.
+const LOOKED_AT: usize = 5000;
 
-/// Offers `analyze_repository`.
+/// Offers `analyze_repository` and `check_documentation`.
 #[derive(Debug)]
 pub struct RepoSuite {
     roots: Roots,
+    kept: Arc<Kept>,
 }
 
 impl RepoSuite {
     /// Over these folders.
     pub fn new(roots: Roots) -> Self {
-        Self { roots }
+        Self { roots, kept: Arc::default() }
     }
 }
 
@@ -42,110 +71,119 @@ impl Provider for RepoSuite {
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
-        vec![erase(AnalyzeRepository { roots: self.roots.clone() })]
+        vec![
+            erase(AnalyzeRepository { roots: self.roots.clone(), kept: Arc::clone(&self.kept) }),
+            erase(CheckDocumentation { roots: self.roots.clone() }),
+        ]
     }
-}
 
-/// `analyze_repository`: what a project is, and what its documentation lacks.
-#[derive(Debug)]
-pub struct AnalyzeRepository {
-    roots: Roots,
-}
-
-impl AnalyzeRepository {
-    /// Over these folders.
-    pub fn new(roots: Roots) -> Self {
-        Self { roots }
+    fn templates(&self) -> Vec<TemplateInfo> {
+        vec![TemplateInfo {
+            uri_template: address::TEMPLATE.into(),
+            name: "report".into(),
+            title: Some("Report of a repository".into()),
+            about: Some(
+                "The whole report of a folder at a depth (quick, standard, deep), as Markdown and as JSON".into(),
+            ),
+            mime: Some("text/markdown".into()),
+        }]
     }
-}
 
-/// Arguments of `analyze_repository`.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AnalyzeArgs {
-    /// Folder to analyse: relative to the root (`.` is the root itself), or absolute inside a root.
-    #[schemars(length(min = 1))]
-    pub path: String,
-    /// How much to read: `quick` names and sizes, `standard` also source lines, manifests and README, `deep` every text file.
-    #[serde(default)]
-    pub depth: Depth,
-}
-
-impl Tool for AnalyzeRepository {
-    const NAME: &'static str = "analyze_repository";
-    const TITLE: &'static str = "Analyze repository";
-    const ABOUT: &'static str = "Analyze a repository's structure and documentation needs: languages, manifests and \
-        dependencies, tests, CI, licence, README, documentation gaps ranked with next steps. Call it first in an \
-        unknown repository; `deep` also finds open tasks and broken links.";
-    type Args = AnalyzeArgs;
-    type Answer = Report;
-
-    async fn call(
-        &self,
-        args: AnalyzeArgs,
-        context: &CallContext,
-    ) -> Result<Answer<Report>, ToolError> {
-        let place = self.folder(&args.path)?;
-        context.log(
-            Level::Debug,
-            LOGGER,
-            json!({"event": "start", "path": place.relative(), "depth": args.depth}),
-        );
-        let analysis = Analysis::new(self.roots.clone(), place, args.depth);
-        let analysis = phase(analysis, context, Analysis::walk).await?;
-        context.emit(Block::text(text::structure(&analysis.report))).await;
-        let analysis = phase(analysis, context, Analysis::read_manifests).await?;
-        context.emit(Block::text(text::stack(&analysis.report))).await;
-        let mut analysis = phase(analysis, context, Analysis::read_contents).await?;
-        context.emit(Block::text(text::documentation(&analysis.report))).await;
-        analysis.conclude(context);
-        let partial = analysis.is_partial();
-        let report = analysis.report;
-        context.log(
-            Level::Info,
-            LOGGER,
-            json!({
-                "event": "end", "path": report.path, "depth": report.depth, "files": report.structure.files,
-                "gaps": report.gaps.len(), "problems": report.problem_count, "partial": partial,
-            }),
-        );
-        let told = text::conclusion(&report);
-        Ok(Answer::new(report, told).partial(partial))
-    }
-}
-
-impl AnalyzeRepository {
-    fn folder(&self, path: &str) -> Result<Place, ToolError> {
-        let place = self.roots.resolve(path).map_err(|error| match error {
-            PathError::Missing { .. } => ToolError::not_found("Repository path does not exist"),
-            other => other.into_tool_error("path"),
-        })?;
-        match self.roots.kind(&place) {
-            Ok(Kind::Folder) => Ok(place),
-            Ok(_) => Err(ToolError::argument(
-                "path",
-                format!("{place} is not a folder; name the folder it lies in"),
-            )),
-            Err(problem) => Err(problem.into_tool_error("path")),
-        }
-    }
-}
-
-/// Runs one phase off the async threads, and hands the analysis back.
-async fn phase<F>(
-    mut analysis: Analysis,
-    context: &CallContext,
-    work: F,
-) -> Result<Analysis, ToolError>
-where
-    F: FnOnce(&mut Analysis, &CallContext) -> Result<(), ToolError> + Send + 'static,
-{
-    context
-        .blocking(move |context| {
-            work(&mut analysis, context)?;
-            Ok(analysis)
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        context: &'a CallContext,
+    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+        Box::pin(async move {
+            let (depth, path) = address::parse(uri)?;
+            Some(self.report(&path, depth, context).await.and_then(|report| contents(uri, &report)))
         })
-        .await
+    }
+
+    fn complete<'a>(
+        &'a self,
+        target: &'a CompletionTarget,
+        argument: &'a str,
+        typed: &'a str,
+    ) -> Running<'a, Vec<String>> {
+        let ours =
+            matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
+        let found = match argument {
+            "depth" if ours => {
+                let words = address::DEPTHS.iter().map(|(word, _)| (*word).to_owned());
+                words.filter(|word| word.starts_with(typed)).collect()
+            }
+            "path" if ours => {
+                let (roots, typed) = (self.roots.clone(), typed.to_owned());
+                return Box::pin(async move {
+                    let look = move || folders(&roots, &typed);
+                    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+                });
+            }
+            _ => Vec::new(),
+        };
+        Box::pin(std::future::ready(found))
+    }
+}
+
+impl RepoSuite {
+    /// The report that was made lately, or a new one.
+    async fn report(
+        &self,
+        path: &str,
+        depth: Depth,
+        context: &CallContext,
+    ) -> Result<Arc<Report>, ToolError> {
+        let place = folder(&self.roots, path)?;
+        if let Some(report) = self.kept.get(&place, depth) {
+            return Ok(report);
+        }
+        let report = Arc::new(analyze::report(&self.roots, &place, depth, context).await?);
+        if report.missing.is_empty() {
+            self.kept.put(place, depth, Arc::clone(&report));
+        }
+        Ok(report)
+    }
+}
+
+/// A report as Markdown for people and as JSON for programs.
+fn contents(uri: &str, report: &Report) -> Result<Vec<Contents>, ToolError> {
+    let json = serde_json::to_string(report).map_err(|error| ToolError::Bug(Box::new(error)))?;
+    let text = |mime: &str, text| Contents::Text {
+        uri: uri.to_owned(),
+        mime: Some(mime.to_owned()),
+        text,
+    };
+    Ok(vec![text("text/markdown", render::markdown(report)), text("application/json", json)])
+}
+
+/// The folder that a caller named.
+fn folder(roots: &Roots, path: &str) -> Result<Place, ToolError> {
+    let place = roots.resolve(path).map_err(|error| match error {
+        PathError::Missing { .. } => ToolError::not_found("Repository path does not exist"),
+        other => other.into_tool_error("path"),
+    })?;
+    match roots.kind(&place) {
+        Ok(Kind::Folder) => Ok(place),
+        Ok(_) => Err(ToolError::argument(
+            "path",
+            format!("{place} is not a folder; name the folder it lies in"),
+        )),
+        Err(problem) => Err(problem.into_tool_error("path")),
+    }
+}
+
+/// Folders whose path begins as typed.
+fn folders(roots: &Roots, typed: &str) -> Vec<String> {
+    let above = typed.rsplit_once('/').and_then(|(folder, _)| roots.resolve(folder).ok());
+    let start = above.unwrap_or_else(|| roots.top());
+    let found = roots.walk(&start).flatten().take(LOOKED_AT);
+    found
+        .filter(|entry| entry.kind == Kind::Folder)
+        .map(|entry| entry.place.to_string())
+        .filter(|path| path.starts_with(typed))
+        .take(COMPLETIONS)
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! What names and sizes alone tell: structure, languages, and what a project usually has.
 
 use super::{
-    languages::{self, Nature},
-    manifests,
-    report::{Branch, Language, Manifest, Report},
+    languages, manifests,
+    report::{Branch, Language, Manifest, Nature, Report},
+    tree::{Tree, folder_of, name_of},
 };
-use crate::files::{Entry, Kind};
-use std::collections::BTreeMap;
+use crate::files::Kind;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use tokei::LanguageType;
 
 /// Folders that tools fill with other people's files.
 const INSTALLED: [&str; 10] = [
@@ -48,120 +49,157 @@ const SITES: [(&str, &str); 7] = [
 /// More manifests than this are counted and not listed.
 const MANIFESTS: usize = 200;
 
+/// Folders are summed up down to this level.
+const LEVELS: usize = 3;
+/// More branches than this are left out, the smallest first.
+const BRANCHES: usize = 400;
+
 /// Sums up entries one by one.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    tree: BTreeMap<(bool, String), Branch>,
-    languages: BTreeMap<&'static str, Language>,
-    programs: Vec<&'static str>,
+    tree: BTreeMap<Box<str>, Branch>,
+    submodules: HashSet<String>,
 }
 
 impl Survey {
-    /// Takes in one entry; `path` is as seen from the analysed folder. Says whether the file is the project's own.
-    pub(super) fn take(&mut self, path: &str, entry: &Entry, report: &mut Report) -> bool {
+    /// Of a folder in which these folders hold other repositories.
+    pub(super) fn new(submodules: impl IntoIterator<Item = String>) -> Self {
+        Self { submodules: submodules.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Takes in one entry; `path` is as seen from the analysed folder. Says whether it is the project's own.
+    pub(super) fn take(&mut self, path: &str, kind: Kind, bytes: u64, report: &mut Report) -> bool {
         if let Some(folder) = installed(path) {
-            if !report.structure.skipped.iter().any(|known| known == folder)
-                && report.structure.skipped.len() < 20
-            {
-                report.structure.skipped.push(folder.to_owned());
+            let skipped = &mut report.structure.skipped;
+            if skipped.len() < 20 && !skipped.iter().any(|known| known == folder) {
+                skipped.push(folder.to_owned());
             }
             return false;
         }
-        match entry.kind {
-            Kind::Folder => {
-                report.structure.folders += 1;
-                if !path.contains('/') {
-                    self.tree.entry((false, format!("{path}/"))).or_default();
-                }
-                if DOCS_FOLDERS.contains(&path) {
-                    report.presence.docs_folders.push(path.to_owned());
-                }
-                false
-            }
-            Kind::File => {
-                self.take_file(path, entry, report);
-                true
-            }
-            Kind::Link => {
-                report.structure.links += 1;
-                false
-            }
-            Kind::Other => false,
+        if self.is_foreign(path) {
+            return false;
+        }
+        match kind {
+            Kind::Folder => self.take_folder(path, report),
+            Kind::File => self.take_file(path, bytes, report),
+            Kind::Link => report.structure.links += 1,
+            Kind::Other => {}
+        }
+        true
+    }
+
+    /// Whether a path lies in a submodule.
+    fn is_foreign(&self, path: &str) -> bool {
+        !self.submodules.is_empty() && ancestors(path).any(|part| self.submodules.contains(part))
+    }
+
+    fn take_folder(&mut self, path: &str, report: &mut Report) {
+        report.structure.folders += 1;
+        if path.split('/').count() <= LEVELS {
+            self.tree.entry(format!("{path}/").into()).or_default();
+        }
+        if DOCS_FOLDERS.contains(&path) {
+            report.presence.docs_folders.push(path.to_owned());
         }
     }
 
-    fn take_file(&mut self, path: &str, entry: &Entry, report: &mut Report) {
-        let name = entry.place.name();
+    fn take_file(&mut self, path: &str, bytes: u64, report: &mut Report) {
         report.structure.files += 1;
-        report.structure.bytes += entry.bytes;
-        let key = path
-            .split_once('/')
-            .map_or((true, path.to_owned()), |(folder, _)| (false, format!("{folder}/")));
-        let branch = self.tree.entry(key).or_default();
-        branch.files += 1;
-        branch.bytes += entry.bytes;
-        let syntax = languages::of(name);
-        if let Some(syntax) = syntax {
-            let language = self.languages.entry(syntax.name).or_default();
-            language.files += 1;
-            language.bytes += entry.bytes;
-            if syntax.nature == Nature::Program && !self.programs.contains(&syntax.name) {
-                self.programs.push(syntax.name);
+        report.structure.bytes += bytes;
+        let mut count = |key: &str| {
+            if !self.tree.contains_key(key) {
+                self.tree.insert(key.into(), Branch::default());
             }
-        }
-        let nature = syntax.map(|syntax| syntax.nature);
-        if nature == Some(Nature::Prose) && syntax.is_some_and(|syntax| syntax.name != "Text") {
-            report.presence.document_files += 1;
-        }
-        if nature == Some(Nature::Program) {
-            note_test(path, name, report);
+            if let Some(branch) = self.tree.get_mut(key) {
+                branch.files += 1;
+                branch.bytes += bytes;
+            }
+        };
+        if path.contains('/') {
+            let slashes = path.match_indices('/').take(LEVELS);
+            slashes.filter_map(|(at, _)| path.get(..=at)).for_each(&mut count);
+        } else {
+            count(path);
         }
         note_usual(path, report);
-        note_manifest(path, name, report);
+        note_manifest(path, name_of(path), report);
     }
 
     /// Writes down the sums.
-    pub(super) fn finish(self, report: &mut Report) {
-        let named = self.tree.into_iter().map(|((_, name), branch)| Branch { name, ..branch });
-        report.structure.tree = named.collect();
-        let all: u64 = self.languages.values().map(|language| language.bytes).sum();
-        let shared = self.languages.into_iter().map(|(name, language)| {
-            let share = percent(language.bytes, all);
-            Language { name: name.to_owned(), share, ..language }
-        });
-        report.languages = shared.collect();
-        report.languages.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
-        let is_program = |language: &&Language| self.programs.contains(&language.name.as_str());
-        report.primary_language =
-            report.languages.iter().find(is_program).map(|language| language.name.clone());
+    pub(super) fn finish(self, tree: &Tree, report: &mut Report) {
+        let named =
+            self.tree.into_iter().map(|(path, branch)| Branch { path: path.into(), ..branch });
+        let mut branches: Vec<Branch> = named.collect();
+        if branches.len() > BRANCHES {
+            branches.sort_by_key(|branch| std::cmp::Reverse(branch.bytes));
+            branches.truncate(BRANCHES);
+            branches.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        report.structure.tree = branches;
+        for file in tree.files() {
+            match file.language.map(|language| (language, languages::nature(language))) {
+                Some((LanguageType::Text, _)) | None => {}
+                Some((_, Nature::Prose)) => report.presence.document_files += 1,
+                Some((_, Nature::Program)) => note_test(&file.path, report),
+                Some(_) => {}
+            }
+        }
+        sum_languages(tree, &HashSet::new(), report);
     }
+}
+
+/// Sums up the languages of all files but those that turned out to be no text.
+pub(super) fn sum_languages(tree: &Tree, binary: &HashSet<&str>, report: &mut Report) {
+    let mut sums: HashMap<LanguageType, Language> = HashMap::new();
+    for file in tree.files() {
+        let Some(language) = file.language.filter(|_| !binary.contains(&*file.path)) else {
+            continue;
+        };
+        let sum = sums.entry(language).or_default();
+        sum.files += 1;
+        sum.bytes += file.bytes;
+    }
+    let all: u64 = sums.values().map(|language| language.bytes).sum();
+    let shared = sums.into_iter().map(|(language, sum)| Language {
+        name: language.name().to_owned(),
+        nature: languages::nature(language),
+        share: percent(sum.bytes, all),
+        ..sum
+    });
+    report.languages = shared.collect();
+    report.languages.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    let mut programs = report.languages.iter().filter(|one| one.nature == Nature::Program);
+    report.primary_language = programs.next().map(|language| language.name.clone());
+}
+
+/// Every folder that a path lies in, outermost first, and the path itself.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    ends.filter_map(|end| path.get(..end))
 }
 
 /// To one decimal place.
 #[expect(clippy::cast_precision_loss, reason = "a share needs three digits")]
-fn percent(part: u64, whole: u64) -> f64 {
+pub(super) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 * 1000.0 / whole as f64).round() / 10.0 }
 }
 
 /// The folder of installed packages that a path lies in.
 fn installed(path: &str) -> Option<&str> {
-    let mut end = 0;
-    for part in path.split('/') {
-        end += part.len();
-        if INSTALLED.contains(&part) {
-            return path.get(..end);
-        }
-        end += 1;
-    }
-    None
+    ancestors(path).find(|folder| INSTALLED.contains(&name_of(folder)))
 }
 
-fn note_test(path: &str, name: &str, report: &mut Report) {
-    let (folder, _) = path.rsplit_once('/').unwrap_or((".", name));
-    let by_folder = folder.split('/').any(|part| TEST_FOLDERS.contains(&part));
-    if !by_folder && !is_test_name(name) {
+/// Whether a path is that of a test, by its folders or its name.
+pub(super) fn is_test(path: &str) -> bool {
+    folder_of(path).split('/').any(|part| TEST_FOLDERS.contains(&part))
+        || is_test_name(name_of(path))
+}
+
+fn note_test(path: &str, report: &mut Report) {
+    if !is_test(path) {
         return;
     }
+    let folder = Some(folder_of(path)).filter(|folder| !folder.is_empty()).unwrap_or(".");
     let presence = &mut report.presence;
     presence.test_files += 1;
     if presence.test_places.len() < 5

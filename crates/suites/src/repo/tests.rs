@@ -1,8 +1,13 @@
-//! `analyze_repository` on fixture projects, every field looked at.
+//! Both tools on fixture projects, every part looked at.
+
+mod bad_input;
+mod findings;
 
 use super::{report::*, *};
-use docent_tool::{Ask, Audience, Failure, FailureKind, Progress, Running, Stop, nobody};
-use serde_json::Value;
+use docent_tool::{
+    Answer, Ask, Audience, Block, Failure, FailureKind, Level, Progress, Stop, Tool, nobody,
+};
+use serde_json::{Value, json};
 use std::{
     fs,
     path::Path,
@@ -49,7 +54,8 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
 }
 
 fn tool(root: &TempDir) -> AnalyzeRepository {
-    AnalyzeRepository::new(Roots::open(&[root.path().to_owned()]).unwrap())
+    let roots = Roots::open(&[root.path().to_owned()]).unwrap();
+    AnalyzeRepository { roots, kept: Arc::default() }
 }
 
 async fn analyze(root: &TempDir, path: &str, depth: Depth) -> Result<Answer<Report>, ToolError> {
@@ -63,16 +69,35 @@ fn library() -> TempDir {
     write(
         at,
         "README.md",
-        "# Lib\n\nDoes a thing.\n\n## Usage\n\n```rust\nlib::run()\n```\n\n[guide](docs/guide.md) [gone](docs/gone.md#x)\n",
+        "# Lib\n\nLib turns one thing into another, for people who have the first and want the second.\n\n\
+         ## Usage\n\n```rust\nlib::run()\n```\n\nThe rules are in `docs/rules.md`.\n\n\
+         [guide](docs/guide.md) [gone](docs/gone.md#x) [part](docs/guide.md#nothing)\n",
     );
-    write(at, "LICENSE", "Apache License\nVersion 2.0, January 2004\n");
+    let apache = include_str!("../../../../LICENSE");
+    write(at, "LICENSE", apache);
     write(
         at,
         "Cargo.toml",
-        "[package]\nname = 'lib'\nversion = '0.3.0'\n[dependencies]\nserde = '1'\n[dev-dependencies]\ntempfile = '3'\n",
+        "[package]\nname = 'lib'\nversion = '0.3.0'\ndescription = 'Turns one thing into another'\n\
+         [dependencies]\nserde = '1'\n[dev-dependencies]\ntempfile = '3'\n",
     );
-    write(at, "src/lib.rs", "//! Lib.\n\n// TODO: more\nfn run() {}\n#[cfg(test)]\nmod tests {}\n");
-    write(at, "web/package.json", r#"{"name": "web", "dependencies": {"express": "^4"}}"#);
+    write(
+        at,
+        "Cargo.lock",
+        "version = 4\n[[package]]\nname = 'lib'\nversion = '0.3.0'\ndependencies = ['serde', 'tempfile']\n\
+         [[package]]\nname = 'serde'\nversion = '1.0.9'\nsource = 'registry'\n\
+         [[package]]\nname = 'tempfile'\nversion = '3.20.0'\nsource = 'registry'\n",
+    );
+    write(
+        at,
+        "src/lib.rs",
+        "//! Lib.\n\n// TODO: more\n/// Runs.\npub fn run() {}\npub struct Bare;\n#[cfg(test)]\nmod tests {}\n",
+    );
+    write(
+        at,
+        "web/package.json",
+        r#"{"name": "web", "dependencies": {"express": "^4"}, "scripts": {"test": "vitest"}}"#,
+    );
     write(at, "web/app.ts", "export const a = 1; // FIXME\n");
     write(at, "web/app.test.ts", "test('a', () => {});\n");
     write(at, "web/node_modules/express/package.json", r#"{"name": "express"}"#);
@@ -85,11 +110,17 @@ fn library() -> TempDir {
     write(at, ".gitignore", "/out\n");
     write(at, "out/junk.rs", "fn junk() {}\n");
     write(at, ".env", "TOKEN=1\n");
+    write(at, "tool", "#!/bin/sh\necho\n");
     root
 }
 
-fn dependency(name: &str, requirement: &str, purpose: Purpose) -> Dependency {
-    Dependency { name: name.into(), requirement: Some(requirement.into()), purpose }
+fn dependency(name: &str, requirement: &str, locked: Option<&str>, purpose: Purpose) -> Dependency {
+    Dependency {
+        name: name.into(),
+        requirement: Some(requirement.into()),
+        locked: locked.map(str::to_owned),
+        purpose,
+    }
 }
 
 #[tokio::test]
@@ -102,55 +133,64 @@ async fn quick_tells_what_names_and_sizes_tell() {
     assert!(report.complete);
     assert_eq!(report.manifest_count, 3);
     let found = &report.structure;
-    assert_eq!((found.files, found.folders, found.links), (14, 7, 0));
+    assert_eq!((found.files, found.folders, found.links), (16, 7, 0));
     let tree: Vec<_> =
-        found.tree.iter().map(|branch| (branch.name.as_str(), branch.files)).collect();
+        found.tree.iter().map(|branch| (branch.path.as_str(), branch.files)).collect();
     let want = [
         (".github/", 1),
-        ("broken/", 1),
-        ("docs/", 2),
-        ("src/", 1),
-        ("tests/", 1),
-        ("web/", 3),
+        (".github/workflows/", 1),
         (".gitignore", 1),
+        ("Cargo.lock", 1),
         ("Cargo.toml", 1),
         ("LICENSE", 1),
         ("README.md", 1),
+        ("broken/", 1),
+        ("docs/", 2),
         ("logo.png", 1),
+        ("src/", 1),
+        ("tests/", 1),
+        ("tool", 1),
+        ("web/", 3),
     ];
     assert_eq!(tree, want);
-    assert_eq!(found.bytes, found.tree.iter().map(|branch| branch.bytes).sum::<u64>());
+    let top = found.tree.iter().filter(|branch| !branch.path.trim_end_matches('/').contains('/'));
+    assert_eq!(found.bytes, top.map(|branch| branch.bytes).sum::<u64>());
     assert_eq!(found.skipped, ["web/node_modules"]);
     assert_eq!(report.primary_language.as_deref(), Some("Rust"));
+    let shell = report.languages.iter().find(|language| language.name == "Shell").unwrap();
+    assert_eq!((shell.files, shell.nature), (1, Nature::Program));
     assert_eq!(report.ecosystems, ["Cargo", "npm"]);
     let names: Vec<_> = report.manifests.iter().map(|manifest| manifest.path.as_str()).collect();
     assert_eq!(names, ["Cargo.toml", "broken/Cargo.toml", "web/package.json"]);
     assert!(report.manifests.iter().all(|manifest| manifest.dependencies.is_empty()));
     assert!(report.languages.iter().all(|language| language.lines.is_none()));
-    assert!(report.readme.is_none() && report.contents.is_none());
+    assert!(
+        report.project.is_none() && report.documentation.is_none() && report.dependencies.is_none()
+    );
+    assert!(report.coverage.is_none() && report.links.is_none() && report.drift.is_none());
     assert_eq!((report.problem_count, report.missing.len()), (0, 0));
 }
 
 #[tokio::test]
-async fn standard_adds_lines_dependencies_and_the_readme() {
+async fn standard_adds_lines_dependencies_and_documents() {
     let root = library();
     let report = analyze(&root, ".", Depth::Standard).await.unwrap().structured;
     let rust = report.languages.iter().find(|language| language.name == "Rust").unwrap();
-    assert_eq!((rust.files, rust.lines), (2, Some(Lines { code: 5, comments: 2, blanks: 1 })));
+    assert_eq!((rust.files, rust.lines), (2, Some(Lines { code: 6, comments: 1, blanks: 1 })));
+    assert_eq!(rust.embedded.map(|lines| lines.comments), Some(2));
     let share: f64 = report.languages.iter().map(|language| language.share).sum();
     assert!((share - 100.0).abs() < 0.5, "{share}");
-    let [cargo, broken, npm] = report.manifests.as_slice() else {
-        panic!("{:?}", report.manifests)
-    };
+    let cargo = report.manifests.iter().find(|one| one.path == "Cargo.toml").unwrap();
     assert_eq!((cargo.name.as_deref(), cargo.version.as_deref()), (Some("lib"), Some("0.3.0")));
     let asked = [
-        dependency("serde", "1", Purpose::Runtime),
-        dependency("tempfile", "3", Purpose::Development),
+        dependency("serde", "1", Some("1.0.9"), Purpose::Runtime),
+        dependency("tempfile", "3", Some("3.20.0"), Purpose::Development),
     ];
     assert_eq!(cargo.dependencies, asked);
-    assert_eq!(npm.dependencies, [dependency("express", "^4", Purpose::Runtime)]);
-    assert_eq!(npm.ecosystem, "npm");
-    assert!(broken.dependencies.is_empty());
+    let npm = report.manifests.iter().find(|one| one.path == "web/package.json").unwrap();
+    assert_eq!(npm.dependencies, [dependency("express", "^4", None, Purpose::Runtime)]);
+    let sum = report.dependencies.as_ref().unwrap();
+    assert_eq!((sum.direct, sum.development, sum.locked), (2, 1, 2));
     assert_eq!(report.problem_count, 1);
     assert_eq!(report.problems[0].path, "broken/Cargo.toml");
     assert!(report.problems[0].reason.starts_with("is not valid TOML"), "{:?}", report.problems);
@@ -169,40 +209,61 @@ async fn standard_adds_lines_dependencies_and_the_readme() {
         docs_site: None,
     };
     assert_eq!(report.presence, want);
-    let readme = report.readme.as_ref().unwrap();
-    assert_eq!(readme.covers, ["usage"]);
-    assert_eq!(readme.lacks, ["installation", "tests", "licence", "contributing"]);
-    assert_eq!(readme.code_blocks, 1);
-    let gaps: Vec<_> = report.gaps.iter().map(|gap| (gap.severity, gap.gap.as_str())).collect();
-    let want = [
-        (Severity::High, "The README has 8 words"),
-        (Severity::High, "The README says nothing of installation"),
-        (Severity::Medium, "The README says nothing of tests"),
-        (Severity::Low, "No contributor's guide"),
-        (Severity::Low, "No changelog"),
-    ];
-    assert_eq!(gaps, want);
-    assert_eq!(report.next_steps.len(), 6);
-    assert!(report.contents.is_none());
+    let project = report.project.as_ref().unwrap();
+    let test = project.commands.iter().find(|one| one.purpose == CommandPurpose::Test).unwrap();
+    assert_eq!((test.command.as_str(), test.folder.as_str()), ("cargo test", "."));
+    let documentation = report.documentation.as_ref().unwrap();
+    let readme = documentation.readme.as_ref().unwrap();
+    let found =
+        |name: &str| readme.items.iter().find(|item| item.item == name).map(|item| item.found);
+    assert_eq!(
+        (found("usage"), found("installation"), found("title")),
+        (Some(true), Some(false), Some(true))
+    );
+    assert_eq!((documentation.document_count, readme.code_blocks), (3, 1));
+    assert!(
+        report.gaps.iter().any(|gap| gap.severity == Severity::High && gap.gap.contains("install")),
+        "{:?}",
+        report.gaps
+    );
+    assert!(report.gaps.is_sorted_by_key(|gap| gap.severity));
+    assert!((2..=7).contains(&report.next_steps.len()), "{:?}", report.next_steps);
+    assert!(report.coverage.is_none() && report.links.is_none() && report.history.is_none());
 }
 
 #[tokio::test]
-async fn deep_reads_every_text_file() {
+async fn deep_holds_files_against_each_other() {
     let root = library();
     let report = analyze(&root, ".", Depth::Deep).await.unwrap().structured;
-    let facts = report.contents.unwrap();
-    assert_eq!((facts.text_files, facts.binary_files), (13, 1));
-    assert_eq!(facts.open_tasks, 2);
-    let tasks = |path: &str| Tasks { path: path.into(), count: 1 };
-    assert_eq!(facts.open_task_files, [tasks("src/lib.rs"), tasks("web/app.ts")]);
-    assert_eq!((facts.links_checked, facts.broken_link_count), (5, 1));
-    assert_eq!(
-        facts.broken_links,
-        [BrokenLink { path: "README.md".into(), line: 11, target: "docs/gone.md#x".into() }]
-    );
-    assert!(facts.lines.total() > 20, "{:?}", facts.lines);
-    let gap = report.gaps.iter().find(|gap| gap.gap == "1 broken relative link").unwrap();
-    assert_eq!(gap.next_step, "Mend or remove the broken links, first at README.md:11.");
+    let tasks = report.tasks.unwrap();
+    assert_eq!(tasks.count, 2);
+    let file = |path: &str| TaskFile { path: path.into(), count: 1 };
+    assert_eq!(tasks.files, [file("src/lib.rs"), file("web/app.ts")]);
+    let links = report.links.unwrap();
+    assert_eq!((links.checked, links.broken_count), (6, 2));
+    let broken: Vec<_> =
+        links.broken.iter().map(|link| (link.line, link.target.as_str(), link.problem)).collect();
+    let want = [
+        (13, "docs/gone.md#x", LinkProblem::MissingFile),
+        (13, "docs/guide.md#nothing", LinkProblem::MissingAnchor),
+    ];
+    assert_eq!(broken, want);
+    let coverage = report.coverage.unwrap();
+    assert_eq!((coverage.public, coverage.documented), (3, 1));
+    let bare: Vec<_> = coverage
+        .undocumented
+        .iter()
+        .map(|one| (one.symbol.as_str(), one.path.as_str(), one.line))
+        .collect();
+    assert_eq!(bare, [("Bare", "src/lib.rs", 6), ("a", "web/app.ts", 1)]);
+    assert_eq!(coverage.not_read, ["Shell"]);
+    let drift = report.drift.unwrap();
+    let stale: Vec<_> =
+        drift.stale.iter().map(|one| (one.line, one.mention.as_str(), one.kind)).collect();
+    assert_eq!(stale, [(11, "docs/rules.md", MentionKind::File)]);
+    assert!(report.redundancy.is_some() && report.history.is_none());
+    let gap = report.gaps.iter().find(|gap| gap.gap.contains("broken")).unwrap();
+    assert!(gap.next_step.contains("README.md:13"), "{gap:?}");
 }
 
 #[tokio::test]
@@ -213,8 +274,8 @@ async fn a_folder_inside_is_analysed_by_itself() {
     assert_eq!(report.primary_language.as_deref(), Some("TypeScript"));
     assert_eq!(report.manifests[0].path, "package.json");
     assert_eq!(report.presence.test_places, ["."]);
-    assert_eq!(report.gaps[0].gap, "No README");
-    assert_eq!(report.gaps[1].gap, "No licence");
+    let costliest: Vec<_> = report.gaps.iter().take(2).map(|gap| gap.gap.as_str()).collect();
+    assert_eq!(costliest, ["No README", "No licence"]);
 }
 
 #[tokio::test]
@@ -259,13 +320,13 @@ fn heard(
 #[tokio::test]
 async fn progress_grows_and_sections_come_early() {
     let root = library();
-    crowd(&root, 300);
+    crowd(&root, 1100);
     let listener = Arc::new(Listener::default());
     let context = heard(&listener, CancellationToken::new(), None);
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     let answer = tool(&root).call(args, &context).await.unwrap();
     let steps = listener.steps.lock().unwrap();
-    assert!(steps.len() >= 5, "{steps:?}");
+    assert!(steps.len() >= 8, "{steps:?}");
     assert!(steps.windows(2).all(|pair| pair[0].done < pair[1].done), "{steps:?}");
     assert!(steps.iter().all(|step| !step.message.is_empty()));
     assert!(
@@ -275,16 +336,20 @@ async fn progress_grows_and_sections_come_early() {
     let logs = listener.logs.lock().unwrap();
     let levels: Vec<_> = logs.iter().map(|(level, logger, _)| (*level, logger.as_str())).collect();
     assert_eq!(levels, [(Level::Debug, "docent.repo"), (Level::Info, "docent.repo")]);
-    assert_eq!(logs[1].2["files"], 314);
+    assert_eq!(logs[1].2["files"], 1116);
     assert_eq!(listener.blocks.lock().unwrap().len(), 3);
-    assert_eq!(answer.content.len(), 1);
+    assert!(
+        matches!(answer.content.as_slice(), [Block::Text { .. }, Block::Link(_)]),
+        "{:?}",
+        answer.content
+    );
 }
 
 fn told(listener: &Listener, answer: &Answer<Report>) -> String {
     let blocks = listener.blocks.lock().unwrap();
-    let texts = blocks.iter().chain(&answer.content).map(|block| match block {
-        Block::Text { text, .. } => text.as_str(),
-        other => panic!("{other:?}"),
+    let texts = blocks.iter().chain(&answer.content).filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }
@@ -299,13 +364,15 @@ async fn the_text_is_facts_then_gaps_then_steps() {
     let text = told(&listener, &answer);
     let order = [
         "(path .)",
-        "14 files in 7 folders",
+        "16 files in 7 folders",
         "Primary language: Rust",
         "Ecosystems: Cargo, npm",
-        "- Cargo.toml (Cargo): lib 0.3.0; 2 direct dependencies (1 for development): serde, tempfile",
+        "- Cargo.toml (Cargo): lib 0.3.0; 2 direct dependencies (1 for development): serde 1.0.9, tempfile 3.20.0",
+        "In its own words: Turns one thing into another",
+        "Test: `cargo test`",
         "Licence: Apache-2.0 (LICENSE)",
         "Tests: 2 files in tests, web, and tests inside 2 source files",
-        "README.md:11 -> docs/gone.md#x",
+        "README.md:13 -> docs/gone.md#x",
         "## Documentation gaps",
         "1. [High]",
         "## Next steps",
@@ -339,7 +406,7 @@ async fn the_text_stays_short_however_much_there_is() {
         tool(&root).call(args, &heard(&listener, CancellationToken::new(), None)).await.unwrap();
     let text = told(&listener, &answer);
     // A token is about four characters.
-    assert!(text.chars().count() < 6000, "{} characters", text.chars().count());
+    assert!(text.chars().count() < 6000, "{} characters:\n{text}", text.chars().count());
 }
 
 #[tokio::test]
@@ -378,6 +445,38 @@ async fn a_cancelled_call_stops() {
     let stopped = tool(&root).call(args, &heard(&listener, cancel, None)).await.unwrap_err();
     assert!(matches!(stopped, ToolError::Stopped(Stop::Cancelled)), "{stopped:?}");
     assert_eq!(listener.steps.lock().unwrap().len(), 1, "work went on after the cancel");
+}
+
+#[tokio::test]
+async fn the_link_leads_to_the_whole_report() {
+    let root = library();
+    let suite = RepoSuite::new(Roots::open(&[root.path().to_owned()]).unwrap());
+    let tool = AnalyzeRepository { roots: suite.roots.clone(), kept: Arc::clone(&suite.kept) };
+    let args = AnalyzeArgs { path: "web".into(), depth: Depth::Standard };
+    let answer = tool.call(args, &nobody()).await.unwrap();
+    let Some(Block::Link(link)) = answer.content.last() else { panic!("{:?}", answer.content) };
+    assert_eq!(link.uri, "repository://standard/web");
+    // What was summed up is read, not what has come since.
+    write(root.path(), "web/later.ts", "export {}\n");
+    for (uri, files) in [(link.uri.as_str(), 3), ("repository://quick/web", 4)] {
+        let contents = suite.read(uri, &nobody()).await.unwrap().unwrap();
+        let [
+            Contents::Text { mime: Some(first), text, .. },
+            Contents::Text { mime: Some(second), text: json, .. },
+        ] = contents.as_slice()
+        else {
+            panic!("{contents:?}")
+        };
+        assert_eq!((first.as_str(), second.as_str()), ("text/markdown", "application/json"));
+        assert!(text.contains("# "), "{text}");
+        let report: Report = serde_json::from_str(json).unwrap();
+        assert_eq!(report.structure.files, files, "{uri}");
+    }
+    assert!(suite.read("repository://standard/none", &nobody()).await.unwrap().is_err());
+    assert!(suite.read("other://standard/web", &nobody()).await.is_none());
+    let target = CompletionTarget::Template(address::TEMPLATE.into());
+    assert_eq!(suite.complete(&target, "depth", "d").await, ["deep"]);
+    assert_eq!(suite.complete(&target, "path", "we").await[0], "web");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The report told to a model: facts, gaps, next steps, in at most about 1,500 tokens.
 
-use super::report::{Depth, Language, Manifest, Purpose, Report};
+use super::report::{
+    CommandPurpose, Depth, Documentation, EntryKind, History, Language, Manifest, Nature, Purpose,
+    Report,
+};
 use std::fmt::Write as _;
 
 /// Adds to a string, which takes any text.
@@ -36,7 +39,8 @@ pub(super) fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{ending}", grouped(number))
 }
 
-fn size(bytes: u64) -> String {
+/// A number of bytes, for people.
+pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{} KB", bytes / 1024),
@@ -61,10 +65,10 @@ fn short(text: &str) -> String {
 /// The same for a path, whose end tells most.
 fn tail(path: &str) -> String {
     let length = path.chars().count();
-    if length <= 40 {
+    if length <= 48 {
         return path.to_owned();
     }
-    std::iter::once('…').chain(path.chars().skip(length - 39)).collect()
+    std::iter::once('…').chain(path.chars().skip(length - 47)).collect()
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -86,10 +90,13 @@ pub(super) fn structure(report: &Report) -> String {
     line!(out, "# Repository {} (path {})", short(&report.name), tail(&report.path));
     let (files, folders) = (counted(found.files, "file"), counted(found.folders, "folder"));
     line!(out, "{files} in {folders}, {}.", size(found.bytes));
-    if !found.tree.is_empty() {
-        let tree = some(&found.tree, 14, |branch| {
-            let name = short(&branch.name);
-            if branch.name.ends_with('/') {
+    let is_top = |path: &str| !path.trim_end_matches('/').contains('/');
+    let mut top: Vec<_> = found.tree.iter().filter(|branch| is_top(&branch.path)).collect();
+    top.sort_by_key(|branch| !branch.path.ends_with('/'));
+    if !top.is_empty() {
+        let tree = some(&top, 16, |branch| {
+            let name = short(&branch.path);
+            if branch.path.ends_with('/') {
                 format!("{name} ({})", grouped(branch.files))
             } else {
                 name
@@ -98,37 +105,48 @@ pub(super) fn structure(report: &Report) -> String {
         line!(out, "Top level: {tree}.");
     }
     if !report.languages.is_empty() {
-        let tell =
-            |l: &Language| format!("{} {} % ({})", l.name, l.share, counted(l.files, "file"));
-        line!(out, "Languages by bytes: {}.", some(&report.languages, 8, tell));
+        let tell = |one: &Language| {
+            format!("{} {} % ({})", one.name, one.share, counted(one.files, "file"))
+        };
+        line!(out, "Languages by bytes: {}.", some(&report.languages, 6, tell));
     }
     if let Some(primary) = &report.primary_language {
         line!(out, "Primary language: {primary}.");
     }
     if !found.skipped.is_empty() {
-        line!(
-            out,
-            "Left out as installed packages: {}.",
-            some(&found.skipped, 5, |name| tail(name))
-        );
+        let skipped = some(&found.skipped, 5, |name| tail(name));
+        line!(out, "Left out as installed packages: {skipped}.");
+    }
+    if !found.submodules.is_empty() {
+        let submodules = some(&found.submodules, 5, |name| tail(name));
+        line!(out, "Left out as submodules: {submodules}.");
     }
     out
 }
 
-/// What the manifests tell.
+/// What the manifests tell, and how to work with the project.
 pub(super) fn stack(report: &Report) -> String {
     let mut out = String::new();
     if report.manifests.is_empty() {
         line!(out, "Package manifests: {}.", absent(report));
-        return out;
+    } else {
+        line!(out, "Ecosystems: {}.", report.ecosystems.join(", "));
+        for manifest in report.manifests.iter().take(4) {
+            line!(out, "- {}", told_manifest(manifest));
+        }
+        if report.manifest_count > 4 {
+            line!(out, "- and {}", counted(report.manifest_count - 4, "more manifest"));
+        }
     }
-    line!(out, "Ecosystems: {}.", report.ecosystems.join(", "));
-    for manifest in report.manifests.iter().take(6) {
-        line!(out, "- {}", told_manifest(manifest));
+    if let Some(sum) = report.dependencies.as_ref().filter(|sum| sum.direct + sum.locked > 0) {
+        let (direct, development) = (grouped(sum.direct), grouped(sum.development));
+        say!(out, "Packages asked for: {direct}, and {development} for development alone");
+        if sum.locked > 0 {
+            say!(out, "; {} fixed by lock files", grouped(sum.locked));
+        }
+        line!(out, ".");
     }
-    if report.manifest_count > 6 {
-        line!(out, "- and {}", counted(report.manifest_count - 6, "more manifest"));
-    }
+    work(report, &mut out);
     out
 }
 
@@ -140,17 +158,84 @@ fn told_manifest(manifest: &Manifest) -> String {
     if let Some(version) = &manifest.version {
         say!(told, " {}", short(version));
     }
-    if manifest.dependencies.is_empty() {
+    if !manifest.members.is_empty() {
+        say!(told, "; {}", counted(manifest.members.len() as u64, "member"));
+    }
+    let asked: Vec<_> =
+        manifest.dependencies.iter().filter(|d| d.purpose != Purpose::Workspace).collect();
+    if asked.is_empty() {
         return told;
     }
-    let development =
-        manifest.dependencies.iter().filter(|d| d.purpose == Purpose::Development).count();
-    let all = manifest.dependencies.len();
+    let development = asked.iter().filter(|d| d.purpose == Purpose::Development).count();
+    let all = asked.len();
     say!(told, "; {all} direct {}", if all == 1 { "dependency" } else { "dependencies" });
     if development > 0 {
         say!(told, " ({development} for development)");
     }
-    told + ": " + &some(&manifest.dependencies, 7, |dependency| short(&dependency.name))
+    told + ": "
+        + &some(&asked, 7, |dependency| {
+            let version = dependency.locked.as_ref().or(dependency.requirement.as_ref());
+            version.map_or_else(
+                || short(&dependency.name),
+                |version| format!("{} {}", short(&dependency.name), cut(version, 16)),
+            )
+        })
+}
+
+fn work(report: &Report, out: &mut String) {
+    let Some(project) = &report.project else { return };
+    if let Some(summary) = &project.summary {
+        line!(out, "In its own words: {}", cut(summary, 200));
+    }
+    let kind = format!("{:?}", project.kind);
+    let words = kind.chars().fold(String::new(), |mut words, c| {
+        if c.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(c.to_lowercase());
+        words
+    });
+    let because = if project.because.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", cut(&project.because, 100))
+    };
+    line!(out, "Kind: {words}{because}.");
+    if !project.frameworks.is_empty() {
+        line!(out, "Built on: {}.", some(&project.frameworks, 8, |name| short(name)));
+    }
+    let starts: Vec<_> =
+        project.entry_points.iter().filter(|at| at.kind != EntryKind::Example).collect();
+    if !starts.is_empty() {
+        let tell = |at: &&super::report::EntryPoint| match &at.path {
+            Some(path) => format!("{} ({})", short(&at.name), tail(path)),
+            None => short(&at.name),
+        };
+        line!(out, "Entry points: {}.", some(&starts, 6, tell));
+    }
+    let purposes = [
+        ("Install", CommandPurpose::Install),
+        ("Build", CommandPurpose::Build),
+        ("Test", CommandPurpose::Test),
+        ("Run", CommandPurpose::Run),
+        ("Lint", CommandPurpose::Lint),
+    ];
+    for (word, purpose) in purposes {
+        if let Some(best) = project.commands.iter().find(|one| one.purpose == purpose) {
+            let folder = if best.folder == "." {
+                String::new()
+            } else {
+                format!(" in {}", tail(&best.folder))
+            };
+            line!(out, "{word}: `{}`{folder} ({})", cut(&best.command, 80), tail(&best.source));
+        }
+    }
+    if !project.toolchain.is_empty() {
+        let tell = |tool: &super::report::Tool| {
+            format!("{} {}", short(&tool.name), cut(&tool.requirement, 20))
+        };
+        line!(out, "Needs: {}.", some(&project.toolchain, 5, tell));
+    }
 }
 
 /// What is there for a reader, and what the contents tell.
@@ -162,6 +247,7 @@ pub(super) fn documentation(report: &Report) -> String {
     let licence = match (&presence.licence_id, &presence.licence) {
         (Some(id), Some(path)) => format!("{} ({})", short(id), short(path)),
         (Some(id), None) => format!("{} (by manifest)", short(id)),
+        (None, Some(path)) if report.depth == Depth::Quick => short(path),
         (None, Some(path)) => format!("{}, not identified", short(path)),
         (None, None) => absent(report).into(),
     };
@@ -179,7 +265,7 @@ pub(super) fn documentation(report: &Report) -> String {
     };
     let mut tests = counted(presence.test_files, "file");
     if !presence.test_places.is_empty() {
-        say!(tests, " in {}", some(&presence.test_places, 5, |path| tail(path)));
+        say!(tests, " in {}", some(&presence.test_places, 4, |path| tail(path)));
     }
     if presence.inline_test_files > 0 {
         say!(tests, ", and tests inside {}", counted(presence.inline_test_files, "source file"));
@@ -193,56 +279,213 @@ pub(super) fn documentation(report: &Report) -> String {
     let site =
         presence.docs_site.as_ref().map_or_else(String::new, |site| format!(", built with {site}"));
     line!(out, "Documents: {}; {folders}{site}.", counted(presence.document_files, "file"));
-    if let Some(readme) = &report.readme {
-        let covers = if readme.covers.is_empty() {
-            "nothing a newcomer looks for".into()
-        } else {
-            readme.covers.join(", ")
-        };
-        line!(
-            out,
-            "The README has {} and {}; it covers {covers}.",
-            counted(readme.words, "word"),
-            counted(readme.code_blocks, "code block")
-        );
+    if let Some(found) = &report.documentation {
+        inventory(found, &mut out);
     }
+    lines(report, &mut out);
     contents(report, &mut out);
+    if let Some(history) = report.history.as_ref().filter(|history| history.commits > 0) {
+        past(history, &mut out);
+    }
     out
 }
 
-fn contents(report: &Report, out: &mut String) {
-    let read: Vec<_> =
-        report.languages.iter().filter(|language| language.lines.is_some()).collect();
-    if !read.is_empty() {
-        let tell = |language: &&Language| {
-            let lines = language.lines.unwrap_or_default();
-            let (name, code) = (&language.name, grouped(lines.code));
-            match lines.comments {
-                0 => format!("{name} {code}"),
-                comments => format!("{name} {code} + {} of comments", grouped(comments)),
-            }
-        };
-        line!(out, "Lines: {}.", some(&read, 6, tell));
+fn inventory(found: &Documentation, out: &mut String) {
+    if let Some(readme) = &found.readme {
+        let lacks: Vec<_> = readme.items.iter().filter(|item| !item.found).collect();
+        say!(
+            out,
+            "The README has {} and scores {} of 100",
+            counted(readme.words, "word"),
+            readme.score
+        );
+        if lacks.is_empty() {
+            line!(out, ".");
+        } else {
+            line!(out, "; it lacks {}.", some(&lacks, 8, |item| item.item.clone()));
+        }
     }
-    let Some(facts) = &report.contents else { return };
-    let lines = counted(facts.lines.total(), "line");
-    let binary = counted(facts.binary_files, "binary file");
-    line!(out, "Read {}, {lines}; passed over {binary}.", counted(facts.text_files, "text file"));
-    if facts.text_files == 0 {
+    if !found.kinds.is_empty() {
+        let tell = |one: &super::report::KindCount| {
+            format!("{} {}", kind_word(one.kind), grouped(one.count))
+        };
+        line!(out, "By kind: {}.", some(&found.kinds, 10, tell));
+    }
+    if let Some(changelog) = &found.changelog {
+        say!(out, "The changelog tells of {}", counted(changelog.releases, "release"));
+        if let Some(newest) = &changelog.newest {
+            say!(out, ", newest {}", short(newest));
+        }
+        line!(
+            out,
+            "{}.",
+            if changelog.has_current_version == Some(false) {
+                ", not of the current version"
+            } else {
+                ""
+            }
+        );
+    }
+    if !found.api_docs.is_empty() {
+        line!(
+            out,
+            "API reference: {}.",
+            some(&found.api_docs, 3, |one| format!("{} ({})", one.tool, tail(&one.source)))
+        );
+    }
+    if let Some(site) = &found.suggested_site {
+        line!(out, "A site would suit {}: {}", site.name, cut(&site.reason, 120));
+    }
+}
+
+/// A kind of document in a word.
+fn kind_word(kind: super::report::DocumentKind) -> &'static str {
+    use super::report::DocumentKind as K;
+    match kind {
+        K::Readme => "README",
+        K::Tutorial => "tutorial",
+        K::HowTo => "how-to",
+        K::Reference => "reference",
+        K::Explanation => "explanation",
+        K::Decision => "decision",
+        K::Changelog => "changelog",
+        K::Community => "community",
+        K::Legal => "legal",
+        K::Other => "other",
+    }
+}
+
+fn lines(report: &Report, out: &mut String) {
+    let is_code = |one: &&Language| one.lines.is_some() && one.nature != Nature::Data;
+    let read: Vec<_> = report.languages.iter().filter(is_code).collect();
+    if read.is_empty() {
         return;
     }
-    let most =
-        some(&facts.open_task_files, 3, |tasks| format!("{} ({})", tail(&tasks.path), tasks.count));
-    let most = if most.is_empty() { String::new() } else { format!(", most in {most}") };
-    line!(out, "Open tasks (TODO, FIXME, HACK, XXX): {}{most}.", grouped(facts.open_tasks));
+    let tell = |language: &&Language| {
+        let mut lines = language.lines.unwrap_or_default();
+        lines.comments += language.embedded.unwrap_or_default().comments;
+        let (name, code) = (&language.name, grouped(lines.code));
+        match lines.comments {
+            _ if language.nature == Nature::Prose => format!("{name} {}", grouped(lines.total())),
+            0 => format!("{name} {code}"),
+            comments => format!("{name} {code} + {} of comments", grouped(comments)),
+        }
+    };
+    line!(out, "Lines: {}.", some(&read, 5, tell));
+}
+
+fn contents(report: &Report, out: &mut String) {
+    if let Some(coverage) = report.coverage.as_ref().filter(|coverage| coverage.public > 0) {
+        let (public, percent) = (counted(coverage.public, "public symbol"), coverage.percent);
+        let worst = coverage.folders.iter().filter(|folder| folder.public >= 10).take(3);
+        let worst: Vec<_> =
+            worst.map(|one| format!("{} {} %", tail(&one.name), one.percent)).collect();
+        let worst = if worst.is_empty() {
+            String::new()
+        } else {
+            format!("; least in {}", worst.join(", "))
+        };
+        line!(out, "Doc comments: {percent} % of {public}{worst}.");
+    }
+    if let Some(links) = &report.links {
+        line!(
+            out,
+            "Relative links: {} checked, {} broken.",
+            grouped(links.checked),
+            grouped(links.broken_count)
+        );
+        for link in links.broken.iter().take(3) {
+            line!(out, "- {}:{} -> {}", tail(&link.path), link.line, tail(&link.target));
+        }
+    }
+    if let Some(drift) = &report.drift {
+        let stale = counted(drift.stale_count, "mention");
+        line!(
+            out,
+            "Drift: {stale} of things that are gone; {} behind the code.",
+            counted(drift.outdated.len() as u64, "document")
+        );
+        for stale in drift.stale.iter().take(3) {
+            line!(
+                out,
+                "- {}:{} names `{}`: {}",
+                tail(&stale.path),
+                stale.line,
+                short(&stale.mention),
+                cut(&stale.evidence, 80)
+            );
+        }
+        if let Some(old) = drift.outdated.first() {
+            line!(
+                out,
+                "- {} last changed {}; code it names changed {} since",
+                tail(&old.path),
+                old.last_change,
+                counted(old.changes, "time")
+            );
+        }
+    }
+    if let Some(redundancy) = &report.redundancy {
+        let counts = [
+            (redundancy.duplicates.len(), "pair of documents alike", "pairs of documents alike"),
+            (
+                redundancy.dead.len(),
+                "document that nothing leads to",
+                "documents that nothing leads to",
+            ),
+            (redundancy.empty.len(), "empty document", "empty documents"),
+        ];
+        let told: Vec<_> = counts
+            .iter()
+            .filter(|(count, ..)| *count > 0)
+            .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
+            .collect();
+        if !told.is_empty() {
+            line!(out, "Redundancy: {}.", told.join(", "));
+        }
+    }
+    if let Some(tasks) = report.tasks.as_ref().filter(|tasks| tasks.count > 0) {
+        let most = some(&tasks.files, 3, |file| format!("{} ({})", tail(&file.path), file.count));
+        line!(
+            out,
+            "Open tasks (TODO, FIXME, HACK, XXX): {}, most in {most}.",
+            grouped(tasks.count)
+        );
+    }
+}
+
+fn past(history: &History, out: &mut String) {
+    let since = history.since.as_deref().unwrap_or("?");
+    let bounded = if history.truncated { " looked at" } else { "" };
     line!(
         out,
-        "Relative links in Markdown: {} checked, {} broken.",
-        grouped(facts.links_checked),
-        grouped(facts.broken_link_count)
+        "History: {}{bounded} since {since} by {}; bus factor {}.",
+        counted(history.commits, "commit"),
+        counted(history.author_count, "author"),
+        history.bus_factor
     );
-    for link in facts.broken_links.iter().take(5) {
-        line!(out, "- {}:{} -> {}", tail(&link.path), link.line, tail(&link.target));
+    if !history.hot_spots.is_empty() {
+        let tell = |spot: &super::report::HotSpot| {
+            format!("{} ({} changes)", tail(&spot.path), spot.changes)
+        };
+        line!(
+            out,
+            "Hot spots (often changed and complex): {}.",
+            some(&history.hot_spots, 4, tell).split(" and ").next().unwrap_or_default()
+        );
+    }
+    if let Some(newest) = history.releases.newest.first() {
+        let since = history
+            .releases
+            .commits_since
+            .map_or_else(String::new, |count| format!(", {} since", counted(count, "commit")));
+        line!(
+            out,
+            "Releases: {}, newest {} of {}{since}.",
+            grouped(history.releases.count),
+            short(&newest.tag),
+            newest.date
+        );
     }
 }
 
@@ -255,7 +498,14 @@ pub(super) fn conclusion(report: &Report) -> String {
     if !report.gaps.is_empty() {
         line!(out, "## Documentation gaps, costliest first");
         for (at, gap) in report.gaps.iter().take(8).enumerate() {
-            line!(out, "{}. [{:?}] {}. {}", at + 1, gap.severity, gap.gap, gap.cost);
+            line!(
+                out,
+                "{}. [{:?}] {}. {}",
+                at + 1,
+                gap.severity,
+                cut(&gap.gap, 100),
+                cut(&gap.cost, 100)
+            );
         }
     } else if report.missing.is_empty() {
         line!(out, "No documentation gap was found at depth {:?}.", report.depth);

@@ -2,13 +2,13 @@
 
 use super::Source;
 use crate::code::{
-    language::matches,
+    language::{Language, matches},
     parse::{self, Definition},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree};
 
 /// How hard a function is to test and change, by its cyclomatic complexity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -65,6 +65,12 @@ pub struct Complexity {
     pub cyclomatic: u32,
     /// Lines of the file.
     pub lines: u32,
+}
+
+/// How many branches a file has.
+pub(crate) fn branches(language: Language, text: &str, tree: &Tree) -> usize {
+    let marks = matches(&language.grammar().branches, tree.root_node(), text);
+    marks.iter().filter(|mark| mark.get("branch").is_some()).count()
 }
 
 /// Measures a file.

@@ -1,4 +1,16 @@
-//! What `analyze_repository` answers, as programs read it.
+//! What `analyze_repository` answers, as programs read it. Types only: other modules fill them in and tell them.
+
+mod deep;
+mod documentation;
+mod history;
+mod packages;
+mod project;
+
+pub use deep::*;
+pub use documentation::*;
+pub use history::*;
+pub use packages::*;
+pub use project::*;
 
 use crate::files::Problem;
 use schemars::JsonSchema;
@@ -12,15 +24,15 @@ use serde::{Deserialize, Serialize};
 pub enum Depth {
     /// Names and sizes; no file is read whole.
     Quick,
-    /// Also source lines, manifests and the README.
+    /// Also lines, dependencies, commands, licence and the documents that are there.
     #[default]
     Standard,
-    /// Also every text file: open tasks and broken links.
+    /// Also coverage, links, drift, history and duplicates.
     Deep,
 }
 
 /// Everything known of a repository.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// What the folder is called.
@@ -41,14 +53,28 @@ pub struct Report {
     pub ecosystems: Vec<String>,
     /// How many manifests there are.
     pub manifest_count: u64,
-    /// Manifests by path; at most 200.
+    /// Manifests by path, outermost first; at most 200.
     pub manifests: Vec<Manifest>,
     /// What a project usually has.
     pub presence: Presence,
-    /// What the README tells its reader; from `standard` on.
-    pub readme: Option<Readme>,
-    /// What reading every text file showed; `deep` alone.
-    pub contents: Option<ContentFacts>,
+    /// What the manifests and lock files ask for, summed up; from `standard` on.
+    pub dependencies: Option<DependencySummary>,
+    /// What kind of project it is, and how to build, test and run it; from `standard` on.
+    pub project: Option<Project>,
+    /// The documents and what they cover; from `standard` on.
+    pub documentation: Option<Documentation>,
+    /// Documentation of public symbols; `deep` alone.
+    pub coverage: Option<Coverage>,
+    /// Relative links and anchors; `deep` alone.
+    pub links: Option<Links>,
+    /// Documents that the code has left behind; `deep` alone.
+    pub drift: Option<Drift>,
+    /// What git remembers; `deep` alone, and null where there is no git.
+    pub history: Option<History>,
+    /// Documents that repeat each other, or that nothing leads to; `deep` alone.
+    pub redundancy: Option<Redundancy>,
+    /// Marks of open tasks; `deep` alone.
+    pub tasks: Option<Tasks>,
     /// What the documentation lacks, costliest for a newcomer first.
     pub gaps: Vec<Gap>,
     /// What to do, in order.
@@ -62,7 +88,7 @@ pub struct Report {
 }
 
 /// Files and folders, without what the project ignores.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Structure {
     /// Regular files.
@@ -73,42 +99,63 @@ pub struct Structure {
     pub links: u64,
     /// Bytes in all files.
     pub bytes: u64,
-    /// The top level, folders first.
+    /// Folders down to the third level and the files of the top one, by path; at most 400, the largest ones.
     pub tree: Vec<Branch>,
     /// Folders of installed packages, left out of every figure.
     pub skipped: Vec<String>,
+    /// Git submodules, by path. Their contents belong to other repositories.
+    pub submodules: Vec<String>,
 }
 
-/// One entry of the top level.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+/// One folder, or one file of the top level.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Branch {
-    /// Its name, with `/` at the end of a folder's.
-    pub name: String,
-    /// Files in it; 1 for a file.
+    /// Inside the analysed folder; a folder's ends with `/`.
+    pub path: String,
+    /// Files below it; 1 for a file.
     pub files: u64,
-    /// Bytes in it.
+    /// Bytes below it.
     pub bytes: u64,
 }
 
 /// One language.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Language {
     /// Its name.
     pub name: String,
+    /// What it is written for.
+    pub nature: Nature,
     /// Files.
     pub files: u64,
     /// Bytes.
     pub bytes: u64,
     /// Per cent of the bytes of all languages.
     pub share: f64,
-    /// Lines; from `standard` on.
+    /// Lines in this very language; from `standard` on.
     pub lines: Option<Lines>,
+    /// Lines of other languages inside its files: Markdown in doc comments of Rust, scripts in HTML; from `standard` on.
+    pub embedded: Option<Lines>,
+}
+
+/// What a language is written for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Nature {
+    /// To be run.
+    #[default]
+    Program,
+    /// To be shown.
+    Markup,
+    /// To be loaded.
+    Data,
+    /// To be read.
+    Prose,
 }
 
 /// Lines by what is on them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lines {
-    /// With code or text.
+    /// With code.
     pub code: u64,
     /// With nothing but a comment.
     pub comments: u64,
@@ -122,68 +169,23 @@ impl Lines {
         self.code + self.comments + self.blanks
     }
 
-    pub(crate) fn add(&mut self, other: Self) {
+    /// Adds those of another file.
+    pub fn add(&mut self, other: Self) {
         self.code += other.code;
         self.comments += other.comments;
         self.blanks += other.blanks;
     }
 }
 
-/// One manifest.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Manifest {
-    /// Inside the analysed folder.
-    pub path: String,
-    /// Whose manifest it is.
-    pub ecosystem: String,
-    /// Name of the package.
-    pub name: Option<String>,
-    /// Version of the package.
-    pub version: Option<String>,
-    /// Licence, as the manifest has it.
-    pub licence: Option<String>,
-    /// What it asks for itself; empty where docent does not read this format.
-    pub dependencies: Vec<Dependency>,
-}
-
-/// Something that a manifest asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Dependency {
-    /// Name.
-    pub name: String,
-    /// Which versions, as the manifest has it.
-    pub requirement: Option<String>,
-    /// What it is needed for.
-    pub purpose: Purpose,
-}
-
-/// What a dependency is needed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Purpose {
-    /// Running.
-    Runtime,
-    /// Some feature.
-    Optional,
-    /// Whoever uses the package brings it.
-    Peer,
-    /// Building.
-    Build,
-    /// Testing and developing.
-    Development,
-    /// Offered to the members of a workspace.
-    Workspace,
-}
-
 /// What a project usually has, by path.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Presence {
     /// README at the top.
     pub readme: Option<String>,
     /// Licence at the top.
     pub licence: Option<String>,
-    /// SPDX name, from the licence's text or a manifest.
+    /// SPDX expression, from the licence's text or a manifest; from `standard` on.
     pub licence_id: Option<String>,
     /// Changelog at the top.
     pub changelog: Option<String>,
@@ -205,64 +207,29 @@ pub struct Presence {
     pub docs_site: Option<String>,
 }
 
-/// What the README tells its reader.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+/// Marks of open tasks: TODO, FIXME, HACK, XXX.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Readme {
-    /// Words in it.
-    pub words: u64,
-    /// Blocks of code in it.
-    pub code_blocks: u64,
-    /// What it covers: `installation`, `usage`, `tests`, `licence`, `contributing`.
-    pub covers: Vec<String>,
-    /// What it does not cover, of the same.
-    pub lacks: Vec<String>,
-}
-
-/// What reading every text file showed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContentFacts {
-    /// Text files read.
-    pub text_files: u64,
-    /// Binary files passed over.
-    pub binary_files: u64,
-    /// Lines of all text files.
-    pub lines: Lines,
-    /// Marks of open tasks: TODO, FIXME, HACK, XXX.
-    pub open_tasks: u64,
+pub struct Tasks {
+    /// How many.
+    pub count: u64,
     /// Files with the most of them, at most ten.
-    pub open_task_files: Vec<Tasks>,
-    /// Relative links looked at in Markdown files.
-    pub links_checked: u64,
-    /// How many lead nowhere.
-    pub broken_link_count: u64,
-    /// Those that lead nowhere; at most 200.
-    pub broken_links: Vec<BrokenLink>,
+    pub files: Vec<TaskFile>,
 }
 
 /// Open tasks of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Tasks {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskFile {
     /// Inside the analysed folder.
     pub path: String,
     /// How many.
     pub count: u64,
 }
 
-/// A relative link that leads nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BrokenLink {
-    /// The document, inside the analysed folder.
-    pub path: String,
-    /// Line of the link.
-    pub line: u64,
-    /// As written.
-    pub target: String,
-}
-
-/// How much a gap costs a newcomer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+/// How much a gap or a finding costs a newcomer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// They can't begin, or may not.
@@ -274,7 +241,7 @@ pub enum Severity {
 }
 
 /// Something that the documentation lacks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gap {
     /// What is not there.
@@ -288,7 +255,7 @@ pub struct Gap {
 }
 
 /// Something that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
     /// Inside its root.
     pub path: String,

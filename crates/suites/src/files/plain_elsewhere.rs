@@ -1,0 +1,10 @@
+//! Other systems have no call that refuses symbolic links on the whole path.
+
+use super::{Place, ReadProblem};
+use cap_std::fs::Dir;
+use std::fs::File;
+
+/// Always leaves it to the long way.
+pub(super) fn open(_root: &Dir, _place: &Place) -> Option<Result<File, ReadProblem>> {
+    None
+}

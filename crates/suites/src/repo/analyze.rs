@@ -1,0 +1,120 @@
+//! The tool `analyze_repository`.
+
+use super::{
+    LOGGER, address,
+    analysis::Analysis,
+    folder,
+    kept::Kept,
+    parts::Parts,
+    report::{Depth, Report},
+    text,
+};
+use crate::files::{Place, Roots};
+use docent_tool::{Answer, Block, CallContext, Level, ResourceInfo, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// `analyze_repository`: what a project is, and what its documentation lacks.
+#[derive(Debug)]
+pub struct AnalyzeRepository {
+    pub(super) roots: Roots,
+    pub(super) kept: Arc<Kept>,
+}
+
+/// Arguments of `analyze_repository`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AnalyzeArgs {
+    /// Folder to analyse: relative to the root (`.` is the root itself), or absolute inside a root.
+    #[schemars(length(min = 1))]
+    pub path: String,
+    /// How much to read: `quick` names and sizes; `standard` also lines, dependencies, commands, licence and documents;
+    /// `deep` also doc coverage, broken links, drift, git history, duplicates.
+    #[serde(default)]
+    pub depth: Depth,
+}
+
+impl Tool for AnalyzeRepository {
+    const NAME: &'static str = "analyze_repository";
+    const TITLE: &'static str = "Analyze repository";
+    const ABOUT: &'static str = "Analyze a repository's structure and documentation needs: languages, dependencies, \
+        entry points, how to build, test and run it, licence, README health, documentation gaps ranked with next steps. \
+        Call it first in an unknown repository. `deep` adds doc coverage, broken links, stale documents, hot spots, \
+        owners and releases from git.";
+    type Args = AnalyzeArgs;
+    type Answer = Report;
+
+    async fn call(
+        &self,
+        args: AnalyzeArgs,
+        context: &CallContext,
+    ) -> Result<Answer<Report>, ToolError> {
+        let place = folder(&self.roots, &args.path)?;
+        let report = report(&self.roots, &place, args.depth, context).await?;
+        let partial = !report.missing.is_empty();
+        let told = text::conclusion(&report);
+        let link = link(&self.roots, &place, &report);
+        if !partial {
+            self.kept.put(place, args.depth, Arc::new(report.clone()));
+        }
+        Ok(Answer::new(report, told).with(link).partial(partial))
+    }
+}
+
+/// Where the whole report can be read.
+fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
+    Block::Link(ResourceInfo {
+        uri: address::of(roots, place, report.depth),
+        name: format!("Report on {}", report.name),
+        title: Some("The whole report".into()),
+        about: Some("Everything that was found, as Markdown and as JSON".into()),
+        mime: Some("text/markdown".into()),
+        size: None,
+    })
+}
+
+/// Analyses a folder, handing over what is known after each phase.
+pub(super) async fn report(
+    roots: &Roots,
+    place: &Place,
+    depth: Depth,
+    context: &CallContext,
+) -> Result<Report, ToolError> {
+    let start = json!({"event": "start", "path": place.relative(), "depth": depth});
+    context.log(Level::Debug, LOGGER, start);
+    let analysis = Analysis::new(roots.clone(), place.clone(), depth, Parts::of(depth));
+    let analysis = phase(analysis, context, Analysis::walk).await?;
+    context.emit(Block::text(text::structure(&analysis.report))).await;
+    let analysis = phase(analysis, context, Analysis::read_manifests).await?;
+    context.emit(Block::text(text::stack(&analysis.report))).await;
+    let analysis = phase(analysis, context, Analysis::read_contents).await?;
+    let mut analysis = phase(analysis, context, Analysis::compare).await?;
+    context.emit(Block::text(text::documentation(&analysis.report))).await;
+    analysis.conclude(context);
+    let report = analysis.report;
+    let end = json!({
+        "event": "end", "path": report.path, "depth": report.depth, "files": report.structure.files,
+        "gaps": report.gaps.len(), "problems": report.problem_count, "partial": !report.missing.is_empty(),
+    });
+    context.log(Level::Info, LOGGER, end);
+    Ok(report)
+}
+
+/// Runs one phase off the async threads, and hands the analysis back.
+pub(super) async fn phase<F>(
+    mut analysis: Analysis,
+    context: &CallContext,
+    work: F,
+) -> Result<Analysis, ToolError>
+where
+    F: FnOnce(&mut Analysis, &CallContext) -> Result<(), ToolError> + Send + 'static,
+{
+    context
+        .blocking(move |context| {
+            work(&mut analysis, context)?;
+            Ok(analysis)
+        })
+        .await
+}

@@ -1,0 +1,273 @@
+//! The tool `check_documentation`: what an analysis found, as findings that can be mended one by one.
+
+use super::{
+    LOGGER,
+    analysis::Analysis,
+    analyze::phase,
+    findings::{Check, Finding, Findings},
+    folder,
+    parts::Parts,
+    render,
+    report::{
+        BrokenLink, Depth, LinkProblem, MentionKind, Outdated, ReadmeItem, Report, Severity, Stale,
+        Undocumented,
+    },
+    text::{counted, grouped},
+};
+use crate::files::Roots;
+use docent_tool::{Answer, Block, CallContext, Level, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+/// More findings than this are counted and not listed.
+const MOST: usize = 1000;
+/// More findings than this are not told in the text.
+const TOLD: usize = 30;
+
+/// `check_documentation`: links, coverage, drift and the README, as findings.
+#[derive(Debug)]
+pub struct CheckDocumentation {
+    pub(super) roots: Roots,
+}
+
+/// How the findings are told in the text of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// A line each.
+    #[default]
+    Text,
+    /// As the structured answer has them.
+    Json,
+    /// As SARIF 2.1.0, which code hosts and editors read.
+    Sarif,
+}
+
+/// Arguments of `check_documentation`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckArgs {
+    /// Folder to check: relative to the root (`.` is the root itself), or absolute inside a root.
+    #[schemars(length(min = 1))]
+    pub path: String,
+    /// What to look at; everything, unless named.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+    /// How the text of the answer tells the findings.
+    #[serde(default)]
+    pub format: Format,
+}
+
+impl Tool for CheckDocumentation {
+    const NAME: &'static str = "check_documentation";
+    const TITLE: &'static str = "Check documentation";
+    const ABOUT: &'static str = "Check a repository's documentation: broken links and anchors, public symbols without \
+        doc comments, documents that name things which no longer exist or that the code has left behind, and what the \
+        README lacks. Every finding has file, line, severity and a fix.";
+    type Args = CheckArgs;
+    type Answer = Findings;
+
+    async fn call(
+        &self,
+        args: CheckArgs,
+        context: &CallContext,
+    ) -> Result<Answer<Findings>, ToolError> {
+        let place = folder(&self.roots, &args.path)?;
+        let mut checks = args.checks;
+        if checks.is_empty() {
+            checks = vec![Check::Links, Check::Coverage, Check::Drift, Check::Readme];
+        }
+        checks.sort_unstable();
+        checks.dedup();
+        let parts = Parts::of_checks(&checks);
+        let analysis = Analysis::new(self.roots.clone(), place, Depth::Deep, parts);
+        let analysis = phase(analysis, context, Analysis::walk).await?;
+        let analysis = phase(analysis, context, Analysis::read_manifests).await?;
+        let analysis = phase(analysis, context, Analysis::read_contents).await?;
+        let mut analysis = phase(analysis, context, Analysis::compare).await?;
+        analysis.conclude(context);
+        let findings = collect(analysis.report, checks);
+        let event =
+            json!({"event": "checked", "path": findings.path, "findings": findings.finding_count});
+        context.log(Level::Info, LOGGER, event);
+        let partial = !findings.missing.is_empty();
+        let told = told(&findings, args.format)?;
+        let answer = Answer { structured: findings, content: vec![Block::text(told)], partial };
+        Ok(answer)
+    }
+}
+
+fn told(findings: &Findings, format: Format) -> Result<String, ToolError> {
+    match format {
+        Format::Text => Ok(text(findings)),
+        Format::Json => {
+            serde_json::to_string(findings).map_err(|error| ToolError::Bug(Box::new(error)))
+        }
+        Format::Sarif => Ok(render::sarif(findings).to_string()),
+    }
+}
+
+fn text(findings: &Findings) -> String {
+    let mut told = vec![findings.summary()];
+    told.extend(findings.findings.iter().take(TOLD).map(Finding::line_of_text));
+    let more = findings.finding_count.saturating_sub(TOLD as u64);
+    if more > 0 {
+        let rest = "see the structured answer, or name fewer checks or a folder inside this one";
+        told.push(format!("and {} more: {rest}.", grouped(more)));
+    }
+    told.join("\n") + "\n"
+}
+
+/// What the report holds, as findings.
+fn collect(report: Report, checks: Vec<Check>) -> Findings {
+    let mut all: Vec<Finding> = Vec::new();
+    let mut beyond = 0;
+    if let Some(links) = report.links.filter(|_| checks.contains(&Check::Links)) {
+        beyond += links.broken_count.saturating_sub(links.broken.len() as u64);
+        all.extend(links.broken.into_iter().map(link));
+    }
+    if let Some(coverage) = report.coverage.filter(|_| checks.contains(&Check::Coverage)) {
+        let listed = coverage.undocumented.len() as u64;
+        beyond += (coverage.public - coverage.documented).saturating_sub(listed);
+        all.extend(coverage.undocumented.into_iter().map(undocumented));
+    }
+    if let Some(drift) = report.drift.filter(|_| checks.contains(&Check::Drift)) {
+        beyond += drift.stale_count.saturating_sub(drift.stale.len() as u64);
+        all.extend(drift.stale.into_iter().map(stale));
+        all.extend(drift.outdated.into_iter().map(outdated));
+    }
+    if checks.contains(&Check::Readme) {
+        match report.documentation.and_then(|found| found.readme) {
+            Some(readme) => {
+                let lacking = readme.items.into_iter().filter(|item| !item.found);
+                all.extend(lacking.map(|item| lacking_item(&readme.path, &item)));
+            }
+            None if report.complete && report.presence.readme.is_none() => all.push(no_readme()),
+            None => {}
+        }
+    }
+    let finding_count = all.len() as u64 + beyond;
+    all.sort_by(|a, b| {
+        (a.severity, &a.file, a.line, &a.rule).cmp(&(b.severity, &b.file, b.line, &b.rule))
+    });
+    all.truncate(MOST);
+    Findings {
+        path: report.path,
+        checks,
+        findings: all,
+        finding_count,
+        missing: report.missing,
+        problems: report.problems,
+        problem_count: report.problem_count,
+    }
+}
+
+fn link(link: BrokenLink) -> Finding {
+    let (rule, what) = match link.problem {
+        LinkProblem::MissingFile => ("missing-file", "leads to a file that is not there"),
+        LinkProblem::MissingAnchor => ("missing-anchor", "leads to a heading that is not there"),
+        LinkProblem::MissingImage => ("missing-image", "shows a picture that is not there"),
+        LinkProblem::WrongCase => {
+            ("wrong-case", "differs from the file's name in upper and lower case")
+        }
+        LinkProblem::Outside => ("outside", "leads out of the repository"),
+    };
+    let severity = match link.problem {
+        LinkProblem::MissingFile | LinkProblem::MissingImage => Severity::Medium,
+        LinkProblem::MissingAnchor | LinkProblem::WrongCase | LinkProblem::Outside => Severity::Low,
+    };
+    let fix = link.suggestion.map_or_else(
+        || "Mend the target or remove the link.".to_owned(),
+        |target| format!("Point it to `{target}`, if that is meant."),
+    );
+    Finding {
+        rule: format!("links/{rule}"),
+        check: Check::Links,
+        file: link.path,
+        line: Some(link.line),
+        severity,
+        message: format!("The link `{}` {what}.", link.target),
+        fix,
+    }
+}
+
+fn undocumented(symbol: Undocumented) -> Finding {
+    Finding {
+        rule: "coverage/undocumented".into(),
+        check: Check::Coverage,
+        file: symbol.path,
+        line: Some(symbol.line),
+        severity: Severity::Low,
+        message: format!("The public {} `{}` has no doc comment.", symbol.kind, symbol.symbol),
+        fix: "Say in one sentence what it is for, or make it private.".into(),
+    }
+}
+
+fn stale(stale: Stale) -> Finding {
+    let rule = match stale.kind {
+        MentionKind::Symbol => "symbol",
+        MentionKind::File => "file",
+        MentionKind::Flag => "flag",
+        MentionKind::Command => "command",
+    };
+    let fix = stale.suggestion.map_or_else(
+        || "Name what is there today, or remove the mention.".to_owned(),
+        |meant| format!("Write `{meant}`, if that is meant."),
+    );
+    Finding {
+        rule: format!("drift/{rule}"),
+        check: Check::Drift,
+        file: stale.path,
+        line: Some(stale.line),
+        severity: stale.severity,
+        message: format!(
+            "The {rule} `{}` is not there: {}.",
+            stale.mention,
+            stale.evidence.trim_end_matches('.')
+        ),
+        fix,
+    }
+}
+
+fn outdated(document: Outdated) -> Finding {
+    let changed = document.changed.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let times = counted(document.changes, "time");
+    Finding {
+        rule: "drift/outdated".into(),
+        check: Check::Drift,
+        file: document.path,
+        line: None,
+        severity: Severity::Low,
+        message: format!(
+            "Last changed {}; the code that it names changed {times} since.",
+            document.last_change
+        ),
+        fix: format!("Read it against {changed}."),
+    }
+}
+
+fn lacking_item(readme: &str, item: &ReadmeItem) -> Finding {
+    Finding {
+        rule: format!("readme/{}", item.item),
+        check: Check::Readme,
+        file: readme.to_owned(),
+        line: None,
+        severity: item.severity,
+        message: format!("The README lacks {}.", item.item),
+        fix: format!("Looked for {}.", item.evidence.trim_end_matches('.')),
+    }
+}
+
+fn no_readme() -> Finding {
+    Finding {
+        rule: "readme/missing".into(),
+        check: Check::Readme,
+        file: "README.md".into(),
+        line: None,
+        severity: Severity::High,
+        message: "There is no README.".into(),
+        fix: "Write one: what it is, how to install it, one example, how to test it, the licence."
+            .into(),
+    }
+}

@@ -1,0 +1,184 @@
+//! How much of what is public is documented, by language and by folder.
+
+use super::{
+    facts::Symbol,
+    report::{Coverage, Covered, Undocumented},
+    survey::{is_test, percent},
+    tree::folder_of,
+};
+use crate::code::Language;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Folders are told apart down to this level.
+const LEVELS: usize = 3;
+const FOLDERS: usize = 200;
+const UNDOCUMENTED: usize = 500;
+
+/// Folders whose symbols are public by the language alone: nobody outside uses them.
+const NOT_OFFERED: [&str; 12] = [
+    "examples",
+    "example",
+    "samples",
+    "benches",
+    "benchmarks",
+    "fixtures",
+    "testdata",
+    "scripts",
+    "migrations",
+    "vendor",
+    "third_party",
+    "node_modules",
+];
+
+/// Sums up the public symbols of every file that was read.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    languages: BTreeMap<&'static str, (u64, u64)>,
+    folders: BTreeMap<String, (u64, u64)>,
+    undocumented: Vec<Undocumented>,
+}
+
+impl Sums {
+    /// Takes in the symbols of one file.
+    pub(super) fn take(&mut self, path: &str, symbols: &[Symbol]) {
+        let Some(language) = Language::of(path) else { return };
+        if symbols.is_empty() || !is_offered(path, language) {
+            return;
+        }
+        let wanted = symbols.iter().filter(|symbol| wants_documentation(symbol, language));
+        let (mut public, mut documented) = (0, 0);
+        for symbol in wanted {
+            public += 1;
+            if symbol.documented {
+                documented += 1;
+            } else {
+                self.undocumented.push(Undocumented {
+                    symbol: symbol.name.to_string(),
+                    kind: symbol.kind.to_owned(),
+                    path: path.to_owned(),
+                    line: u64::from(symbol.line),
+                });
+            }
+        }
+        let add = |sum: &mut (u64, u64)| {
+            sum.0 += public;
+            sum.1 += documented;
+        };
+        add(self.languages.entry(language.name()).or_default());
+        add(self.folders.entry(shortened(folder_of(path))).or_default());
+    }
+
+    /// The figures. `others` are the programming languages of the project, read or not.
+    pub(super) fn finish(mut self, others: impl Iterator<Item = String>) -> Coverage {
+        let covered = |name: String, (public, documented): (u64, u64)| Covered {
+            name,
+            public,
+            documented,
+            percent: percent(documented, public),
+        };
+        let mut languages: Vec<Covered> =
+            self.languages.iter().map(|(name, sum)| covered((*name).to_owned(), *sum)).collect();
+        languages.retain(|one| one.public > 0);
+        languages.sort_by(|a, b| b.public.cmp(&a.public).then_with(|| a.name.cmp(&b.name)));
+        let mut folders: Vec<Covered> =
+            self.folders.into_iter().map(|(name, sum)| covered(name, sum)).collect();
+        folders.retain(|one| one.public > 0);
+        folders.sort_by(|a, b| a.percent.total_cmp(&b.percent).then_with(|| a.name.cmp(&b.name)));
+        folders.truncate(FOLDERS);
+        self.undocumented.sort_by_cached_key(|one| (rank(&one.kind), one.path.clone(), one.line));
+        self.undocumented.truncate(UNDOCUMENTED);
+        let public = languages.iter().map(|one| one.public).sum();
+        let documented = languages.iter().map(|one| one.documented).sum();
+        let read: BTreeSet<&str> = Language::ALL.iter().map(|one| one.name()).collect();
+        let not_read = others.filter(|name| !is_read(name, &read)).collect();
+        Coverage {
+            public,
+            documented,
+            percent: percent(documented, public),
+            languages,
+            folders,
+            undocumented: self.undocumented,
+            not_read,
+        }
+    }
+}
+
+/// Whether the syntax of a language is read; the counting of lines calls some of them otherwise.
+fn is_read(name: &str, read: &BTreeSet<&str>) -> bool {
+    read.contains(name) || ["JSX", "TSX"].contains(&name)
+}
+
+/// Whether others may use what a file declares.
+fn is_offered(path: &str, language: Language) -> bool {
+    let mut parts = path.split('/');
+    let private = |part: &str| {
+        let stem = part.split('.').next().unwrap_or(part);
+        // One underscore says that a module is not for others; `__init__` speaks for its package.
+        language == Language::Python && stem.starts_with('_') && !stem.starts_with("__")
+    };
+    !is_test(path) && !parts.any(|part| NOT_OFFERED.contains(&part) || private(part))
+}
+
+/// Methods that a language calls by itself are known by their names.
+fn wants_documentation(symbol: &Symbol, language: Language) -> bool {
+    let name = symbol.name.rsplit(['.', ':']).next().unwrap_or(&symbol.name);
+    match language {
+        Language::Python => !(name.starts_with("__") && name.ends_with("__")),
+        Language::Rust => symbol.kind != "module",
+        _ => name != "constructor",
+    }
+}
+
+/// Types before functions, functions before their parts.
+fn rank(kind: &str) -> u8 {
+    match kind {
+        "trait" | "interface" | "class" | "struct" | "enum" | "type" => 0,
+        "function" => 1,
+        "method" => 2,
+        _ => 3,
+    }
+}
+
+fn shortened(folder: &str) -> String {
+    let parts: Vec<&str> = folder.split('/').take(LEVELS).collect();
+    format!("{}/", if folder.is_empty() { ".".to_owned() } else { parts.join("/") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbol(name: &str, kind: &'static str, line: u32, documented: bool) -> Symbol {
+        Symbol { name: name.into(), kind, line, documented }
+    }
+
+    #[test]
+    fn public_symbols_are_counted_where_others_may_use_them() {
+        let mut sums = Sums::default();
+        sums.take(
+            "src/lib.rs",
+            &[symbol("A", "struct", 3, true), symbol("run", "function", 9, false)],
+        );
+        sums.take("src/a/b/c/d.rs", &[symbol("B", "trait", 1, false)]);
+        sums.take("tests/it.rs", &[symbol("helper", "function", 1, false)]);
+        sums.take("examples/x.py", &[symbol("main", "function", 1, false)]);
+        sums.take("pkg/_private/x.py", &[symbol("f", "function", 1, false)]);
+        sums.take(
+            "pkg/__init__.py",
+            &[symbol("C.__eq__", "method", 2, false), symbol("C", "class", 1, true)],
+        );
+        let others = ["Rust", "Go", "TSX"].map(str::to_owned).into_iter();
+        let found = sums.finish(others);
+        assert_eq!((found.public, found.documented), (4, 2));
+        assert!((found.percent - 50.0).abs() < 0.01);
+        let languages: Vec<_> =
+            found.languages.iter().map(|l| (l.name.as_str(), l.public, l.documented)).collect();
+        assert_eq!(languages, [("Rust", 3, 1), ("Python", 1, 1)]);
+        let folders: Vec<_> = found.folders.iter().map(|f| (f.name.as_str(), f.public)).collect();
+        assert_eq!(folders, [("src/a/b/", 1), ("src/", 2), ("pkg/", 1)]);
+        let undocumented: Vec<_> =
+            found.undocumented.iter().map(|u| (u.symbol.as_str(), u.line)).collect();
+        assert_eq!(undocumented, [("B", 1), ("run", 9)]);
+        assert_eq!(found.not_read, ["Go"]);
+    }
+}

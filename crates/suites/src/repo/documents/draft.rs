@@ -1,0 +1,298 @@
+//! A document while it is read: what every format finds goes through here, so that it is kept small in one way.
+
+use super::{anchors::Slugs, commands, prose::Prose};
+use crate::repo::facts::{CodeBlock, DocumentFacts, Format, Heading, Link, Mention, anchor_key};
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+/// Runs of words that are kept of a document.
+const RUNS: usize = 256;
+/// The same of a page of HTML: there may be tens of thousands of them.
+const RUNS_OF_A_PAGE: usize = 64;
+/// Longer targets are data.
+const LONGEST_TARGET: usize = 500;
+/// Longer code in running text names nothing.
+const LONGEST_MENTION: usize = 120;
+/// Longer headings are cut.
+const LONGEST_HEADING: usize = 200;
+
+/// What has been read of a document so far.
+#[derive(Debug)]
+pub(super) struct Draft {
+    facts: DocumentFacts,
+    slugs: Slugs,
+    prose: Prose,
+    seen: HashSet<u64>,
+    /// The heading that is open: its level, its line, its text.
+    heading: Option<(u8, u32, String)>,
+    /// Code in running text that is open: its line and its text.
+    code: Option<(u32, String)>,
+}
+
+impl Draft {
+    /// Of a document of which nothing has been read.
+    pub(super) fn new(path: &str, format: Format) -> Self {
+        let facts = DocumentFacts {
+            path: path.into(),
+            format,
+            title: None,
+            headings: Vec::new(),
+            anchors: Vec::new(),
+            links: Vec::new(),
+            mentions: Vec::new(),
+            code_blocks: Vec::new(),
+            words: 0,
+            shingles: Vec::new(),
+        };
+        let (slugs, seen) = (Slugs::default(), HashSet::new());
+        Self {
+            facts,
+            slugs,
+            prose: Prose::keeping(kept_runs(format)),
+            seen,
+            heading: None,
+            code: None,
+        }
+    }
+
+    /// Takes in running text; it goes on where the last one ended.
+    pub(super) fn text(&mut self, text: &str) {
+        self.prose.take(text);
+        // One that nobody closes must not swallow the document.
+        if let Some((_, _, heading)) =
+            self.heading.as_mut().filter(|(_, _, heading)| heading.len() < 1_000)
+        {
+            heading.push_str(text);
+        }
+        if let Some((_, code)) =
+            self.code.as_mut().filter(|(_, code)| code.len() <= LONGEST_MENTION)
+        {
+            code.push_str(text);
+        }
+    }
+
+    /// Whether text goes into a heading.
+    pub(super) fn has_open_heading(&self) -> bool {
+        self.heading.is_some()
+    }
+
+    /// Ends a word: a line, a paragraph or a cell ends here.
+    pub(super) fn gap(&mut self) {
+        self.prose.gap();
+        if let Some((_, _, heading)) = &mut self.heading
+            && !heading.is_empty()
+            && !heading.ends_with(' ')
+        {
+            heading.push(' ');
+        }
+    }
+
+    /// Opens a heading; text goes into it until it is closed.
+    pub(super) fn open_heading(&mut self, level: u8, line: u32) {
+        self.gap();
+        self.heading = Some((level, line, String::new()));
+    }
+
+    /// Closes the open heading; `listed` where it is one of the document and not of a quotation.
+    pub(super) fn close_heading(&mut self, listed: bool) {
+        self.prose.gap();
+        if let Some((level, line, text)) = self.heading.take() {
+            self.name_heading(&text);
+            if listed {
+                self.list_heading(level, &text, line);
+            }
+        }
+    }
+
+    /// Takes in a whole heading.
+    pub(super) fn heading(&mut self, level: u8, text: &str, line: u32) {
+        self.gap();
+        self.prose.take(text);
+        self.prose.gap();
+        self.name_heading(text);
+        self.list_heading(level, text, line);
+    }
+
+    /// Gives the names that a heading has in fragments.
+    pub(super) fn name_heading(&mut self, text: &str) {
+        let anchors = &mut self.facts.anchors;
+        match self.facts.format {
+            Format::Markdown => self.slugs.markdown(text, anchors),
+            Format::Restructured => self.slugs.restructured(text, anchors),
+            Format::AsciiDoc => self.slugs.asciidoc(text, anchors),
+            // A page has the anchors that it spells out.
+            Format::Html | Format::Text => {}
+        }
+    }
+
+    fn list_heading(&mut self, level: u8, text: &str, line: u32) {
+        let mut words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.is_empty() {
+            return;
+        }
+        cut(&mut words, LONGEST_HEADING);
+        self.facts.headings.push(Heading { level, text: words.into(), line });
+    }
+
+    /// Names the document; the first name stays.
+    pub(super) fn title(&mut self, title: &str) {
+        let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        if self.facts.title.is_none() && !title.is_empty() {
+            self.facts.title = Some(title.into());
+        }
+    }
+
+    /// Takes in something that a fragment may name.
+    pub(super) fn anchor(&mut self, name: &str) {
+        if !name.is_empty() {
+            self.facts.anchors.push(anchor_key(name));
+        }
+    }
+
+    /// Takes in a link, or what is shown in its place where `image`.
+    pub(super) fn link(&mut self, target: &str, line: u32, image: bool) {
+        let target = target.trim();
+        let is_data = target.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"));
+        if target.is_empty() || target.len() > LONGEST_TARGET || is_data {
+            return;
+        }
+        if self.is_new(&(0_u8, target, image)) {
+            self.facts.links.push(Link { line, target: target.into(), image });
+        }
+    }
+
+    /// Takes in that another file, or a component, writes a part of this document.
+    pub(super) fn include(&mut self, what: &str, line: u32) {
+        self.link(&format!("include:{what}"), line, false);
+    }
+
+    /// Takes in a link by the name of a document: a page of a table of contents, a `:doc:`.
+    pub(super) fn page(&mut self, name: &str, line: u32) {
+        if !name.trim().is_empty() {
+            self.link(&format!("doc:{}", name.trim()), line, false);
+        }
+    }
+
+    /// Opens code in running text.
+    pub(super) fn open_code(&mut self, line: u32) {
+        self.code = Some((line, String::new()));
+    }
+
+    /// Closes code in running text.
+    pub(super) fn close_code(&mut self) {
+        if let Some((line, code)) = self.code.take() {
+            self.mention(&code, line, false);
+        }
+    }
+
+    /// Takes in something that is named as code.
+    pub(super) fn mention(&mut self, text: &str, line: u32, command: bool) {
+        let text = text.trim();
+        let longest = if command { LONGEST_TARGET } else { LONGEST_MENTION };
+        if text.is_empty() || text.len() > longest {
+            return;
+        }
+        if self.is_new(&(1_u8, text, command)) {
+            self.facts.mentions.push(Mention { line, text: text.into(), command });
+        }
+    }
+
+    /// Takes in a block of code; `first` is the line of its first line of code.
+    pub(super) fn code_block(&mut self, line: u32, language: &str, block: &str, first: u32) {
+        let language = language_of(language);
+        if commands::may_hold(language) {
+            for (number, command) in commands::of(language, block) {
+                self.mention(&command, first.saturating_add(number), true);
+            }
+        }
+        self.facts.code_blocks.push(CodeBlock { line, language: language.map(Into::into) });
+    }
+
+    /// Leaves out what can't be told from the text: where links lead.
+    pub(super) fn forget_links(&mut self) {
+        self.facts.links = Vec::new();
+    }
+
+    /// Leaves out what has to be mended elsewhere: the details of a page that a program wrote.
+    pub(super) fn forget_details(&mut self) {
+        self.facts.mentions = Vec::new();
+        self.facts.code_blocks = Vec::new();
+        self.facts.headings.retain(|heading| heading.level <= 2);
+        self.prose.forget_runs();
+    }
+
+    /// What the document tells.
+    pub(super) fn finish(mut self) -> DocumentFacts {
+        let first = self.facts.headings.first().map(|heading| heading.text.to_string());
+        self.title(&first.unwrap_or_default());
+        if let Some(title) = &mut self.facts.title {
+            let mut words = title.to_string();
+            cut(&mut words, LONGEST_HEADING);
+            *title = words.into();
+        }
+        (self.facts.words, self.facts.shingles) = self.prose.finish();
+        self.facts.anchors.sort_unstable();
+        self.facts.anchors.dedup();
+        self.facts.anchors.shrink_to_fit();
+        self.facts.headings.shrink_to_fit();
+        self.facts.links.shrink_to_fit();
+        self.facts.mentions.shrink_to_fit();
+        self.facts.shingles.shrink_to_fit();
+        self.facts
+    }
+
+    fn is_new(&mut self, thing: &impl Hash) -> bool {
+        let mut hasher = DefaultHasher::new();
+        thing.hash(&mut hasher);
+        self.seen.insert(hasher.finish())
+    }
+}
+
+/// How many runs of words are kept of a document: where there are as many, there may have been more.
+pub(in crate::repo) fn kept_runs(format: Format) -> usize {
+    if format == Format::Html { RUNS_OF_A_PAGE } else { RUNS }
+}
+
+/// The first word of what stands at the head of a block: `rust,ignore`, `{.python}`, `js{1,3}`, `js:title`.
+pub(super) fn language_of(info: &str) -> Option<&str> {
+    let info = info.trim().trim_start_matches(['{', '.']);
+    let end = info.find([' ', '\t', ',', '{', '}', ':', ';', '[']).unwrap_or(info.len());
+    info.get(..end).filter(|language| !language.is_empty())
+}
+
+fn cut(text: &mut String, longest: usize) {
+    if let Some((at, _)) = text.char_indices().nth(longest) {
+        text.truncate(at);
+    }
+}
+
+/// Tells the line of a place in a text. Places that go forward cost each byte once.
+#[derive(Debug)]
+pub(super) struct Lines<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u32,
+}
+
+impl<'a> Lines<'a> {
+    /// Of a text.
+    pub(super) fn of(text: &'a str) -> Self {
+        Self { text: text.as_bytes(), at: 0, line: 1 }
+    }
+
+    /// The line of a place, from 1.
+    pub(super) fn at(&mut self, place: usize) -> u32 {
+        let (from, to) = (self.at.min(place), self.at.max(place));
+        let between = self.text.get(from..to).unwrap_or_default();
+        let breaks = u32::try_from(memchr::memchr_iter(b'\n', between).count()).unwrap_or(u32::MAX);
+        self.line = if place < self.at {
+            self.line.saturating_sub(breaks)
+        } else {
+            self.line.saturating_add(breaks)
+        };
+        self.at = place;
+        self.line
+    }
+}

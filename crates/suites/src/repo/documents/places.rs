@@ -1,0 +1,297 @@
+//! What the path of a document tells of it: a folder of documentation, a fixture, a translation, a version.
+
+use crate::repo::tree::{has_ending, name_of};
+
+/// Folders that hold documentation.
+const DOCUMENTATION: [&str; 16] = [
+    "doc",
+    "docs",
+    "documentation",
+    "docsite",
+    "doc-site",
+    "guide",
+    "guides",
+    "manual",
+    "manuals",
+    "handbook",
+    "wiki",
+    "tutorials",
+    "howto",
+    "cookbook",
+    "reference",
+    "book",
+];
+/// Folders whose documents are input of tests, or blanks to fill in.
+const SAMPLES: [&str; 31] = [
+    "archetypes",
+    "issue_template",
+    "pull_request_template",
+    "fixture",
+    "fixtures",
+    "__fixtures__",
+    "_fixtures",
+    "testdata",
+    "test-data",
+    "test_data",
+    "testfiles",
+    "test-fixtures",
+    "snapshots",
+    "__snapshots__",
+    "__tests__",
+    "templates",
+    "template",
+    "_templates",
+    "__templates__",
+    "scaffold",
+    "scaffolds",
+    "scaffolding",
+    "skeleton",
+    "boilerplate",
+    "boilerplates",
+    "cassettes",
+    "corpus",
+    "corpora",
+    "mocks",
+    "__mocks__",
+    "golden",
+];
+/// Words in a name that say the same.
+const BLANKS: [&str; 6] = ["template", "templates", "tpl", "tmpl", "fixture", "fixtures"];
+/// Folders of other people's work.
+const VENDORED: [&str; 14] = [
+    "deps",
+    "vendor",
+    "vendored",
+    "_vendor",
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "3rdparty",
+    "external",
+    "externals",
+    "extern",
+    "node_modules",
+    "bower_components",
+    "site-packages",
+];
+/// Folders of documents that others are made of.
+const PARTS: [&str; 9] = [
+    "_includes",
+    "includes",
+    "_partials",
+    "partials",
+    "_snippets",
+    "snippets",
+    "_shared",
+    "fragments",
+    "_fragments",
+];
+/// Folders of tests.
+const TESTS: [&str; 11] = [
+    "test",
+    "tests",
+    "testing",
+    "spec",
+    "specs",
+    "e2e",
+    "playground",
+    "playgrounds",
+    "cypress",
+    "bench",
+    "benches",
+];
+/// Folders that a program fills.
+const OUTPUT: [&str; 14] = [
+    "dist",
+    "build",
+    "_build",
+    "out",
+    "output",
+    "target",
+    "coverage",
+    "node_modules",
+    "_site",
+    "site",
+    "public",
+    "generated",
+    "gen",
+    ".next",
+];
+/// Languages, as folders and endings name them.
+const LANGUAGES: [&str; 62] = [
+    "af", "am", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo",
+    "es", "et", "eu", "fa", "fi", "fr", "ga", "gl", "he", "hi", "hr", "hu", "hy", "id", "is", "it",
+    "ja", "ka", "kk", "km", "ko", "lt", "lv", "mk", "ml", "mn", "ms", "nb", "nl", "pl", "pt", "ro",
+    "ru", "sk", "sl", "sq", "sr", "sv", "ta", "th", "tr", "uk", "ur", "uz", "vi", "zh",
+];
+/// Folders of translations.
+const TRANSLATIONS: [&str; 5] = ["i18n", "locale", "locales", "translations", "translation"];
+/// Folders whose documents follow each other by date, version or number.
+const SERIES: [&str; 20] = [
+    "adr",
+    "adrs",
+    "decisions",
+    "decision-records",
+    "rfc",
+    "rfcs",
+    "proposals",
+    "blog",
+    "posts",
+    "_posts",
+    "news",
+    "releases",
+    "release",
+    "releasenotes",
+    "release-notes",
+    "release_notes",
+    "changelog",
+    "changelogs",
+    "whatsnew",
+    "migrations",
+];
+/// Words that stand for a version.
+const VERSIONS: [&str; 11] = [
+    "latest",
+    "next",
+    "stable",
+    "current",
+    "dev",
+    "main",
+    "master",
+    "canary",
+    "versioned_docs",
+    "versions",
+    "legacy",
+];
+
+/// Whether a folder of this name holds documentation.
+pub(in crate::repo) fn is_documentation(folder: &str) -> bool {
+    has(&DOCUMENTATION, folder)
+}
+
+/// Whether a document is somewhere in a folder of documentation.
+pub(in crate::repo) fn lies_in_documentation(path: &str) -> bool {
+    folders(path).any(is_documentation)
+}
+
+/// Whether a document is input of a test, a blank to fill in, or other people's work.
+pub(in crate::repo) fn is_sample(path: &str) -> bool {
+    let is_blank = |name: &str| words(name).any(|word| has(&BLANKS, word));
+    folders(path).any(|folder| has(&SAMPLES, folder) || has(&VENDORED, folder) || is_blank(folder))
+        || is_blank(name_of(path))
+}
+
+/// Whether a document lies among tests.
+pub(in crate::repo) fn is_test(path: &str) -> bool {
+    folders(path).any(|folder| {
+        has(&TESTS, folder) || words(folder).any(|word| matches!(word, "test" | "tests"))
+    })
+}
+
+/// Whether a path leads into a folder that a program fills.
+pub(in crate::repo) fn is_output(path: &str) -> bool {
+    folders(path).any(|folder| has(&OUTPUT, folder))
+}
+
+/// Whether a document is the first page of its folder, by its name.
+pub(in crate::repo) fn is_index(path: &str) -> bool {
+    let stem = stem_of(path).to_ascii_lowercase();
+    matches!(stem.as_str(), "index" | "_index" | "contents" | "summary" | "home") || is_readme(path)
+}
+
+/// Whether a document is made to be a part of others, by its name or its folder.
+pub(in crate::repo) fn is_partial(path: &str) -> bool {
+    let stem = stem_of(path);
+    has_ending(path, "inc")
+        || stem.starts_with('_') && stem != "_index"
+        || folders(path).any(|folder| has(&PARTS, folder))
+}
+
+/// Whether a document is a README, in any language.
+pub(in crate::repo) fn is_readme(path: &str) -> bool {
+    name_of(path).get(..6).is_some_and(|start| start.eq_ignore_ascii_case("readme"))
+}
+
+/// The name of a file without its ending.
+pub(in crate::repo) fn stem_of(path: &str) -> &str {
+    let name = name_of(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// Whether a path has a part that names a language or a version.
+pub(in crate::repo) fn is_variant(path: &str) -> bool {
+    variants(path).next().is_some() || language_ending(stem_of(path)).is_some()
+}
+
+/// The folders of a path that name a language or a version.
+pub(in crate::repo) fn variants(path: &str) -> impl Iterator<Item = &str> {
+    folders(path)
+        .filter(|folder| is_language(folder) || has(&TRANSLATIONS, folder) || is_version(folder))
+}
+
+/// Whether a document is one of a series that is written by date, version or number.
+pub(in crate::repo) fn is_in_series(path: &str) -> bool {
+    folders(path).any(|folder| has(&SERIES, folder)) || is_version(stem_of(path))
+}
+
+/// Whether two paths differ in nothing but one folder, which names a language or a version in the second.
+pub(in crate::repo) fn is_variant_of(path: &str, other: &str) -> bool {
+    let mut pairs = path.split('/').zip(other.split('/')).filter(|(one, other)| one != other);
+    let (first, second) = (pairs.next(), pairs.next());
+    path.matches('/').count() == other.matches('/').count()
+        && second.is_none()
+        && first.is_some_and(|(_, folder)| is_language(folder) || is_version(folder))
+}
+
+/// A name without the language that ends it: `README.zh-CN`, `guide_de`.
+fn language_ending(stem: &str) -> Option<&str> {
+    let at = stem.find(['.', '_', '-']).filter(|at| *at > 0)?;
+    let mut starts =
+        stem.match_indices(['.', '_', '-']).map(|(at, _)| at).filter(|start| *start >= at);
+    let start = starts.find(|start| stem.get(start + 1..).is_some_and(is_language))?;
+    stem.get(..start)
+}
+
+/// `de`, `pt-BR`, `zh_Hans`.
+fn is_language(word: &str) -> bool {
+    let mut parts = word.split(['-', '_']);
+    let language = parts.next().unwrap_or_default();
+    let is_region = |part: &str| {
+        part.len() == 2 && part.chars().all(|c| c.is_ascii_alphabetic())
+            || ["hans", "hant", "cyrl", "latn"]
+                .iter()
+                .any(|script| part.eq_ignore_ascii_case(script))
+    };
+    has(&LANGUAGES, language) && parts.next().is_none_or(is_region) && parts.next().is_none()
+}
+
+/// `1.0`, `v2`, `version-1.x`, `2024-01-31-name`, `latest`.
+fn is_version(word: &str) -> bool {
+    let number = word.strip_prefix("version-").unwrap_or(word);
+    let number = number.strip_prefix(['v', 'V']).unwrap_or(number);
+    let is_part = |part: &str| {
+        matches!(part, "x" | "X") || !part.is_empty() && part.chars().all(|c| c.is_ascii_digit())
+    };
+    let is_number = number.starts_with(|c: char| c.is_ascii_digit())
+        && number.split(['.', '_', '-']).all(is_part);
+    let mut date = word.splitn(3, '-');
+    let has_digits = |part: Option<&str>, count: usize| {
+        part.is_some_and(|part| part.len() == count && is_part(part))
+    };
+    is_number || has(&VERSIONS, word) || has_digits(date.next(), 4) && has_digits(date.next(), 2)
+}
+
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let mut parts = path.split('/');
+    parts.next_back();
+    parts
+}
+
+/// The words that a name is made of.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split([' ', '-', '_', '.'])
+}
+
+fn has(names: &[&str], name: &str) -> bool {
+    names.iter().any(|other| other.eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,234 @@
+//! What documents ask Cargo for by name: examples, programs, tests, packages, features, and tasks of an `xtask`.
+
+use super::{
+    Doubt, Found, Ground, flags,
+    known::Known,
+    likeness,
+    shell::{Step, Word},
+};
+use crate::repo::report::{MentionKind, Severity};
+use std::{cell::OnceCell, collections::BTreeSet};
+
+/// More manifests than this are not searched for a name.
+const SEARCHED: usize = 500;
+
+/// What all manifests name.
+#[derive(Default)]
+pub(super) struct Crates {
+    names: OnceCell<Option<Names>>,
+}
+
+#[derive(Default)]
+struct Names {
+    /// Packages and targets, with `_` for `-`.
+    targets: BTreeSet<String>,
+    features: BTreeSet<String>,
+}
+
+impl Crates {
+    fn names(&self, known: &Known<'_>) -> Option<&Names> {
+        self.names.get_or_init(|| read(known)).as_ref()
+    }
+}
+
+/// Reads every `Cargo.toml`; `None` where there are none or too many, or one can't be read.
+fn read(known: &Known<'_>) -> Option<Names> {
+    let paths: Vec<&str> = known.files().ending("Cargo.toml").collect();
+    if paths.is_empty() || paths.len() > SEARCHED {
+        return None;
+    }
+    let mut names = Names::default();
+    for path in paths {
+        let text = known.today.tree.text(path).ok()?;
+        let value: toml::Table = toml::from_str(&text).ok()?;
+        names.take(&value);
+    }
+    Some(names)
+}
+
+impl Names {
+    fn take(&mut self, manifest: &toml::Table) {
+        let table = |key: &str| manifest.get(key).and_then(toml::Value::as_table);
+        let name =
+            |value: &toml::Value| value.get("name")?.as_str().map(|name| name.replace('-', "_"));
+        self.targets.extend(manifest.get("package").and_then(name));
+        self.targets.extend(manifest.get("lib").and_then(name));
+        for kind in ["bin", "example", "test", "bench"] {
+            let all = manifest.get(kind).and_then(toml::Value::as_array);
+            self.targets.extend(all.into_iter().flatten().filter_map(name));
+        }
+        self.features.extend(table("features").into_iter().flat_map(|all| all.keys().cloned()));
+        let targets = table("target").into_iter().flat_map(|all| all.values());
+        let groups = targets.filter_map(toml::Value::as_table).chain(std::iter::once(manifest));
+        for dependencies in groups.filter_map(|group| group.get("dependencies")?.as_table()) {
+            let optional = |value: &toml::Value| {
+                value.get("optional").and_then(toml::Value::as_bool) == Some(true)
+            };
+            let names = dependencies.iter().filter(|(_, value)| optional(value));
+            self.features.extend(names.map(|(name, _)| name.clone()));
+        }
+    }
+}
+
+/// Looks up what a command asks Cargo for.
+pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
+    let Some(("cargo", arguments)) = step.program() else { return };
+    let arguments = match arguments {
+        [toolchain, rest @ ..] if toolchain.text.starts_with('+') => rest,
+        _ => arguments,
+    };
+    let [verb, rest @ ..] = arguments else { return };
+    if rest.iter().any(|word| word.text.starts_with("--manifest-path") || word.text == "-C") {
+        return;
+    }
+    match verb.text.as_str() {
+        "xtask" => xtask(known, step, rest, found),
+        "run" | "r" | "test" | "t" | "bench" | "build" | "b" | "check" | "c" | "clippy"
+        | "nextest" => {
+            targets(known, step, rest, found);
+        }
+        _ => {}
+    }
+}
+
+fn doubt(step: &Step<'_>, mention: String, evidence: String, suggestion: Option<String>) -> Doubt {
+    Doubt {
+        line: step.line,
+        mention,
+        kind: MentionKind::Command,
+        evidence,
+        severity: Severity::High,
+        suggestion,
+        ground: Ground::Presumed,
+        family: None,
+    }
+}
+
+/// A task of the project's own `xtask`.
+fn xtask(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
+    let Some(name) = rest.first().filter(|word| !word.opaque && is_name(&word.text)) else {
+        return;
+    };
+    if !known.is_own_name("xtask") && known.folders().ending("xtask").next().is_none() {
+        return;
+    }
+    found.checked += 1;
+    if !flags::is_in_code(known, &name.text) {
+        let evidence = format!("no source file has {}, in whatever way it is spelt", name.text);
+        found.doubts.push(doubt(step, format!("cargo xtask {}", name.text), evidence, None));
+    }
+}
+
+/// What options name.
+fn targets(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
+    let mut words = rest.iter().take_while(|word| word.text != "--");
+    while let Some(word) = words.next() {
+        let (option, value) = match word.text.split_once('=') {
+            Some((option, value)) => (option, Some(value)),
+            None => (word.text.as_str(), None),
+        };
+        let known_option = matches!(
+            option,
+            "--example" | "--bin" | "--test" | "--bench" | "-p" | "--package" | "--features" | "-F"
+        );
+        if !known_option {
+            continue;
+        }
+        let next = if value.is_none() { words.next() } else { Some(word) };
+        let Some(next) =
+            next.filter(|next| !next.opaque || option == "--features" || option == "-F")
+        else {
+            continue;
+        };
+        let value = value.unwrap_or(&next.text);
+        match option {
+            "--features" | "-F" => {
+                value.split([',', ' ']).for_each(|name| feature(known, step, name, found));
+            }
+            "-p" | "--package" => package(known, step, value, found),
+            _ => target(known, step, option.trim_start_matches('-'), value, found),
+        }
+    }
+}
+
+/// The folder of each kind of target.
+fn place(kind: &str) -> &'static str {
+    match kind {
+        "example" => "examples",
+        "bin" => "src/bin",
+        "test" => "tests",
+        _ => "benches",
+    }
+}
+
+fn target(known: &Known<'_>, step: &Step<'_>, kind: &str, name: &str, found: &mut Found) {
+    let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
+    let folder = place(kind);
+    // A package that is published without them tells nothing.
+    let Some(_) = known.folders().ending(folder).next() else { return };
+    found.checked += 1;
+    let spelt = [name.to_owned(), name.replace('-', "_"), name.replace('_', "-")];
+    let there = spelt.iter().any(|name| {
+        names.targets.contains(&name.replace('-', "_"))
+            || known.files().ending(&format!("{folder}/{name}.rs")).next().is_some()
+            || known.files().ending(&format!("{folder}/{name}/main.rs")).next().is_some()
+    });
+    if there {
+        return;
+    }
+    let evidence = format!("no Cargo.toml names it, and there is no {folder}/{name}.rs");
+    let folders: Vec<&str> = known.folders().ending(folder).collect();
+    let files = folders.iter().flat_map(|folder| known.files_in(folder));
+    let stems: Vec<&str> = files
+        .filter_map(|path| crate::repo::tree::name_of(path).strip_suffix(".rs"))
+        .chain(names.targets.iter().map(String::as_str))
+        .collect();
+    let near = likeness::nearest(name, stems.into_iter()).map(|near| format!("--{kind} {near}"));
+    found.doubts.push(doubt(step, format!("--{kind} {name}"), evidence, near));
+}
+
+fn package(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
+    let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
+    let several = known.files().ending("Cargo.toml").nth(1).is_some();
+    if !several || known.is_dependency(name) {
+        return;
+    }
+    found.checked += 1;
+    if names.targets.contains(&name.replace('-', "_")) {
+        return;
+    }
+    let evidence = "no Cargo.toml of this project is of a package with that name".to_owned();
+    let all = names.targets.iter().map(String::as_str);
+    let near = likeness::nearest(&name.replace('-', "_"), all);
+    let near = near.map(|near| format!("-p {}", near.replace('_', "-")));
+    found.doubts.push(doubt(step, format!("-p {name}"), evidence, near));
+}
+
+fn feature(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
+    let name = match name.split_once('/') {
+        Some((package, name)) if known.is_own_name(package) => name,
+        Some(_) => return,
+        None => name,
+    };
+    let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
+    if names.features.is_empty() {
+        return;
+    }
+    found.checked += 1;
+    if names.features.contains(name) {
+        return;
+    }
+    let evidence = "no Cargo.toml of this project has a feature with that name".to_owned();
+    let near = likeness::nearest(name, names.features.iter().map(String::as_str));
+    let near = near.map(|near| format!("--features {near}"));
+    found.doubts.push(doubt(step, format!("--features {name}"), evidence, near));
+}
+
+fn is_name(word: &str) -> bool {
+    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    word.len() > 1
+        && word.chars().all(letters)
+        && word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !word.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+        && !super::files::is_placeholder(word)
+}

@@ -1,0 +1,234 @@
+//! Scripts, targets and subcommands that documents tell their reader to run and that are not there.
+
+use super::{
+    Doubt, Found, Ground,
+    known::Known,
+    likeness, outdated,
+    runners::{Runner, Verdict},
+    scope,
+    shell::{Folder, Step, Word},
+};
+use crate::repo::{
+    facts::DocumentFacts,
+    report::{MentionKind, Severity},
+    tree::join,
+};
+
+/// Names that scripts have in everybody's projects: a page for users means theirs.
+const COMMON: [&str; 24] = [
+    "build",
+    "ci",
+    "clean",
+    "coverage",
+    "deploy",
+    "dev",
+    "develop",
+    "docs",
+    "e2e",
+    "format",
+    "generate",
+    "install",
+    "lint",
+    "preview",
+    "prod",
+    "production",
+    "release",
+    "serve",
+    "start",
+    "storybook",
+    "test",
+    "typecheck",
+    "unit",
+    "watch",
+];
+
+/// A thing that a document tells its reader to run.
+struct Request<'a> {
+    runner: Runner,
+    /// As typed, up to the name: `npm run build`.
+    shown: String,
+    name: &'a str,
+    folder: Option<&'a str>,
+}
+
+/// Looks up everything that a document runs.
+pub(super) fn look(
+    known: &Known<'_>,
+    document: &DocumentFacts,
+    steps: &[Step<'_>],
+    found: &mut Found,
+) {
+    let developers = scope::is_for_developers(known, &document.path);
+    for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
+        for request in requests(step) {
+            let own = developers || COMMON.binary_search(&request.name).is_err();
+            if own && is_plain(request.name) {
+                ask(known, step, &request, found);
+            }
+        }
+        super::cargo::look(known, step, found);
+        super::tasks::look(known, step, found);
+    }
+}
+
+fn ask(known: &Known<'_>, step: &Step<'_>, request: &Request<'_>, found: &mut Found) {
+    let mut folders = step.folders();
+    let joined: Vec<String> = request
+        .folder
+        .iter()
+        .flat_map(|to| folders.iter().filter_map(|base| join(base, to)))
+        .filter(|path| known.today.tree.has_folder(path))
+        .collect();
+    if request.folder.is_some() {
+        if joined.is_empty() {
+            return;
+        }
+        folders = joined.iter().map(String::as_str).collect();
+    }
+    let verdict = known.runners.find(known, request.runner, &folders, request.name);
+    let (evidence, suggestion) = match verdict {
+        Verdict::Unsure => return,
+        Verdict::There => {
+            found.checked += 1;
+            return;
+        }
+        Verdict::Absent { file, offer } => {
+            let near = likeness::nearest(request.name, offer.names.iter().map(String::as_str));
+            (
+                format!("{file} has no {}", request.name),
+                near.map(|near| request.shown.replace(request.name, near)),
+            )
+        }
+        Verdict::Gone { file } => {
+            let past = known.today.past.and_then(|past| past.files.get(file.as_str()));
+            let when = past.and_then(|past| past.changes.first()).map(|at| outdated::date(*at));
+            let when = when.map(|date| format!(" on {date}")).unwrap_or_default();
+            (format!("git knows {file}; it was deleted{when}"), None)
+        }
+    };
+    found.checked += 1;
+    found.doubts.push(Doubt {
+        line: step.line,
+        mention: request.shown.clone(),
+        kind: MentionKind::Command,
+        evidence,
+        severity: Severity::High,
+        suggestion,
+        ground: Ground::Presumed,
+        family: None,
+    });
+}
+
+/// What a command asks a runner for.
+fn requests<'a>(step: &'a Step<'_>) -> Vec<Request<'a>> {
+    let Some((program, arguments)) = step.program() else { return Vec::new() };
+    let given = Given::new(program, arguments);
+    let [first, rest @ ..] = given.plain.as_slice() else { return Vec::new() };
+    let one =
+        |runner, shown: String, name| vec![Request { runner, shown, name, folder: given.folder }];
+    let second = rest.first().copied();
+    match (program, *first, second) {
+        ("npm", "run" | "run-script", Some(name)) => {
+            one(Runner::Npm, format!("npm run {name}"), name)
+        }
+        ("pnpm" | "yarn" | "bun", "run", Some(name)) if is_script(program, name) => {
+            one(Runner::Npm, format!("{program} run {name}"), name)
+        }
+        ("pnpm" | "yarn", name, _) if name.contains(':') => {
+            one(Runner::Npm, format!("{program} {name}"), name)
+        }
+        ("composer", "run" | "run-script", Some(name)) => {
+            one(Runner::Composer, format!("composer run {name}"), name)
+        }
+        ("deno", "task", Some(name)) => one(Runner::Deno, format!("deno task {name}"), name),
+        ("just", name, _) => one(Runner::Just, format!("just {name}"), name),
+        ("task" | "go-task", name, _) => one(Runner::Task, format!("{program} {name}"), name),
+        ("poe", name, _) => one(Runner::Poe, format!("poe {name}"), name),
+        ("make" | "gmake", ..) if !given.has("-f") => given
+            .plain
+            .iter()
+            .filter(|name| !name.contains(['=', '.', '/']))
+            .map(|name| Request {
+                runner: Runner::Make,
+                shown: format!("make {name}"),
+                name,
+                folder: given.folder,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether what Yarn or Bun is told to run is a script, and not a program of some package.
+fn is_script(program: &str, name: &str) -> bool {
+    program == "pnpm" || name.contains(':')
+}
+
+/// The arguments of a runner.
+struct Given<'a> {
+    /// Those that are no options.
+    plain: Vec<&'a str>,
+    folder: Option<&'a str>,
+    options: Vec<&'a str>,
+}
+
+impl<'a> Given<'a> {
+    fn new(program: &str, arguments: &'a [Word]) -> Self {
+        let mut given = Self { plain: Vec::new(), folder: None, options: Vec::new() };
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.text.as_str();
+            if text == "--" {
+                break;
+            }
+            if !text.starts_with('-') {
+                if word.opaque {
+                    break;
+                }
+                given.plain.push(text);
+                continue;
+            }
+            given.options.push(text);
+            let (name, value) =
+                text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+            if matches!(name, "-C" | "--prefix" | "--cwd" | "--directory" | "--dir" | "-d") {
+                given.folder = value.or_else(|| words.next().map(|word| word.text.as_str()));
+            } else if value.is_none() && takes_value(program, name) {
+                words.next();
+            }
+        }
+        given
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.options.contains(&option)
+    }
+}
+
+/// Options whose next word is no name to run.
+fn takes_value(program: &str, option: &str) -> bool {
+    match program {
+        "make" | "gmake" => matches!(option, "-f" | "-I" | "-o" | "-W" | "-j" | "-l"),
+        _ => matches!(
+            option,
+            "-w" | "--workspace"
+                | "--filter"
+                | "-F"
+                | "-f"
+                | "--justfile"
+                | "--set"
+                | "-t"
+                | "--taskfile"
+        ),
+    }
+}
+
+/// Whether a word can be the name of a script.
+fn is_plain(name: &str) -> bool {
+    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
+    name.len() > 1
+        && name.chars().all(letters)
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !matches!(name, "foo" | "bar" | "target" | "name" | "task" | "recipe" | "script")
+        && !name.contains("script-name")
+}

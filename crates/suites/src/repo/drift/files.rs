@@ -1,0 +1,539 @@
+//! Files and folders that documents name and that are not there.
+//!
+//! Where git knows the path, that it is gone is certain. Where there is no git, a path is doubted only if the folder is
+//! there and holds files of the same kind.
+
+use super::{
+    Doubt, Found, Ground,
+    known::{Known, above},
+    likeness, scope,
+    shell::{Folder, Step, Word},
+};
+use crate::repo::{
+    facts::DocumentFacts,
+    history::FilePast,
+    report::{MentionKind, Severity},
+    tree::{folder_of, join, name_of},
+};
+use std::collections::BTreeMap;
+
+/// Endings of files that people write; others may come out of a build.
+const WRITTEN: [&str; 61] = [
+    "adoc", "bash", "bat", "bzl", "c", "cc", "cfg", "clj", "cmake", "cmd", "cpp", "cs", "css",
+    "cts", "cxx", "dart", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h",
+    "hpp", "hs", "ini", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "md", "mdx", "mjs",
+    "ml", "nix", "php", "pl", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "rst", "scala", "scss",
+    "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx",
+];
+
+/// The rest of them, told apart only so that the line stays short.
+const WRITTEN_TOO: [&str; 5] = ["vue", "yaml", "yml", "zig", "zsh"];
+
+/// Folders that builds, tests and tools make, unless the project has one of that name.
+const MADE: [&str; 62] = [
+    ".cache",
+    ".coverage",
+    ".eggs",
+    ".git",
+    ".gradle",
+    ".idea",
+    ".next",
+    ".nox",
+    ".nuxt",
+    ".pytest_cache",
+    ".terraform",
+    ".tox",
+    ".venv",
+    ".vscode",
+    "__pycache__",
+    "_build",
+    "_site",
+    "artifacts",
+    "bin",
+    "build",
+    "cache",
+    "checkpoints",
+    "cjs",
+    "coverage",
+    "data",
+    "datasets",
+    "deriveddata",
+    "dist",
+    "downloads",
+    "env",
+    "es",
+    "esm",
+    "gen",
+    "generated",
+    "htmlcov",
+    "lib",
+    "lib64",
+    "log",
+    "logs",
+    "models",
+    "node_modules",
+    "obj",
+    "out",
+    "output",
+    "outputs",
+    "pkg",
+    "public",
+    "release",
+    "reports",
+    "results",
+    "site",
+    "site-packages",
+    "static",
+    "storybook-static",
+    "target",
+    "temp",
+    "tmp",
+    "uploads",
+    "vendor",
+    "venv",
+    "weights",
+    "wheelhouse",
+];
+
+/// Names that every project may have: one without a folder before it need not be this project's.
+const CONVENTIONAL: [&str; 74] = [
+    "__init__.py",
+    "__main__.py",
+    "admin.py",
+    "api.md",
+    "app.js",
+    "app.py",
+    "app.ts",
+    "app.tsx",
+    "apps.py",
+    "babel.config.js",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.rs",
+    "build.sh",
+    "cargo.toml",
+    "changelog.md",
+    "changes.md",
+    "claude.md",
+    "cli.py",
+    "client.py",
+    "code_of_conduct.md",
+    "composer.yml",
+    "conf.py",
+    "config.py",
+    "config.toml",
+    "config.yaml",
+    "config.yml",
+    "conftest.py",
+    "contributing.md",
+    "custom.css",
+    "docker-compose.yaml",
+    "docker-compose.yml",
+    "entrypoint.sh",
+    "environment.yml",
+    "forms.py",
+    "history.md",
+    "index.css",
+    "index.js",
+    "index.md",
+    "index.ts",
+    "index.tsx",
+    "jest.config.js",
+    "lib.rs",
+    "license.md",
+    "main.c",
+    "main.cpp",
+    "main.go",
+    "main.js",
+    "main.py",
+    "main.rs",
+    "main.ts",
+    "manage.py",
+    "mkdocs.yml",
+    "mod.rs",
+    "models.py",
+    "package.json",
+    "pyproject.toml",
+    "pytest.ini",
+    "readme.md",
+    "readme.rst",
+    "run.py",
+    "run.sh",
+    "security.md",
+    "server.js",
+    "server.py",
+    "settings.py",
+    "setup.cfg",
+    "setup.py",
+    "setup.sh",
+    "test.py",
+    "tests.py",
+    "tox.ini",
+    "urls.py",
+    "views.py",
+];
+
+/// How a document names a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// In running text.
+    Named,
+    /// In a command that needs it.
+    Run,
+    /// By going there.
+    Entered,
+}
+
+/// A path that a document names.
+struct Named<'a> {
+    line: u32,
+    /// As written.
+    mention: &'a str,
+    path: String,
+    manner: Manner,
+    /// Whether the document is for those who work on the project.
+    inward: bool,
+    /// Folders that it may be relative to, nearest first.
+    bases: Vec<&'a str>,
+}
+
+/// Looks up every path of a document.
+pub(super) fn look(
+    known: &Known<'_>,
+    document: &DocumentFacts,
+    steps: &[Step<'_>],
+    found: &mut Found,
+) {
+    let home = folder_of(&document.path);
+    let inward = scope::is_for_developers(known, &document.path);
+    for mention in document.mentions.iter().filter(|mention| !mention.command) {
+        if let Some(path) = as_path(&mention.text) {
+            let bases = above(home).collect();
+            let (line, manner, mention) = (mention.line, Manner::Named, mention.text.as_ref());
+            check(known, &Named { line, mention, path, manner, inward, bases }, found);
+        }
+    }
+    for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
+        let entered = step.program().is_some_and(|(program, _)| matches!(program, "cd" | "pushd"));
+        for word in needed(step) {
+            let slashed = if entered { format!("{word}/") } else { word.to_owned() };
+            let Some(path) = as_path(&slashed) else { continue };
+            let bases = step.folders();
+            let manner = if entered { Manner::Entered } else { Manner::Run };
+            let line = step.line;
+            let named = Named { line, mention: word, path, manner, inward, bases };
+            check(known, &named, found);
+        }
+    }
+}
+
+fn check(known: &Known<'_>, named: &Named<'_>, found: &mut Found) {
+    if is_placeholder(&named.path) {
+        return;
+    }
+    let home = named.bases.first().copied().unwrap_or_default();
+    if known.has_path(home, &named.path) {
+        found.checked += 1;
+        return;
+    }
+    if is_made(known, named) {
+        return;
+    }
+    let doubt = gone(known, named).or_else(|| gone_folder(known, named));
+    if let Some(doubt) = doubt.or_else(|| absent(known, named)) {
+        found.checked += 1;
+        found.doubts.push(doubt);
+    }
+}
+
+impl Named<'_> {
+    fn doubt(&self, evidence: String, severity: Severity, suggestion: Option<String>) -> Doubt {
+        let ground = if severity == Severity::High { Ground::Certain } else { Ground::Presumed };
+        Doubt {
+            line: self.line,
+            mention: self.mention.to_owned(),
+            kind: MentionKind::File,
+            evidence,
+            severity,
+            suggestion,
+            ground,
+            family: None,
+        }
+    }
+
+    fn is_bare(&self) -> bool {
+        !self.path.contains('/')
+    }
+}
+
+/// A file that git knows and that is gone.
+fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
+    let past = known.today.past?;
+    let candidates = named.bases.iter().filter_map(|base| join(base, &named.path));
+    let is_gone = |path: &String| past.files.get(path.as_str()).is_some_and(|past| past.gone);
+    let end = named.path.trim_start_matches("./");
+    let exact = candidates.into_iter().find(is_gone);
+    let path = if let Some(path) = exact {
+        path
+    } else {
+        // Named as from some folder that is not known: certain only where a single file of the past ends so.
+        let mut ending = known.gone().ending(end);
+        let path = ending.next().filter(|_| !end.starts_with(".."))?;
+        if ending.next().is_some() {
+            return None;
+        }
+        path.to_owned()
+    };
+    let lower = name_of(end).to_lowercase();
+    let conventional = CONVENTIONAL.binary_search(&lower.as_str()).is_ok();
+    let run = named.manner == Manner::Run && named.inward;
+    if named.is_bare() && (!is_written(end) || (conventional && !run)) {
+        return None;
+    }
+    let now = today(known, &path);
+    let evidence = tell(&path, past.files.get(path.as_str()), now.as_deref());
+    let suggestion = now.or_else(|| namesake(known, end));
+    Some(named.doubt(evidence, Severity::High, suggestion))
+}
+
+/// Where a file that was renamed is today, through all its names.
+fn today(known: &Known<'_>, path: &str) -> Option<String> {
+    let past = known.today.past?;
+    let next = |path: &&str| past.files.get(*path).and_then(|past| past.renamed_to.as_deref());
+    let names = std::iter::successors(next(&path), |path| next(path));
+    let mut here = names.take(16).filter(|path| known.today.tree.file(path).is_some());
+    here.next().map(str::to_owned)
+}
+
+/// The only file of today with the same name.
+fn namesake(known: &Known<'_>, path: &str) -> Option<String> {
+    let name = name_of(path);
+    if CONVENTIONAL.binary_search(&name.to_lowercase().as_str()).is_ok() {
+        return None;
+    }
+    let mut same = known.files().ending(name);
+    let first = same.next()?;
+    same.next().is_none().then(|| first.to_owned())
+}
+
+fn tell(path: &str, past: Option<&FilePast>, now: Option<&str>) -> String {
+    let when =
+        past.and_then(|past| past.changes.first()).map(|seconds| super::outdated::date(*seconds));
+    let when = when.map(|date| format!(" on {date}")).unwrap_or_default();
+    match (now, past.and_then(|past| past.renamed_to.as_deref())) {
+        (Some(now), _) => format!("git knows {path}; it was renamed{when} and is {now} today"),
+        (None, Some(to)) => {
+            format!("git knows {path}; it was renamed to {to}{when}, which is gone too")
+        }
+        (None, None) => format!("git knows {path}; it was deleted{when}"),
+    }
+}
+
+/// A folder of which git knows files, and all of them are gone.
+fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
+    let past = known.today.past?;
+    let end = named.path.trim_start_matches("./").trim_end_matches('/');
+    let explicit = named.mention.ends_with('/') || named.mention.starts_with("./");
+    // A word alone may be anything; with a slash, or after `cd`, it is meant as a folder.
+    if !(end.contains('/') || explicit || named.manner == Manner::Entered) {
+        return None;
+    }
+    let tried = named.bases.iter().filter_map(|base| join(base, end));
+    let path = tried
+        .into_iter()
+        .find(|path| known.gone_folders().ending(path).any(|gone| gone == path))?;
+    if known.has_stem(&path) {
+        return None;
+    }
+    let (mut last, mut count) = (None, 0_u64);
+    let mut moved: BTreeMap<&str, u64> = BTreeMap::new();
+    for file in known.gone_below(&path) {
+        let Some(past) = past.files.get(file) else { continue };
+        count += 1;
+        last = last.max(past.changes.first().copied());
+        let rest = file.strip_prefix(&path).unwrap_or_default();
+        let to = past.renamed_to.as_deref().and_then(|to| to.strip_suffix(rest));
+        if let Some(to) = to {
+            *moved.entry(to).or_default() += 1;
+        }
+    }
+    let here = moved.into_iter().filter(|(to, _)| known.today.tree.has_folder(to));
+    let moved = here.max_by_key(|(_, files)| *files).map(|(to, _)| to.to_owned());
+    let when = last
+        .map(|seconds| format!(" until {}", super::outdated::date(seconds)))
+        .unwrap_or_default();
+    let files = if count == 1 { "a file".into() } else { format!("{count} files") };
+    let evidence = format!("git knows {files} in {path}{when}; none of them is left");
+    Some(named.doubt(evidence, Severity::High, moved.filter(|to| !to.is_empty())))
+}
+
+/// A file that is not there though its folder is, with others of its kind.
+fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
+    // Git that knows everything, and not this path, tells that it never was: an example, or a file to be made.
+    if known.today.past.is_some_and(|past| past.complete)
+        || named.is_bare()
+        || !is_written(&named.path)
+    {
+        return None;
+    }
+    if CONVENTIONAL.binary_search(&name_of(&named.path).to_lowercase().as_str()).is_ok() {
+        return None;
+    }
+    let tried = named.bases.iter().filter_map(|base| join(base, &named.path));
+    let tree = known.today.tree;
+    let path = tried
+        .into_iter()
+        .find(|path| !folder_of(path).is_empty() && tree.has_folder(folder_of(path)))?;
+    let (folder, ending) = (folder_of(&path), ending(&path)?);
+    let files = known.files_in(folder);
+    let alike = || files.iter().copied().filter(|file| self::ending(file) == Some(ending));
+    alike().nth(1)?;
+    let severity = if named.manner == Manner::Run { Severity::Medium } else { Severity::Low };
+    let near = likeness::nearest(&path, alike()).map(str::to_owned);
+    let suggestion = near.or_else(|| namesake(known, &path));
+    let evidence =
+        format!("{folder} has {} .{ending} files, and this is none of them", alike().count());
+    Some(named.doubt(evidence, severity, suggestion))
+}
+
+/// The paths that a command can't do without.
+fn needed<'a>(step: &'a Step<'_>) -> Vec<&'a str> {
+    let Some((program, arguments)) = step.program() else { return Vec::new() };
+    let plain = |word: &'a Word| (!word.opaque).then_some(word.text.as_str());
+    let script = || {
+        let first = arguments.iter().find(|word| !word.text.starts_with('-'));
+        let flags = arguments.iter().take_while(|word| word.text.starts_with('-'));
+        // `-m` and `-c` take something other than a file.
+        let elsewhere = flags.into_iter().any(|flag| flag.text.len() == 2);
+        first.and_then(plain).filter(|_| !elsewhere)
+    };
+    match program {
+        "python" | "python3" | "python2" | "py" | "bash" | "sh" | "zsh" | "node" | "ruby"
+        | "perl" | "php" | "tsx" | "ts-node" | "source" | "." | "Rscript" | "lua" | "julia" => {
+            script().into_iter().filter(|path| is_written(path)).collect()
+        }
+        "pip" | "pip3" | "pytest" | "mypy" | "ruff" | "cat" | "chmod" => {
+            let files = arguments.iter().filter_map(plain);
+            files.filter(|word| is_written(word) && word.contains('/')).collect()
+        }
+        "cd" | "pushd" => arguments.first().and_then(plain).into_iter().collect(),
+        _ if program.contains('/') => vec![program],
+        _ => Vec::new(),
+    }
+}
+
+/// The path that a piece of code is, without a line or a test after it.
+fn as_path(text: &str) -> Option<String> {
+    let text = text.trim();
+    let text = text.split_once("::").map_or(text, |(path, _)| path);
+    let text = text.split_once('#').map_or(text, |(path, _)| path);
+    let text = match text.split_once(':') {
+        Some((path, line)) if line.starts_with(|c: char| c.is_ascii_digit()) => path,
+        Some(_) => return None,
+        None => text,
+    };
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+');
+    let plain = !text.is_empty()
+        && text.chars().all(allowed)
+        && text.chars().any(char::is_alphabetic)
+        && !text.starts_with(['/', '-', '+'])
+        && !text.contains("//")
+        && !text.contains("...")
+        && !text.ends_with('.');
+    let path = text.trim_end_matches('/');
+    let shaped = path.contains('/') || ending(path).is_some() || text.ends_with('/');
+    (plain && shaped && path.len() < 200).then(|| path.to_owned())
+}
+
+/// The ending of a file's name, where it has letters alone.
+fn ending(path: &str) -> Option<&str> {
+    let (stem, ending) = name_of(path).rsplit_once('.')?;
+    let letters = ending.chars().all(|c| c.is_ascii_alphanumeric())
+        && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+    (!stem.is_empty() && letters && ending.len() < 9).then_some(ending)
+}
+
+fn is_written(path: &str) -> bool {
+    ending(path).is_some_and(|ending| {
+        WRITTEN.binary_search(&ending).is_ok() || WRITTEN_TOO.contains(&ending)
+    })
+}
+
+/// Whether a path stands for one of the reader's own.
+pub(super) fn is_placeholder(path: &str) -> bool {
+    const WORDS: [&str; 24] = [
+        "abc",
+        "acme",
+        "bar",
+        "baz",
+        "blah",
+        "demo",
+        "dummy",
+        "example",
+        "fname",
+        "foo",
+        "foobar",
+        "hello",
+        "my",
+        "myapp",
+        "mypackage",
+        "myproject",
+        "name",
+        "placeholder",
+        "qux",
+        "sample",
+        "some",
+        "spam",
+        "your",
+        "xxx",
+    ];
+    let lower = path.to_lowercase();
+    if lower.contains("path/to") || lower.contains("xxx") {
+        return true;
+    }
+    lower.split('/').any(|part| {
+        let stem = part.split_once('.').map_or(part, |(stem, _)| stem);
+        WORDS.contains(&stem)
+            || stem.split(['-', '_']).any(|word| matches!(word, "my" | "your" | "foo" | "bar"))
+            || stem.starts_with("your")
+    })
+}
+
+/// Whether a build or a tool may make what is not there.
+fn is_made(known: &Known<'_>, named: &Named<'_>) -> bool {
+    let tree = known.today.tree;
+    let path = named.path.trim_start_matches("./").trim_start_matches("../");
+    let name = name_of(path);
+    if name.starts_with(".env")
+        || ["example", "sample", "dist", "template", "tmpl", "default"]
+            .iter()
+            .any(|ending| known.files().ending(&format!("{name}.{ending}")).next().is_some())
+    {
+        return true;
+    }
+    let mut folder = String::new();
+    for part in path.split('/').filter(|part| *part != ".") {
+        folder = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
+        let lower = part.to_lowercase();
+        let made = MADE.binary_search(&lower.as_str()).is_ok() || lower.ends_with(".egg-info");
+        let here = named.bases.iter().filter_map(|base| join(base, &folder));
+        if made && !here.into_iter().any(|path| tree.has_folder(&path)) {
+            return true;
+        }
+    }
+    named
+        .bases
+        .iter()
+        .filter_map(|base| join(base, path))
+        .any(|path| known.ignored.has(tree, &path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted() {
+        assert!(WRITTEN.is_sorted() && MADE.is_sorted() && CONVENTIONAL.is_sorted());
+    }
+}

@@ -1,0 +1,204 @@
+//! Options of the project's own programs that documents show and that no code has.
+
+use super::{
+    Doubt, Family, Found, Ground,
+    known::Known,
+    shell::{Folder, Step, Word},
+};
+use crate::repo::{
+    report::{MentionKind, Severity},
+    tree::name_of,
+};
+
+/// Options that libraries for command lines bring with them, and names that stand for any option.
+const COMMON: [&str; 27] = [
+    "arg", "args", "bar", "baz", "color", "colour", "config", "debug", "dry-run", "flag", "flags",
+    "foo", "help", "json", "long", "opt", "option", "options", "port", "quiet", "silent", "some",
+    "verbose", "version", "watch", "yes", "your",
+];
+
+/// Programs after which the options are theirs.
+const OTHERS: [&str; 30] = [
+    "bash", "bun", "cargo", "cat", "coverage", "curl", "deno", "docker", "echo", "git", "go",
+    "gunicorn", "java", "jest", "ls", "make", "mypy", "node", "npm", "npx", "perl", "pip", "pnpm",
+    "pytest", "python", "python3", "ruby", "sh", "uvicorn", "yarn",
+];
+
+/// Scripts that hand their options on to a framework.
+const PASSING: [&str; 12] = [
+    "artisan",
+    "console",
+    "django-admin",
+    "gradlew",
+    "gulpfile.js",
+    "manage.py",
+    "mvnw",
+    "rails",
+    "rake",
+    "runtests.py",
+    "setup.py",
+    "spring",
+];
+
+/// Looks up every option that a document gives to a program of the project.
+pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
+    for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
+        let Some((program, arguments)) = own(known, step) else { continue };
+        let family = Family::Flags(program.to_owned());
+        for flag in flags(arguments) {
+            found.checked += 1;
+            if is_in_code(known, flag) {
+                found.here.push((family.clone(), flag.to_owned()));
+                continue;
+            }
+            found.doubts.push(Doubt {
+                line: step.line,
+                mention: format!("--{flag}"),
+                kind: MentionKind::Flag,
+                evidence: unspelt(program, flag),
+                severity: Severity::Medium,
+                suggestion: None,
+                ground: Ground::Certain,
+                family: Some(family.clone()),
+            });
+        }
+    }
+}
+
+/// Why a name of a program is doubted.
+pub(super) fn unspelt(program: &str, name: &str) -> String {
+    format!(
+        "{program} is this project's, and no source file has {name}, in whatever way it is spelt"
+    )
+}
+
+/// The project's own program that a command runs, and what it is given.
+pub(super) fn own<'a>(known: &Known<'_>, step: &'a Step<'_>) -> Option<(&'a str, &'a [Word])> {
+    let (program, arguments) = step.program()?;
+    let text = |at: usize| arguments.get(at).map(|word| word.text.as_str());
+    let after = |at: usize| arguments.get(at..).unwrap_or_default();
+    let pass = |path: &str| PASSING.contains(&name_of(path));
+    let is_ours = |path: &str| {
+        path.contains('.')
+            && !pass(path)
+            && known.files().ending(path.trim_start_matches("./")).next().is_some()
+    };
+    match program {
+        "cargo" if text(0) == Some("run") && known.has_programs() => {
+            let end = arguments.iter().position(|word| word.text == "--")?;
+            let elsewhere =
+                arguments.iter().take(end).any(|word| word.text.starts_with("--manifest"));
+            (!elsewhere).then(|| ("cargo run", after(end + 1)))
+        }
+        "cargo" => {
+            let name = text(0)?;
+            let own = known.is_own_program(&format!("cargo-{name}"))
+                || (name == "xtask" && known.is_own_name("xtask"));
+            own.then(|| (name, after(1)))
+        }
+        "python" | "python3" | "node" | "ruby" | "bash" | "sh" => match text(0)? {
+            "-m" => {
+                let module = text(1)?.split('.').next()?;
+                (known.is_own_program(module) && known.is_own_package(module))
+                    .then(|| (module, after(2)))
+            }
+            script => is_ours(script).then(|| (script, after(1))),
+        },
+        _ if pass(program) => None,
+        _ if program.contains('/') => {
+            let built = program.starts_with("target/") || program.starts_with("./target/");
+            let name = name_of(program);
+            (is_ours(program) || (built && known.is_own_program(name)))
+                .then_some((program, arguments))
+        }
+        _ => known.is_own_program(program).then_some((program, arguments)),
+    }
+}
+
+/// The long options among arguments, without their values.
+fn flags(arguments: &[Word]) -> Vec<&str> {
+    let mut flags = Vec::new();
+    for word in arguments {
+        let text = word.text.as_str();
+        if text == "--" || OTHERS.binary_search(&text).is_ok() {
+            break;
+        }
+        let Some(flag) = text.strip_prefix("--") else { continue };
+        let name = flag.split('=').next().unwrap_or(flag);
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !name.ends_with('-');
+        let told = word.opaque && !flag.contains('=');
+        if plain && !told && name.len() > 2 && COMMON.binary_search(&name).is_err() {
+            flags.push(name);
+        }
+    }
+    flags
+}
+
+/// Whether an option stands in the code, in any of the ways in which libraries name it there.
+pub(super) fn is_in_code(known: &Known<'_>, flag: &str) -> bool {
+    let positive = ["no-", "not-", "without-", "with-", "disable-", "enable-", "skip-"];
+    let bare = positive.iter().filter_map(|prefix| flag.strip_prefix(prefix));
+    std::iter::once(flag)
+        .chain(bare)
+        .any(|flag| spellings(flag).iter().any(|it| known.today.words.has(it)))
+}
+
+/// A name of words joined by `-` as code may write it.
+pub(super) fn spellings(name: &str) -> [String; 7] {
+    let mut kebab = String::with_capacity(name.len() + 4);
+    for letter in name.chars() {
+        let hump = letter.is_ascii_uppercase() && kebab.ends_with(|c: char| c.is_ascii_lowercase());
+        if hump {
+            kebab.push('-');
+        }
+        kebab.push(if letter == '_' { '-' } else { letter.to_ascii_lowercase() });
+    }
+    let parts = || kebab.split('-').filter(|part| !part.is_empty());
+    let capital = |part: &str| {
+        let mut letters = part.chars();
+        let first = letters.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    let pascal: String = parts().map(capital).collect();
+    let camel: String = parts()
+        .enumerate()
+        .map(|(at, part)| if at == 0 { part.to_owned() } else { capital(part) })
+        .collect();
+    let snake = kebab.replace('-', "_");
+    [
+        snake.to_ascii_uppercase(),
+        kebab.replace('-', ""),
+        name.to_owned(),
+        snake,
+        camel,
+        pascal,
+        kebab,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted() {
+        assert!(COMMON.is_sorted() && OTHERS.is_sorted());
+    }
+
+    #[test]
+    fn names_are_spelt_as_code_does() {
+        let want = [
+            "ALLOWED_HOST",
+            "allowedhost",
+            "allowed-host",
+            "allowed_host",
+            "allowedHost",
+            "AllowedHost",
+            "allowed-host",
+        ];
+        assert_eq!(spellings("allowed-host"), want);
+        assert!(spellings("allowedHost").contains(&"allowed_host".to_owned()));
+    }
+}

@@ -1,0 +1,51 @@
+//! What may be meant by a name that is not there.
+
+/// Names closer than this many edits for their length are taken for the same.
+fn reach(name: &str) -> usize {
+    match name.chars().count() {
+        0..=3 => 0,
+        4..=7 => 1,
+        8..=12 => 2,
+        _ => 3,
+    }
+}
+
+/// The name of which another one is a slip of the pen: one letter more, less, other, or in the wrong place.
+pub(super) fn slip<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = |other: &&str| other.len().abs_diff(name.len()) < 2;
+    others.filter(near).filter(|other| strsim::osa_distance(name, other) == 1).min()
+}
+
+/// The name that is most like another one, whatever its case, where one is near enough; the first of equals in the order
+/// of letters.
+pub(super) fn nearest<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let reach = reach(name);
+    let near = |other: &&str| other.len().abs_diff(name.len()) <= reach && *other != name;
+    let name_lower = name.to_lowercase();
+    let distance = |other: &str| strsim::osa_distance(&name_lower, &other.to_lowercase());
+    let distances = others.filter(near).map(|other| (distance(other), other));
+    distances.filter(|(distance, _)| *distance <= reach).min().map(|(_, other)| other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_near_names_are_offered() {
+        let others = ["build", "build:docs", "test", "lint", "start_server", "tset"];
+        let cases = [
+            ("biuld", Some("build")),
+            ("build:doc", Some("build:docs")),
+            ("start_servers", Some("start_server")),
+            ("tests", Some("test")),
+            ("deploy", None),
+            ("lin", None),
+            ("BUILD", Some("build")),
+            ("build", None),
+        ];
+        for (name, want) in cases {
+            assert_eq!(nearest(name, others.into_iter()), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Documents that the code has left behind: names in them of what is no longer there, and documents that were left alone
+//! while the code that they name went on.
+//!
+//! A wrong finding costs more than a missed one. Each rule looks a name up in every place where it could still be, and
+//! doubts it only on evidence; then the words around the name are read, for a document may well tell of what is gone.
+//! How documents and code are read is not known here.
+
+mod cargo;
+mod commands;
+mod declaration;
+mod files;
+mod flags;
+mod ignored;
+mod known;
+mod likeness;
+mod outdated;
+mod runners;
+mod scope;
+mod shell;
+mod symbols;
+mod tasks;
+
+use super::{
+    facts::{DocumentFacts, Symbol},
+    history::Past,
+    report::{Drift, Manifest, MentionKind, Project, Severity, Stale},
+    tree::{Halt, Tree},
+    words::Words,
+};
+use known::Known;
+use scope::Surroundings;
+use std::collections::{HashMap, HashSet};
+
+/// More names than this are counted and not listed.
+const STALE: usize = 300;
+
+/// What documents are held against.
+pub(super) struct Today<'a> {
+    pub(super) tree: &'a Tree,
+    /// Every word of the code.
+    pub(super) words: &'a Words,
+    /// Public symbols by file.
+    pub(super) symbols: &'a HashMap<Box<str>, Vec<Symbol>>,
+    pub(super) manifests: &'a [Manifest],
+    pub(super) project: &'a Project,
+    /// Where there is git.
+    pub(super) past: Option<&'a Past>,
+}
+
+/// A name that seems to be gone, before the words around it are read.
+#[derive(Debug)]
+struct Doubt {
+    line: u32,
+    mention: String,
+    kind: MentionKind,
+    evidence: String,
+    severity: Severity,
+    suggestion: Option<String>,
+    ground: Ground,
+    family: Option<Family>,
+}
+
+/// What a doubt rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ground {
+    /// It was here once, or can be nowhere else: only words that tell of the past clear it.
+    Certain,
+    /// It is not here: words that tell of an example, or of something that the reader is to make, clear it as well.
+    Presumed,
+}
+
+/// Names that are looked for in the same way: where most of them are not found, the way is wrong, and not the documents.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Family {
+    /// Options of a program.
+    Flags(String),
+    /// Variables with a prefix.
+    Variables(String),
+    /// Symbols by their whole name.
+    Symbols,
+    /// Subcommands of a program.
+    Subcommands(String),
+}
+
+/// What looking at one document gives.
+#[derive(Debug, Default)]
+struct Found {
+    checked: u64,
+    /// Names of families that are there.
+    here: Vec<(Family, String)>,
+    doubts: Vec<Doubt>,
+}
+
+/// The names of one family, each once.
+#[derive(Debug, Default)]
+struct Tally {
+    here: HashSet<String>,
+    absent: HashSet<String>,
+}
+
+impl Tally {
+    fn is_credible(&self, family: &Family) -> bool {
+        let (least, share) = match family {
+            // The first word after a program may as well be an argument: only many that are known tell otherwise.
+            Family::Subcommands(_) => (4, 4),
+            Family::Flags(_) | Family::Variables(_) | Family::Symbols => (2, 2),
+        };
+        self.here.len() >= least && self.here.len() >= share * self.absent.len()
+    }
+}
+
+/// Looks up what documents name, as far as there is time.
+pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_>) -> Drift {
+    let known = Known::new(today);
+    let mut drift = Drift::default();
+    let mut tallies: HashMap<Family, Tally> = HashMap::new();
+    let mut stale = Vec::new();
+    for document in documents.iter().filter(|document| scope::is_of_today(document)) {
+        if halt() {
+            break;
+        }
+        let Found { checked, here, doubts } = look(&known, document);
+        drift.checked += checked;
+        for (family, name) in here {
+            tallies.entry(family).or_default().here.insert(name);
+        }
+        let doubts = confirm(today.tree, document, doubts);
+        for doubt in &doubts {
+            if let Some(family) = doubt.family.clone() {
+                tallies.entry(family).or_default().absent.insert(doubt.mention.clone());
+            }
+        }
+        stale.extend(doubts.into_iter().map(|doubt| (document, doubt)));
+    }
+    let credible = |family: &Family| tallies.get(family).is_some_and(|all| all.is_credible(family));
+    stale.retain(|(_, doubt)| doubt.family.as_ref().is_none_or(credible));
+    drift.stale = stale.into_iter().map(|(document, doubt)| tell(document, doubt)).collect();
+    drift.stale.sort_by(|one, other| key(one).cmp(&key(other)));
+    drift.stale_count = drift.stale.len() as u64;
+    drift.stale.truncate(STALE);
+    if let Some(past) = today.past {
+        drift.outdated = outdated::find(&known, past, documents, halt);
+    }
+    drift
+}
+
+/// Everything that one document names.
+fn look(known: &Known<'_>, document: &DocumentFacts) -> Found {
+    let steps = shell::steps(known, document);
+    let mut found = Found::default();
+    files::look(known, document, &steps, &mut found);
+    symbols::look(known, document, &steps, &mut found);
+    flags::look(known, &steps, &mut found);
+    commands::look(known, document, &steps, &mut found);
+    found
+}
+
+/// Surest first.
+fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
+    let kind = match stale.kind {
+        MentionKind::File => 0,
+        MentionKind::Command => 1,
+        MentionKind::Flag => 2,
+        MentionKind::Symbol => 3,
+    };
+    (stale.severity, kind, &stale.path, stale.line, &stale.mention)
+}
+
+/// Drops what the words around a name explain, and what is named twice.
+fn confirm(tree: &Tree, document: &DocumentFacts, mut doubts: Vec<Doubt>) -> Vec<Doubt> {
+    if doubts.is_empty() {
+        return doubts;
+    }
+    // A document that can't be read again gives no words that could clear a doubt, so that none can be upheld.
+    let Ok(text) = tree.text(&document.path) else { return Vec::new() };
+    let around = Surroundings::new(document, &text);
+    let mut named = HashSet::new();
+    doubts
+        .retain(|doubt| !around.clear(doubt) && named.insert((doubt.kind, doubt.mention.clone())));
+    doubts
+}
+
+fn tell(document: &DocumentFacts, doubt: Doubt) -> Stale {
+    Stale {
+        path: document.path.to_string(),
+        line: u64::from(doubt.line),
+        mention: doubt.mention,
+        kind: doubt.kind,
+        evidence: doubt.evidence,
+        severity: doubt.severity,
+        suggestion: doubt.suggestion,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! Documents untouched since the code that they name changed.
+
+use super::{
+    known::{Known, above},
+    scope,
+};
+use crate::repo::{
+    facts::DocumentFacts,
+    history::Past,
+    languages,
+    report::{Nature, Outdated},
+    tree::{Halt, folder_of, join},
+};
+use std::collections::{BTreeSet, HashSet};
+
+/// Documents beyond this many are left out.
+const DOCUMENTS: usize = 100;
+/// Files beyond this many are counted and not listed.
+const FILES: usize = 10;
+/// Fewer commits than this may well have left what the document says as it was.
+const CHANGES: usize = 5;
+/// So may those of a shorter time.
+const APART: i64 = 30 * 24 * 60 * 60;
+
+/// Documents that fell behind, most changes first.
+pub(super) fn find(
+    known: &Known<'_>,
+    past: &Past,
+    documents: &[DocumentFacts],
+    halt: Halt<'_>,
+) -> Vec<Outdated> {
+    let mut all = Vec::new();
+    for document in documents.iter().filter(|document| scope::is_of_today(document)) {
+        if halt() {
+            break;
+        }
+        all.extend(judge(known, past, document));
+    }
+    all.sort_by(|one, other| {
+        other.changes.cmp(&one.changes).then_with(|| one.path.cmp(&other.path))
+    });
+    all.truncate(DOCUMENTS);
+    all
+}
+
+fn judge(known: &Known<'_>, past: &Past, document: &DocumentFacts) -> Option<Outdated> {
+    let last = *past.files.get(&document.path)?.changes.first()?;
+    let mut commits = HashSet::new();
+    let mut changed = Vec::new();
+    for path in named(known, document) {
+        let Some(file) = past.files.get(path.as_str()) else { continue };
+        let since: Vec<i64> = file.changes.iter().copied().take_while(|at| *at > last).collect();
+        if !since.is_empty() {
+            changed.push((since.len(), path));
+            commits.extend(since);
+        }
+    }
+    let newest = commits.iter().max()?;
+    if commits.len() < CHANGES || newest - last < APART {
+        return None;
+    }
+    changed.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    Some(Outdated {
+        path: document.path.to_string(),
+        last_change: date(last),
+        changed: changed.into_iter().take(FILES).map(|(_, path)| path).collect(),
+        changes: commits.len() as u64,
+    })
+}
+
+/// The source files that a document names or links to, each once.
+fn named(known: &Known<'_>, document: &DocumentFacts) -> BTreeSet<String> {
+    let home = folder_of(&document.path);
+    let links = document.links.iter().filter(|link| !link.image).map(|link| link.target.as_ref());
+    let mentions = document.mentions.iter().filter(|mention| !mention.command);
+    let texts = links.chain(mentions.map(|mention| mention.text.as_ref()));
+    let paths = texts.map(|text| text.split(['#', '?', ':']).next().unwrap_or(text));
+    let paths = paths.filter(|path| !path.is_empty() && !path.contains(char::is_whitespace));
+    let found = paths.filter_map(|path| {
+        let mut tried = above(home).filter_map(|base| join(base, path));
+        tried.find(|path| is_source(known, path))
+    });
+    found.collect()
+}
+
+fn is_source(known: &Known<'_>, path: &str) -> bool {
+    let language = known.today.tree.file(path).and_then(|file| file.language);
+    language.is_some_and(|language| languages::nature(language) == Nature::Program)
+}
+
+/// The day of a time, as `2024-05-31`.
+pub(super) fn date(seconds: i64) -> String {
+    gix::date::Time::new(seconds, 0).format_or_unix(gix::date::time::format::SHORT)
+}

@@ -1,0 +1,327 @@
+//! Files that name what can be run: scripts, targets, recipes, tasks. Reads the names; what they do is not its matter.
+
+use super::known::{Known, above};
+use crate::repo::tree::{Tree, folder_of, has_ending, join, name_of};
+use serde_json::Value;
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+    rc::Rc,
+};
+
+/// More files of one kind than this are not searched for a name.
+const SEARCHED: usize = 300;
+/// Makefiles that include each other are followed this far.
+const INCLUDES: usize = 4;
+
+/// What runs things by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Runner {
+    /// npm, pnpm, Yarn and Bun.
+    Npm,
+    Make,
+    Just,
+    Task,
+    Composer,
+    Deno,
+    Poe,
+    Nox,
+}
+
+impl Runner {
+    /// Names of its files.
+    fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Npm => &["package.json"],
+            Self::Make => &["Makefile", "GNUmakefile", "makefile"],
+            Self::Just => &["justfile", "Justfile", ".justfile"],
+            Self::Task => &[
+                "Taskfile.yml",
+                "Taskfile.yaml",
+                "taskfile.yml",
+                "taskfile.yaml",
+                "Taskfile.dist.yml",
+            ],
+            Self::Composer => &["composer.json"],
+            Self::Deno => &["deno.json", "deno.jsonc", "package.json"],
+            Self::Poe => &["pyproject.toml", "poe_tasks.toml"],
+            Self::Nox => &["noxfile.py"],
+        }
+    }
+
+    /// Files from which its own file may be made.
+    fn sources(self) -> &'static [&'static str] {
+        match self {
+            Self::Make => &[
+                "CMakeLists.txt",
+                "Makefile.am",
+                "Makefile.in",
+                "Makefile.PL",
+                "configure",
+                "configure.ac",
+                "configure.py",
+                "meson.build",
+                "extconf.rb",
+            ],
+            _ => &[],
+        }
+    }
+
+    fn read(self, tree: &Tree, path: &str) -> Offer {
+        let Ok(text) = tree.text(path) else { return Offer::unread() };
+        match self {
+            Self::Npm | Self::Composer => keys(serde_json::from_str(&text).ok(), &["scripts"]),
+            Self::Deno if name_of(path) == "package.json" => {
+                keys(serde_json::from_str(&text).ok(), &["scripts"])
+            }
+            // A file with comments is not read.
+            Self::Deno => keys(serde_json::from_str(&text).ok(), &["tasks"]),
+            Self::Task => task(&text),
+            Self::Poe => poe(&text),
+            Self::Make => make(tree, folder_of(path), &text, INCLUDES),
+            Self::Just => just(&text),
+            Self::Nox => nox(&text),
+        }
+    }
+}
+
+/// What one file offers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) names: BTreeSet<String>,
+    /// Starts and ends of names that are made: `test-%`.
+    patterns: Vec<(String, String)>,
+    /// Whether there may be more than can be read.
+    open: bool,
+}
+
+impl Offer {
+    fn unread() -> Self {
+        Self { open: true, ..Self::default() }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.open
+            || self.names.contains(name)
+            || self.patterns.iter().any(|(start, end)| {
+                name.strip_prefix(start.as_str()).is_some_and(|rest| rest.ends_with(end.as_str()))
+            })
+    }
+
+    fn add(&mut self, other: Self) {
+        self.names.extend(other.names);
+        self.patterns.extend(other.patterns);
+        self.open |= other.open;
+    }
+}
+
+/// Whether a name can be run.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    /// Some file has it.
+    There,
+    /// Nothing can be said.
+    Unsure,
+    /// The file that should have it does not.
+    Absent { file: String, offer: Rc<Offer> },
+    /// The file that had it is gone.
+    Gone { file: String },
+}
+
+/// Every file that was read so far.
+#[derive(Default)]
+pub(super) struct Runners {
+    read: RefCell<HashMap<(Runner, String), Rc<Offer>>>,
+}
+
+impl Runners {
+    fn offer(&self, tree: &Tree, runner: Runner, path: &str) -> Rc<Offer> {
+        let key = (runner, path.to_owned());
+        if let Some(offer) = self.read.borrow().get(&key) {
+            return Rc::clone(offer);
+        }
+        let offer = Rc::new(runner.read(tree, path));
+        self.read.borrow_mut().insert(key, Rc::clone(&offer));
+        offer
+    }
+
+    /// Looks a name up: first in the files of the given folders and those above, then in every other one of the project.
+    pub(super) fn find(
+        &self,
+        known: &Known<'_>,
+        runner: Runner,
+        folders: &[&str],
+        name: &str,
+    ) -> Verdict {
+        let tree = known.today.tree;
+        let mut near: Vec<String> = Vec::new();
+        for folder in folders.iter().flat_map(|folder| above(folder)) {
+            for path in runner.files().iter().filter_map(|file| join(folder, file)) {
+                if tree.file(&path).is_some() && !near.contains(&path) {
+                    near.push(path);
+                }
+            }
+        }
+        if near.iter().any(|path| self.offer(tree, runner, path).has(name)) {
+            return Verdict::There;
+        }
+        let all: Vec<&str> =
+            runner.files().iter().flat_map(|file| known.files().ending(file)).collect();
+        if all.len() > SEARCHED {
+            return Verdict::Unsure;
+        }
+        if all.iter().any(|path| self.offer(tree, runner, path).has(name)) {
+            return Verdict::There;
+        }
+        if let Some(file) = near.into_iter().next() {
+            let offer = self.offer(tree, runner, &file);
+            return Verdict::Absent { file, offer };
+        }
+        let made = runner.sources().iter().any(|file| known.files().ending(file).next().is_some());
+        if !all.is_empty() || made {
+            return Verdict::Unsure;
+        }
+        let mut gone = folders
+            .iter()
+            .flat_map(|folder| above(folder))
+            .flat_map(|folder| runner.files().iter().filter_map(move |file| join(folder, file)));
+        let past = known.today.past.map(|past| &past.files);
+        let is_gone = |path: &String| {
+            past.and_then(|files| files.get(path.as_str())).is_some_and(|past| past.gone)
+        };
+        gone.find(is_gone).map_or(Verdict::Unsure, |file| Verdict::Gone { file })
+    }
+}
+
+/// The keys of an object inside another.
+fn keys(value: Option<Value>, path: &[&str]) -> Offer {
+    let Some(value) = value else { return Offer::unread() };
+    let inner = path.iter().try_fold(&value, |value, key| value.get(key));
+    let names = inner.and_then(Value::as_object).into_iter().flat_map(|map| map.keys().cloned());
+    Offer { names: names.collect(), ..Offer::default() }
+}
+
+fn task(text: &str) -> Offer {
+    let Ok(value) = serde_saphyr::from_str::<Value>(text) else { return Offer::unread() };
+    let included = value.get("includes").is_some();
+    let tasks = value.get("tasks").and_then(Value::as_object);
+    let aliases: Vec<String> = tasks
+        .into_iter()
+        .flat_map(|tasks| tasks.values())
+        .filter_map(|task| task.get("aliases").and_then(Value::as_array))
+        .flatten()
+        .filter_map(|alias| alias.as_str().map(str::to_owned))
+        .collect();
+    let mut offer = keys(Some(value), &["tasks"]);
+    offer.open |= included || offer.names.iter().any(|name| name.contains('*'));
+    offer.names.extend(aliases);
+    offer
+}
+
+fn poe(text: &str) -> Offer {
+    let Ok(value) = toml::from_str::<Value>(text) else { return Offer::unread() };
+    let Some(poe) =
+        value.get("tool").and_then(|tool| tool.get("poe")).or_else(|| value.get("tool.poe"))
+    else {
+        return Offer::unread();
+    };
+    let included = poe.get("include").is_some();
+    let mut offer = keys(Some(poe.clone()), &["tasks"]);
+    offer.open |= included;
+    offer
+}
+
+/// Every word of the file: sessions are functions, or have a name in a decorator.
+fn nox(text: &str) -> Offer {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')));
+    let names = words.filter(|word| !word.is_empty()).map(|word| word.replace('-', "_")).collect();
+    Offer { names, ..Offer::default() }
+}
+
+fn just(text: &str) -> Offer {
+    let mut offer = Offer::default();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            _ if line.starts_with([' ', '\t', '#', '[']) => {}
+            ["import" | "import?" | "mod" | "mod?" | "!include", ..] | ["set", "fallback", ..] => {
+                offer.open = true;
+            }
+            ["alias", name, ..] => drop(offer.names.insert((*name).to_owned())),
+            ["set" | "export", ..] => {}
+            [name, ..] if line.contains(':') && !line.contains(":=") || line.contains("='") => {
+                let name = name.trim_start_matches('@').split(':').next().unwrap_or_default();
+                offer.names.insert(name.to_owned());
+            }
+            [name, ..] if line.contains(':') => {
+                // `name parameter := default` is none, `name parameter='a:=b':` is one.
+                let head = line.split(":=").next().unwrap_or_default();
+                if head.contains(':') || head.split_whitespace().count() > 1 {
+                    offer
+                        .names
+                        .insert(name.trim_start_matches('@').trim_end_matches(':').to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    offer
+}
+
+fn make(tree: &Tree, folder: &str, text: &str, depth: usize) -> Offer {
+    let mut offer = Offer::default();
+    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
+    for line in joined.lines().filter(|line| !line.starts_with(['\t', '#'])) {
+        let line = line.split('#').next().unwrap_or_default();
+        let mut words = line.split_whitespace();
+        match words.next().unwrap_or_default() {
+            "include" | "-include" | "sinclude" => {
+                words.for_each(|path| offer.add(include(tree, folder, path, depth)));
+                continue;
+            }
+            // A line that is nothing but a call may make rules.
+            word if (word.starts_with("$(") && !line.contains(':'))
+                || ["$(eval", "$(foreach", "$(call"].iter().any(|call| line.starts_with(call))
+                || matches!(word, "define" | "load" | ".DEFAULT:") =>
+            {
+                offer.open = true;
+                continue;
+            }
+            _ => {}
+        }
+        let Some((left, right)) = line.split_once(':') else { continue };
+        if left.contains('=') || right.trim_start_matches(':').starts_with('=') {
+            continue;
+        }
+        let declared = if left.trim() == ".PHONY" { right } else { left };
+        declared.split_whitespace().for_each(|target| offer.take_target(target));
+    }
+    offer
+}
+
+impl Offer {
+    fn take_target(&mut self, target: &str) {
+        if let Some((start, end)) = target.split_once('%') {
+            self.patterns.push((start.to_owned(), end.to_owned()));
+        } else if target.contains('$') {
+            // A path below a folder that a variable names is no target that people type.
+            self.open |= !target.contains('/');
+        } else {
+            self.names.insert(target.to_owned());
+        }
+    }
+}
+
+fn include(tree: &Tree, folder: &str, path: &str, depth: usize) -> Offer {
+    let tried = [folder, ""];
+    let mut tried = tried.iter().filter_map(|base| join(base, path));
+    let found = tried.find(|path| tree.file(path).is_some()).filter(|_| depth > 0);
+    // What a build writes for itself holds dependencies of files, not targets.
+    if has_ending(path, "d") {
+        return Offer::default();
+    }
+    match found.map(|path| tree.text(&path)) {
+        Some(Ok(text)) => make(tree, folder, &text, depth - 1),
+        _ => Offer::unread(),
+    }
+}

@@ -1,0 +1,485 @@
+//! Symbols that documents name and that no code has.
+//!
+//! A name is doubted only where what stands before its last part is this project's, and no source file has the last part
+//! as a word. A bare name belongs to nobody, so that it is doubted only where it is all but one that the project has.
+
+use super::{
+    Doubt, Family, Found, Ground, declaration,
+    known::{Declared, Known},
+    likeness,
+    shell::{Folder, Step},
+};
+use crate::repo::{
+    facts::{DocumentFacts, Mention},
+    report::{MentionKind, Severity},
+};
+
+/// What stands between the parts of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Joint {
+    /// `a::b`
+    Colons,
+    /// `a.b`
+    Dot,
+    /// `a#b`
+    Hash,
+    /// Nothing: it has one part.
+    None,
+}
+
+/// A name as a document writes it, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+struct Name<'a> {
+    parts: Vec<&'a str>,
+    joint: Joint,
+    /// Whether it is shown being called.
+    called: bool,
+}
+
+/// Looks up every symbol of a document.
+pub(super) fn look(
+    known: &Known<'_>,
+    document: &DocumentFacts,
+    steps: &[Step<'_>],
+    found: &mut Found,
+) {
+    let mut own = 0_u64;
+    let mut bare = Vec::new();
+    for mention in document.mentions.iter().filter(|mention| !mention.command) {
+        let Some(text) = without_generics(&mention.text) else { continue };
+        let Some(name) = read(&text) else { continue };
+        if name.joint != Joint::None {
+            own += u64::from(qualified(known, mention, &name, found));
+        } else if known.symbols().contains_key(name.parts[0]) {
+            own += 1;
+            found.checked += 1;
+        } else {
+            constant(known, mention, name.parts[0], found);
+            bare.push((mention, name.parts[0].to_owned(), name.called));
+        }
+    }
+    // A document that names none of the project's symbols is about something else.
+    if own > 1 {
+        for (mention, name, called) in bare {
+            doubt_bare(known, mention, &name, called, found);
+        }
+    }
+    for step in steps {
+        module(known, step, found);
+    }
+}
+
+/// A name with parts; whether it is one of the project's.
+fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut Found) -> bool {
+    let Some((first, rest)) = name.parts.split_first() else { return false };
+    if rest.is_empty() || is_file_or_host(name) || !(*first == "crate" || is_own(known, first)) {
+        return false;
+    }
+    found.checked += 1;
+    let words = known.today.words;
+    let absent = rest.iter().position(|part| !words.has(part) && !known.is_module(part));
+    let Some(at) = absent else {
+        found.here.push((Family::Symbols, mention.text.to_string()));
+        return true;
+    };
+    let part = rest[at];
+    // What lies under a name that is not there can't be judged; neither can what another project brings in.
+    let holder = if at == 0 { first } else { rest[at - 1] };
+    let through = rest.iter().take(at);
+    if part.len() < 3
+        || is_stand_in(part)
+        || is_inherited(part)
+        || through.into_iter().any(|part| known.is_dependency(part) && !known.is_own_package(part))
+        || declaration::may_have_more(known, holder)
+    {
+        return true;
+    }
+    let evidence = format!("{holder} is this project's, and no source file has the word {part}");
+    let suggestion = recased(known, part).or_else(|| member(known, holder, part));
+    let family = Some(Family::Symbols);
+    let doubt = doubt(mention, evidence, Severity::Medium, suggestion);
+    found.doubts.push(Doubt { family, ..doubt });
+    true
+}
+
+fn doubt(
+    mention: &Mention,
+    evidence: String,
+    severity: Severity,
+    suggestion: Option<String>,
+) -> Doubt {
+    Doubt {
+        line: mention.line,
+        mention: mention.text.trim().to_owned(),
+        kind: MentionKind::Symbol,
+        evidence,
+        severity,
+        suggestion,
+        ground: Ground::Presumed,
+        family: None,
+    }
+}
+
+/// The same word as the code has it in other letters.
+fn recased(known: &Known<'_>, part: &str) -> Option<String> {
+    let (first, rest) = part.split_at_checked(1)?;
+    let title = format!("{}{}", first.to_uppercase(), rest.to_lowercase());
+    let forms = [title, part.to_lowercase(), part.to_uppercase()];
+    forms.into_iter().find(|form| known.today.words.has(form))
+}
+
+/// The symbol of a type that is most like a name.
+fn member(known: &Known<'_>, holder: &str, part: &str) -> Option<String> {
+    let paths: Vec<&str> =
+        known.symbols().get(holder).into_iter().flatten().map(|declared| declared.path).collect();
+    let symbols = paths.iter().filter_map(|path| known.today.symbols.get(*path)).flatten();
+    let names: Vec<&str> = symbols.map(|symbol| super::known::last_part(&symbol.name)).collect();
+    let inside = likeness::nearest(part, names.into_iter());
+    inside.or_else(|| likeness::nearest(part, known.symbols_like(part))).map(str::to_owned)
+}
+
+/// Whether what a name starts with is this project's: a package or a type.
+fn is_own(known: &Known<'_>, first: &str) -> bool {
+    if first.len() < 3 || is_common(first) {
+        return false;
+    }
+    let is_type = |declared: &Declared<'_>| {
+        matches!(declared.symbol.kind, "class" | "struct" | "enum" | "trait" | "interface")
+    };
+    if first.starts_with(char::is_uppercase) {
+        return known.symbols().get(first).is_some_and(|all| all.iter().all(is_type));
+    }
+    known.is_own_package(first)
+}
+
+/// A variable that carries the project's name: `DOCENT_LOG`.
+fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found) {
+    let screaming = name.contains('_')
+        && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    let Some((prefix, rest)) = name.split_once('_').filter(|_| screaming) else { return };
+    let prefix = prefix.to_ascii_lowercase();
+    if prefix.len() < 3 || rest.len() < 3 || !known.is_own_package(&prefix) || is_common(&prefix) {
+        return;
+    }
+    found.checked += 1;
+    let words = known.today.words;
+    // Where the code has the start of the name, it puts such names together, and this one may stand nowhere whole.
+    let starts = name.match_indices('_').filter_map(|(at, _)| name.get(..at));
+    let made = starts.into_iter().any(|start| words.has(start) || words.has(&format!("{start}_")));
+    let family = Family::Variables(prefix);
+    if words.has(name) {
+        found.here.push((family, name.to_owned()));
+    } else if !made && !words.has(rest) {
+        let evidence = format!("no source file has the word {name}, nor {rest}");
+        let doubt = doubt(mention, evidence, Severity::Medium, None);
+        found.doubts.push(Doubt { family: Some(family), ..doubt });
+    }
+}
+
+/// A name of one part, which is doubted only where the project has one that is all but the same.
+fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, found: &mut Found) {
+    let humps = name.chars().filter(char::is_ascii_uppercase).count();
+    let telling = if called { name.len() > 5 } else { humps > 1 && name.len() > 7 };
+    let shouting = name.chars().all(|c| !c.is_ascii_lowercase());
+    if !telling || shouting || is_stand_in(name) || known.today.words.has(name) || is_common(name) {
+        return;
+    }
+    let near = likeness::slip(name, known.symbols_like(name));
+    // Several of a thing are written like this too.
+    let plural =
+        |near: &&str| name.strip_suffix('s') == Some(near) || near.strip_suffix('s') == Some(name);
+    let Some(near) = near.filter(|near| !plural(near)) else { return };
+    found.checked += 1;
+    let evidence = format!("no source file has the word {name}; {near} is the symbol most like it");
+    found.doubts.push(doubt(mention, evidence, Severity::Low, Some(near.to_owned())));
+}
+
+/// `python -m package.module`, where the package is this project's and has no such module.
+fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
+    let Some(("python" | "python3" | "py", arguments)) = step.program() else { return };
+    let [flag, module, ..] = arguments else { return };
+    if flag.text != "-m" || module.opaque || step.folder == Folder::Elsewhere {
+        return;
+    }
+    let Some((package, _)) = module.text.split_once('.') else { return };
+    let path = module.text.replace('.', "/");
+    let root = known
+        .folders()
+        .ending(package)
+        .any(|folder| known.today.tree.file(&format!("{folder}/__init__.py")).is_some());
+    if !root || !known.is_own_package(package) {
+        return;
+    }
+    found.checked += 1;
+    let there = known.folders().ending(&path).next().is_some()
+        || ["py", "pyi", "pyx", "so"]
+            .iter()
+            .any(|ending| known.files().ending(&format!("{path}.{ending}")).next().is_some());
+    if there {
+        return;
+    }
+    let evidence = format!("the package {package} is here, and has neither {path}.py nor {path}/");
+    let (line, mention, kind) = (step.line, module.text.clone(), MentionKind::Symbol);
+    let (severity, suggestion, ground) = (Severity::High, None, Ground::Presumed);
+    let family = None;
+    found.doubts.push(Doubt {
+        line,
+        mention,
+        kind,
+        evidence,
+        severity,
+        suggestion,
+        ground,
+        family,
+    });
+}
+
+/// A piece of code without what stands between `<` and `>`; `None` where that stands for a part of a name.
+fn without_generics(text: &str) -> Option<String> {
+    let is_part = |letter: &char| letter.is_alphanumeric() || *letter == '_';
+    let mut depth = 0_u32;
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.trim().chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '<' if plain.is_empty() || plain.ends_with(['_', '.']) => return None,
+            '<' => depth += 1,
+            '>' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 && letters.peek().is_some_and(is_part) {
+                    return None;
+                }
+            }
+            _ if depth == 0 => plain.push(letter),
+            _ => {}
+        }
+    }
+    Some(plain)
+}
+
+/// Takes a name apart; `None` for anything else.
+fn read(text: &str) -> Option<Name<'_>> {
+    let text = text.strip_prefix('@').unwrap_or(text);
+    let (path, called) = match text.split_once('(') {
+        Some((path, rest)) if rest.ends_with(')') => (path, true),
+        Some(_) => return None,
+        None => (text, false),
+    };
+    let path = path.trim_end_matches("::");
+    let joint = match (path.contains("::"), path.contains('.'), path.contains('#')) {
+        (true, false, false) => Joint::Colons,
+        (false, true, false) => Joint::Dot,
+        (false, false, true) => Joint::Hash,
+        (false, false, false) => Joint::None,
+        _ => return None,
+    };
+    let parts: Vec<&str> = match joint {
+        Joint::Colons => path.split("::").collect(),
+        Joint::Dot => path.split('.').collect(),
+        Joint::Hash => path.split('#').collect(),
+        Joint::None => vec![path],
+    };
+    parts.iter().all(|part| is_identifier(part)).then_some(Name { parts, joint, called })
+}
+
+/// Whether a part of a name stands for any: `MARKER_NAME`, `MyClass`, `foo`.
+fn is_stand_in(part: &str) -> bool {
+    let lower = part.to_lowercase();
+    let shouted = !part.chars().any(|c| c.is_ascii_lowercase());
+    (shouted && (part.contains("NAME") || part.contains("XX")))
+        || lower.starts_with("your")
+        || lower.starts_with("some")
+        || lower.contains("foo")
+        || lower.contains("example")
+        || (part.starts_with("My") && part.chars().nth(2).is_some_and(char::is_uppercase))
+        || lower.starts_with("my_")
+        || part.starts_with("my") && part.chars().nth(2).is_some_and(char::is_uppercase)
+        || matches!(lower.as_str(), "bar" | "baz" | "qux" | "xxx")
+}
+
+fn is_identifier(part: &str) -> bool {
+    part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether a name with dots is rather that of a file or of a host.
+fn is_file_or_host(name: &Name<'_>) -> bool {
+    const ENDINGS: [&str; 60] = [
+        "ai", "app", "bash", "bat", "c", "cfg", "com", "conf", "cpp", "css", "csv", "db", "dev",
+        "env", "exe", "git", "go", "h", "html", "ico", "ini", "io", "ipynb", "java", "js", "json",
+        "jsx", "kt", "lock", "log", "md", "mjs", "net", "new", "org", "pdf", "php", "png", "py",
+        "pyi", "rb", "rs", "rst", "rules", "service", "sh", "so", "sql", "svg", "swift", "toml",
+        "ts", "tsx", "txt", "whl", "xml", "yaml", "yml", "zip", "zsh",
+    ];
+    let last = name.parts.last().map(|part| part.to_ascii_lowercase()).unwrap_or_default();
+    name.joint == Joint::Dot && ENDINGS.binary_search(&last.as_str()).is_ok()
+}
+
+/// Names that every language or its library has.
+fn is_common(name: &str) -> bool {
+    const COMMON: [&str; 62] = [
+        "Array",
+        "Box",
+        "Buffer",
+        "Client",
+        "Config",
+        "Context",
+        "Date",
+        "Duration",
+        "Element",
+        "Error",
+        "Event",
+        "Exception",
+        "File",
+        "Function",
+        "HashMap",
+        "Iterator",
+        "JSON",
+        "List",
+        "Map",
+        "Math",
+        "Node",
+        "Number",
+        "Object",
+        "Option",
+        "Path",
+        "Promise",
+        "Request",
+        "Response",
+        "Result",
+        "Rust",
+        "Self",
+        "Session",
+        "Set",
+        "String",
+        "Symbol",
+        "Type",
+        "Vec",
+        "alloc",
+        "asyncio",
+        "collections",
+        "config",
+        "console",
+        "core",
+        "crate",
+        "document",
+        "fmt",
+        "json",
+        "logging",
+        "module",
+        "object",
+        "os",
+        "path",
+        "process",
+        "python",
+        "request",
+        "response",
+        "self",
+        "std",
+        "super",
+        "sys",
+        "this",
+        "window",
+    ];
+    COMMON.binary_search(&name).is_ok()
+}
+
+/// Members that types have without a word of their own code: from derives, base classes, the language.
+fn is_inherited(part: &str) -> bool {
+    const MEMBERS: [&str; 60] = [
+        "apply",
+        "args",
+        "as_mut",
+        "as_ref",
+        "as_slice",
+        "as_str",
+        "assign",
+        "bind",
+        "borrow",
+        "builder",
+        "call",
+        "clone",
+        "cmp",
+        "command",
+        "constructor",
+        "copy",
+        "default",
+        "deref",
+        "deserialize",
+        "dict",
+        "drop",
+        "encode",
+        "entries",
+        "eq",
+        "extend",
+        "filter",
+        "fmt",
+        "forEach",
+        "from",
+        "from_str",
+        "hash",
+        "hasOwnProperty",
+        "id",
+        "index",
+        "into",
+        "into_iter",
+        "items",
+        "iter",
+        "keys",
+        "length",
+        "map",
+        "message",
+        "name",
+        "new",
+        "next",
+        "objects",
+        "parse",
+        "pk",
+        "prototype",
+        "query",
+        "serialize",
+        "toJSON",
+        "toString",
+        "to_owned",
+        "to_string",
+        "try_from",
+        "try_into",
+        "unwrap",
+        "value",
+        "values",
+    ];
+    part.starts_with("__") || MEMBERS.binary_search(&part).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        let cases = [
+            ("Foo::bar", Some("Foo bar Colons false")),
+            ("Foo<T>::bar::<U>()", Some("Foo bar Colons true")),
+            ("pkg.mod.Class.method(a, b)", Some("pkg mod Class method Dot true")),
+            ("Class#method", Some("Class method Hash false")),
+            ("@decorator", Some("decorator None false")),
+            ("name()", Some("name None true")),
+            ("Foo::bar.baz", None),
+            ("a b", None),
+            ("Foo::", Some("Foo None false")),
+            ("1.2.3", None),
+            ("a..b", None),
+            ("f(x) + 1", None),
+            ("has_<kind>_permission()", None),
+            ("get<Kind>Name()", None),
+            ("<T>::new", None),
+            ("", None),
+        ];
+        for (text, want) in cases {
+            let plain = without_generics(text).unwrap_or_default();
+            let got = read(&plain)
+                .map(|name| format!("{} {:?} {}", name.parts.join(" "), name.joint, name.called));
+            assert_eq!(got.as_deref(), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What the documentation lacks, ranked by what it costs a newcomer. Judges the report; reads nothing.
+
+mod documents;
+mod project;
+mod readme;
+
+use super::report::{CommandPurpose, Depth, Gap, ProjectCommand, ProjectKind, Report, Severity};
+
+/// Steps that are told, those to learn more included.
+const STEPS: usize = 7;
+
+/// What the next depth adds.
+const STANDARD: &str = "Call again with depth `standard` for dependencies, commands, licence and \
+    what the README lacks.";
+const DEEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
+    documents and history.";
+
+/// One question to the report.
+type Rule = fn(&Report) -> Vec<Gap>;
+
+/// Within one severity, what comes first costs more: first whether one may and can begin, then whether what is read
+/// is true, then what takes longer than it should.
+const RULES: &[Rule] = &[
+    readme::missing,
+    project::licence,
+    readme::nearly_empty,
+    readme::items,
+    documents::broken_links,
+    documents::stale,
+    project::licences_disagree,
+    project::tests,
+    documents::reference,
+    documents::folder,
+    documents::tutorial,
+    documents::outdated,
+    documents::coverage,
+    project::hot_spots,
+    project::lock_file,
+    project::bus_factor,
+    project::continuous_integration,
+    documents::changelog,
+    project::contributing,
+    documents::redundant,
+    documents::unlabelled,
+];
+
+/// Every gap, costliest first.
+pub(super) fn find(report: &Report) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = RULES.iter().flat_map(|rule| rule(report)).collect();
+    // Stable: within one severity the order of the rules is the ranking.
+    gaps.sort_by_key(|gap| gap.severity);
+    gaps
+}
+
+/// What to do next, in order: the costliest gaps, then how to learn more.
+pub(super) fn next_steps(report: &Report) -> Vec<String> {
+    let more = learn_more(report);
+    let room = STEPS - more.len();
+    let steps = report.gaps.iter().map(|gap| gap.next_step.clone());
+    steps.take(room).chain(more).collect()
+}
+
+/// How to get a fuller answer.
+fn learn_more(report: &Report) -> Vec<String> {
+    let site = report.documentation.as_ref().and_then(|it| it.suggested_site.as_ref());
+    let site = site.map(|site| {
+        format!(
+            "Consider a documentation site with {} (`{}`): {}.",
+            site.name, site.start, site.reason
+        )
+    });
+    let again = if !report.missing.is_empty() || !report.complete {
+        let lighter = match report.depth {
+            Depth::Quick => "",
+            Depth::Standard => "depth `quick`, or with ",
+            Depth::Deep => "depth `standard`, or with ",
+        };
+        let missing = if report.missing.is_empty() {
+            String::new()
+        } else {
+            format!(" (missing: {})", report.missing.join(", "))
+        };
+        Some(format!(
+            "Call again with {lighter}a folder inside this one: this answer is not complete{missing}."
+        ))
+    } else {
+        match report.depth {
+            Depth::Quick => Some(STANDARD.into()),
+            Depth::Standard => Some(DEEP.into()),
+            Depth::Deep => None,
+        }
+    };
+    site.into_iter().chain(again).collect()
+}
+
+fn gap(
+    severity: Severity,
+    gap: impl Into<String>,
+    cost: &str,
+    next_step: impl Into<String>,
+) -> Gap {
+    Gap { gap: gap.into(), cost: cost.into(), severity, next_step: next_step.into() }
+}
+
+/// Whether something that was not seen is not there.
+fn can_be_absent(report: &Report) -> bool {
+    report.complete
+}
+
+/// Whether there is something to build, to test and to run.
+fn has_code(report: &Report) -> bool {
+    let kind = report.project.as_ref().map(|project| project.kind);
+    let idle = matches!(kind, Some(ProjectKind::Documentation | ProjectKind::Data));
+    !idle && report.primary_language.is_some()
+}
+
+/// The best known command for a purpose, in the outermost folder.
+fn command(report: &Report, purpose: CommandPurpose) -> Option<&ProjectCommand> {
+    let commands = report.project.as_ref()?.commands.iter();
+    let mut fitting = commands.filter(|command| command.purpose == purpose);
+    let first = fitting.next()?;
+    if first.folder == "." {
+        return Some(first);
+    }
+    fitting.find(|command| command.folder == ".").or(Some(first))
+}
+
+/// A command as a step names it: with where it comes from.
+fn told(command: &ProjectCommand) -> String {
+    let folder =
+        if command.folder == "." { String::new() } else { format!(" in {}", command.folder) };
+    format!("`{}`{folder} (from {})", command.command, command.source)
+}
+
+/// A number of things.
+fn counted(number: u64, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+#[cfg(test)]
+mod tests;

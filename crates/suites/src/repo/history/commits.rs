@@ -1,0 +1,424 @@
+//! The walk through the commits, newest first, and what each of them changed in the analysed folder.
+//!
+//! Must not know what the report says about it.
+
+use super::{
+    authors::{AuthorId, Authors},
+    moves::{Leaf, Moves, Order, PathId, pair},
+    repository::Repository,
+};
+use crate::repo::tree::Halt;
+use gix::{
+    ObjectId,
+    bstr::{BStr, ByteSlice},
+    diff::tree::{
+        Error as DiffError, Recorder, State, Visit,
+        recorder::Change,
+        visit::{Action, Change as Visited},
+    },
+    hashtable::HashMap as IdMap,
+    objs::{FindExt, commit::ref_iter::Token, tree::EntryMode},
+};
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, HashMap},
+    ops::ControlFlow,
+};
+
+/// How much of the history is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    /// At most so many commits.
+    pub(super) commits: usize,
+    /// At most so many changed paths of all commits together, and so many paths in the newest one.
+    pub(super) changes: usize,
+    /// Later times can't be true.
+    pub(super) latest: i64,
+}
+
+/// A commit that was looked at.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Commit {
+    /// When it was committed, in seconds since 1970; dates that can't be true are moved to the nearest that can.
+    pub(super) time: i64,
+    pub(super) author: AuthorId,
+    pub(super) parents: Vec<ObjectId>,
+    /// Whether it is one of the analysed folder's: below the top of the repository, those that changed something in it.
+    pub(super) concerns: bool,
+}
+
+/// What is at a path in the newest commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Tracked {
+    #[default]
+    Nothing,
+    Link,
+    File,
+}
+
+/// What happened at one path.
+#[derive(Debug, Default)]
+pub(super) struct PathLog {
+    /// Commits that changed it, newest first.
+    pub(super) changes: Vec<Order>,
+    /// In the newest commit.
+    pub(super) tracked: Tracked,
+    /// The newest commit that removed it.
+    pub(super) removed: Option<Order>,
+}
+
+/// How many objects and references could not be read.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Damage {
+    pub(super) missing: u64,
+    pub(super) damaged: u64,
+}
+
+impl Damage {
+    pub(super) fn add(&mut self, error: &gix::Error) {
+        if error.is_not_found() {
+            self.missing += 1;
+        } else {
+            self.damaged += 1;
+        }
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// What the walk saw.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    /// Newest first.
+    pub(super) commits: Vec<Commit>,
+    /// Where each of them is in the list.
+    pub(super) orders: IdMap<ObjectId, Order>,
+    pub(super) authors: Authors,
+    /// Inside the analysed folder.
+    pub(super) paths: HashMap<Box<str>, PathId>,
+    /// By number of the path.
+    pub(super) logs: Vec<PathLog>,
+    pub(super) moves: Moves,
+    /// Whether older commits exist that were not looked at.
+    pub(super) truncated: bool,
+    pub(super) damage: Damage,
+    /// Whether what the newest commit has is known.
+    pub(super) listed: bool,
+    /// Whether the newest commit lacks the analysed folder.
+    pub(super) untracked: bool,
+}
+
+impl Log {
+    fn path(&mut self, path: &str) -> PathId {
+        if let Some(id) = self.paths.get(path) {
+            return *id;
+        }
+        let id = PathId::try_from(self.logs.len()).unwrap_or(PathId::MAX);
+        self.paths.insert(path.into(), id);
+        self.logs.push(PathLog::default());
+        id
+    }
+
+    fn at(&mut self, path: &str) -> Option<&mut PathLog> {
+        let id = self.path(path);
+        self.logs.get_mut(id as usize)
+    }
+}
+
+/// Goes through all commits that HEAD leads to, by their time, as far as the bounds and `halt` allow.
+pub(super) fn walk(
+    repository: &Repository,
+    head: ObjectId,
+    authors: Authors,
+    bounds: Bounds,
+    halt: Halt<'_>,
+) -> Log {
+    let log = Log { authors, ..Log::default() };
+    let changes = Changes { recorder: Recorder::default(), left: bounds.changes, halt };
+    let mut walk = Walk {
+        repository,
+        bounds,
+        log,
+        changes,
+        waiting: BinaryHeap::new(),
+        folders: IdMap::default(),
+        state: State::default(),
+        buffers: Default::default(),
+    };
+    walk.load(head);
+    walk.list_head(head);
+    while let Some(next) = walk.waiting.pop() {
+        if walk.log.commits.len() >= bounds.commits || walk.changes.left == 0 || halt() {
+            walk.log.truncated = true;
+            break;
+        }
+        walk.take(next);
+    }
+    walk.log
+}
+
+/// Ordered by time, then as they were found.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    time: i64,
+    found: Reverse<usize>,
+    id: ObjectId,
+    commit: Commit,
+}
+
+/// The analysed folder in a commit.
+#[derive(Debug, Clone, Copy)]
+enum Folder {
+    /// The commit or a tree in it can't be read.
+    Unknown,
+    Absent,
+    Tree(ObjectId),
+}
+
+impl Folder {
+    fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
+
+    fn id(self) -> Option<ObjectId> {
+        match self {
+            Self::Tree(id) => Some(id),
+            Self::Unknown | Self::Absent => None,
+        }
+    }
+}
+
+struct Walk<'a> {
+    repository: &'a Repository,
+    bounds: Bounds,
+    log: Log,
+    changes: Changes<'a>,
+    waiting: BinaryHeap<Waiting>,
+    /// Of every commit that was found.
+    folders: IdMap<ObjectId, Folder>,
+    state: State,
+    buffers: [Vec<u8>; 2],
+}
+
+impl Walk<'_> {
+    /// Reads a commit that was found, once.
+    fn load(&mut self, id: ObjectId) {
+        if self.folders.contains_key(&id) {
+            return;
+        }
+        match self.read(id) {
+            Ok((tree, commit)) => {
+                let folder = self.folder(tree);
+                self.folders.insert(id, folder);
+                let found = Reverse(self.folders.len());
+                self.waiting.push(Waiting { time: commit.time, found, id, commit });
+            }
+            Err(error) => {
+                self.log.damage.add(&error);
+                self.log.truncated = true;
+                self.folders.insert(id, Folder::Unknown);
+            }
+        }
+    }
+
+    fn read(&mut self, id: ObjectId) -> Result<(ObjectId, Commit), gix::Error> {
+        let [buffer, _] = &mut self.buffers;
+        let mut tokens = self.repository.git.objects.find_commit_iter(&id, buffer)?;
+        let tree = tokens.tree_id()?;
+        let mut commit = Commit { time: 0, author: 0, parents: Vec::new(), concerns: false };
+        let mut author = None;
+        // Headers behind a broken one are not worth the loss of the whole history.
+        for token in tokens.map_while(Result::ok) {
+            match token {
+                Token::Parent { id } => commit.parents.push(id),
+                Token::Author { signature } => author = Some(signature),
+                Token::Committer { signature } => {
+                    commit.time = signature.seconds().clamp(0, self.bounds.latest);
+                    break;
+                }
+                _ => break,
+            }
+        }
+        commit.author = self.log.authors.id_of(author.unwrap_or_default());
+        Ok((tree, commit))
+    }
+
+    fn folder(&mut self, tree: ObjectId) -> Folder {
+        let [buffer, _] = &mut self.buffers;
+        match self.repository.subtree(tree, buffer) {
+            Ok(Some(id)) => Folder::Tree(id),
+            Ok(None) => Folder::Absent,
+            Err(error) => {
+                self.log.damage.add(&error);
+                Folder::Unknown
+            }
+        }
+    }
+
+    /// Notes what the newest commit has.
+    fn list_head(&mut self, head: ObjectId) {
+        let folder = self.folder_of(&head);
+        self.log.untracked = matches!(folder, Folder::Absent);
+        let truncated = self.log.truncated;
+        self.log.listed = self.compare(Folder::Absent, folder);
+        // A list that is too long says nothing about older commits.
+        self.log.truncated = truncated;
+        self.changes.left = self.bounds.changes;
+        if !self.log.listed {
+            return;
+        }
+        for change in std::mem::take(&mut self.changes.recorder.records) {
+            let Change::Addition { entry_mode, path, .. } = change else { continue };
+            if let (Some(tracked), Ok(path)) = (tracked(entry_mode), path.to_str())
+                && let Some(log) = self.log.at(path)
+            {
+                log.tracked = tracked;
+            }
+        }
+    }
+
+    fn folder_of(&self, commit: &ObjectId) -> Folder {
+        self.folders.get(commit).copied().unwrap_or(Folder::Unknown)
+    }
+
+    /// Looks at a commit. Merges are compared with nothing: what they brought in is counted where it was made.
+    fn take(&mut self, waiting: Waiting) {
+        let Waiting { id, mut commit, .. } = waiting;
+        let order = Order::try_from(self.log.commits.len()).unwrap_or(Order::MAX);
+        let is_boundary = self.repository.boundary.contains(&id);
+        if is_boundary {
+            self.log.truncated = true;
+            commit.parents.clear();
+        }
+        for parent in &commit.parents {
+            self.load(*parent);
+        }
+        let before = match commit.parents.as_slice() {
+            [] if !is_boundary => Some(Folder::Absent),
+            [parent] => Some(self.folder_of(parent)),
+            _ => None,
+        };
+        let changed = before.is_some_and(|before| {
+            let after = self.folder_of(&id);
+            self.compare(before, after) && self.note(order)
+        });
+        commit.concerns = changed || self.repository.inside.is_empty();
+        self.log.orders.insert(id, order);
+        self.log.commits.push(commit);
+    }
+
+    /// Records what differs between two trees; false where that can't be told, or was too much.
+    fn compare(&mut self, before: Folder, after: Folder) -> bool {
+        self.changes.recorder = Recorder::default();
+        if !before.is_known() || !after.is_known() {
+            return false;
+        }
+        if before.id() == after.id() {
+            return true;
+        }
+        match self.record(before.id(), after.id()) {
+            Ok(()) => true,
+            Err(DiffError::Cancelled) => {
+                self.changes.left = 0;
+                self.log.truncated = true;
+                false
+            }
+            Err(DiffError::Failure(error)) => {
+                self.log.damage.add(&error);
+                false
+            }
+        }
+    }
+
+    fn record(
+        &mut self,
+        before: Option<ObjectId>,
+        after: Option<ObjectId>,
+    ) -> Result<(), DiffError> {
+        let [left, right] = &mut self.buffers;
+        let before = self.repository.entries(before, left)?;
+        let after = self.repository.entries(after, right)?;
+        let objects = &self.repository.git.objects;
+        gix::diff::tree(before, after, &mut self.state, objects, &mut self.changes)
+    }
+
+    /// Takes in what was recorded of a commit; false where nothing was.
+    fn note(&mut self, order: Order) -> bool {
+        let records = std::mem::take(&mut self.changes.recorder.records);
+        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        for record in &records {
+            let (path, mode, leaves) = match record {
+                Change::Addition { entry_mode, oid, path, .. } => {
+                    (path, *entry_mode, Some((&mut added, *oid)))
+                }
+                Change::Deletion { entry_mode, oid, path, .. } => {
+                    (path, *entry_mode, Some((&mut removed, *oid)))
+                }
+                Change::Modification { entry_mode, path, .. } => (path, *entry_mode, None),
+            };
+            let (Some(_), Ok(path)) = (tracked(mode), path.to_str()) else { continue };
+            if let Some((leaves, blob)) = leaves {
+                leaves.push(Leaf { path, blob });
+            }
+            if let Some(log) = self.log.at(path)
+                && log.changes.last() != Some(&order)
+            {
+                log.changes.push(order);
+            }
+        }
+        for leaf in &removed {
+            if let Some(log) = self.log.at(leaf.path) {
+                log.removed.get_or_insert(order);
+            }
+        }
+        for (from, to) in pair(&removed, &added) {
+            let (from, to) = (self.log.path(from), self.log.path(to));
+            self.log.moves.add(order, from, to);
+        }
+        !records.is_empty()
+    }
+}
+
+/// What an entry of a tree is as a file; folders and submodules are none.
+fn tracked(mode: EntryMode) -> Option<Tracked> {
+    match mode {
+        mode if mode.is_link() => Some(Tracked::Link),
+        mode if mode.is_blob() => Some(Tracked::File),
+        _ => None,
+    }
+}
+
+/// Records changed paths up to a bound: a tree can name itself a million times over.
+struct Changes<'a> {
+    recorder: Recorder,
+    left: usize,
+    halt: Halt<'a>,
+}
+
+impl Visit for Changes<'_> {
+    fn pop_front_tracked_path_and_set_current(&mut self) {
+        self.recorder.pop_front_tracked_path_and_set_current();
+    }
+
+    fn push_back_tracked_path_component(&mut self, component: &BStr) {
+        self.recorder.push_back_tracked_path_component(component);
+    }
+
+    fn push_path_component(&mut self, component: &BStr) {
+        self.recorder.push_path_component(component);
+    }
+
+    fn pop_path_component(&mut self) {
+        self.recorder.pop_path_component();
+    }
+
+    fn visit(&mut self, change: Visited) -> Action {
+        if self.left == 0 || (self.left.is_multiple_of(4096) && (self.halt)()) {
+            return ControlFlow::Break(());
+        }
+        self.left -= 1;
+        self.recorder.visit(change)
+    }
+}

@@ -1,0 +1,230 @@
+//! Where the git directory of the analysed folder is, and whether all of it lies inside the served roots.
+//!
+//! Must not know what is in the history. Git's own files are looked at through [`Roots`]; only a git directory that
+//! passed every check here is handed to the git library, which opens files by itself.
+
+use crate::{
+    files::{Kind, Place, Problem, ReadProblem, Roots, WalkOptions},
+    repo::tree::Tree,
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Pointers and lists of alternates are never longer.
+const POINTER_BYTES: u64 = 64 << 10;
+/// More object stores than this are not followed.
+const STORES: usize = 16;
+/// Files that must be files: a pipe would hold up the call for ever.
+const FILES: [&str; 6] =
+    ["HEAD", "config", "config.worktree", "packed-refs", "shallow", "commondir"];
+
+pub(super) const OUTSIDE: &str = "the history lies outside the served roots: to have it, serve the folder that holds the git directory as another root";
+pub(super) const BORROWED: &str = "the history borrows objects from outside the served roots (objects/info/alternates): serve that folder as another root, or copy the objects with `git repack -a -d`";
+pub(super) const LEADS_OUT: &str =
+    "the history is not read, because a link inside the git directory leads out of its root";
+pub(super) const NOT_PLAIN: &str = "the history is not read, because something in the git directory is neither a file nor a folder";
+
+pub(super) const NO_GIT: &str = "is not a git directory: it has no HEAD, objects or refs";
+
+/// A git directory that may be opened.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Location {
+    /// As it is really called.
+    pub(super) git_dir: PathBuf,
+    /// As problems name it.
+    pub(super) shown: String,
+    /// The top of the work tree; `None` where the analysed folder is a git directory itself.
+    pub(super) work_tree: Option<Place>,
+    /// The folders between the top of the work tree and the analysed one, with it.
+    pub(super) inside: Vec<String>,
+}
+
+/// Looks for a git directory: the analysed folder itself, or `.git` in it or above, up to its root.
+pub(super) fn find(tree: &Tree) -> Result<Option<Location>, Problem> {
+    let roots = &tree.roots;
+    if is_git_dir(roots, &tree.top) {
+        check(roots, &tree.top, &tree.top)?;
+        let git_dir = roots.absolute(&tree.top);
+        let shown = tree.top.to_string();
+        return Ok(Some(Location { git_dir, shown, work_tree: None, inside: Vec::new() }));
+    }
+    let mut folder = Some(tree.top.clone());
+    while let Some(at) = folder {
+        if let Some(git_dir) = git_dir_of(roots, &at)? {
+            let inside = tree.top.below(&at).unwrap_or(".");
+            let inside = inside.split('/').filter(|part| *part != ".").map(str::to_owned).collect();
+            let shown = join(&at, ".git").to_string();
+            let git_dir = roots.absolute(&git_dir);
+            return Ok(Some(Location { git_dir, shown, work_tree: Some(at), inside }));
+        }
+        folder = at.parent();
+    }
+    Ok(None)
+}
+
+/// The git directory that `.git` in a folder is, or names.
+fn git_dir_of(roots: &Roots, folder: &Place) -> Result<Option<Place>, Problem> {
+    let entry = join(folder, ".git");
+    let place = real(roots, &roots.absolute(&entry), &entry, OUTSIDE)?;
+    let git_dir = match roots.kind(&place) {
+        Ok(Kind::Folder) => place,
+        Ok(Kind::File) => named(roots, &place, &entry)?,
+        Ok(_) => return Err(problem(&entry, NOT_PLAIN)),
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => return Err(unreadable(&entry, &error)),
+    };
+    check(roots, &git_dir, &entry)?;
+    if !is_git_dir(roots, &git_dir) && kind(roots, &git_dir, "commondir") != Some(Kind::File) {
+        return Err(problem(&entry, NO_GIT));
+    }
+    Ok(Some(git_dir))
+}
+
+/// What a `.git` file of a linked work tree or a submodule names.
+fn named(roots: &Roots, file: &Place, entry: &Place) -> Result<Place, Problem> {
+    let text = text(roots, file).map_err(|error| unreadable(entry, &error))?;
+    let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
+    let Some(target) = target else {
+        return Err(problem(entry, "is a file that names no git directory"));
+    };
+    let folder = file.parent().map_or_else(PathBuf::new, |folder| roots.absolute(&folder));
+    let place = real(roots, &folder.join(target), entry, OUTSIDE)?;
+    match roots.kind(&place) {
+        Ok(Kind::Folder) => Ok(place),
+        Ok(_) => Err(problem(entry, "names a git directory that is not a folder")),
+        Err(error) if is_missing(&error) => {
+            Err(problem(entry, "names a git directory that does not exist"))
+        }
+        Err(error) => Err(unreadable(entry, &error)),
+    }
+}
+
+/// Makes sure that the git library stays inside the roots when it opens this git directory.
+fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
+    let common = common_dir(roots, git_dir, entry)?;
+    for folder in [git_dir, &common] {
+        for file in FILES {
+            check_kind(roots, &join(folder, file), entry, Kind::File)?;
+        }
+        check_below(roots, &join(folder, "refs"), entry)?;
+    }
+    let mut stores = vec![join(&common, "objects")];
+    let objects = roots.absolute(&join(&common, "objects"));
+    let mut next = 0;
+    while let Some(store) = stores.get(next).cloned() {
+        next += 1;
+        check_below(roots, &store, entry)?;
+        for alternate in alternates(roots, &store, entry)? {
+            // Relative ones count from the first store, as the git library has it.
+            let place = real(roots, &objects.join(alternate), entry, BORROWED)?;
+            if !stores.contains(&place) {
+                stores.push(place);
+            }
+        }
+        if stores.len() > STORES {
+            return Err(problem(entry, "the history borrows objects from too many folders"));
+        }
+    }
+    Ok(())
+}
+
+/// Where a linked work tree shares objects and references with others.
+fn common_dir(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<Place, Problem> {
+    match text(roots, &join(git_dir, "commondir")) {
+        Ok(path) => {
+            let path = roots.absolute(git_dir).join(path.trim_end());
+            real(roots, &path, entry, OUTSIDE)
+        }
+        Err(error) if is_missing(&error) => Ok(git_dir.clone()),
+        Err(error) => Err(unreadable(entry, &error)),
+    }
+}
+
+fn alternates(roots: &Roots, store: &Place, entry: &Place) -> Result<Vec<PathBuf>, Problem> {
+    let bytes = match roots.read(&join(store, "info/alternates"), POINTER_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if is_missing(&error) => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(entry, &error)),
+    };
+    gix::odb::alternate::parse(&bytes).map_err(|_| {
+        problem(entry, "the list of alternates (objects/info/alternates) can't be read")
+    })
+}
+
+/// Nothing at all, or something of this kind that does not lead out of its root.
+fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result<(), Problem> {
+    match roots.kind(place) {
+        Ok(kind) if kind == want => Ok(()),
+        Ok(_) => Err(problem(entry, NOT_PLAIN)),
+        Err(error) if is_missing(&error) => Ok(()),
+        Err(error) => Err(leads_out(entry, &error)),
+    }
+}
+
+/// A folder with files, folders, and links to files of its root, or nothing at all.
+fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
+    let folder = real(roots, &roots.absolute(folder), entry, LEADS_OUT)?;
+    check_kind(roots, &folder, entry, Kind::Folder)?;
+    for found in roots.walk_with(&folder, WalkOptions { hidden: true, ignored: true }).flatten() {
+        match found.kind {
+            Kind::File | Kind::Folder => {}
+            Kind::Link => check_kind(roots, &found.place, entry, Kind::File)?,
+            Kind::Other => return Err(problem(entry, NOT_PLAIN)),
+        }
+    }
+    Ok(())
+}
+
+fn is_git_dir(roots: &Roots, folder: &Place) -> bool {
+    kind(roots, folder, "HEAD") == Some(Kind::File)
+        && kind(roots, folder, "objects") == Some(Kind::Folder)
+        && kind(roots, folder, "refs") == Some(Kind::Folder)
+}
+
+fn kind(roots: &Roots, folder: &Place, name: &str) -> Option<Kind> {
+    roots.kind(&join(folder, name)).ok()
+}
+
+/// The place of a path with its links followed; `outside` says what is wrong where that is in no root.
+fn real(roots: &Roots, path: &Path, entry: &Place, outside: &str) -> Result<Place, Problem> {
+    let path = gix::path::realpath(path).map_err(|_| {
+        problem(entry, "the history is not read, because its path can't be followed")
+    })?;
+    roots.locate(&path).ok_or_else(|| problem(entry, outside))
+}
+
+fn text(roots: &Roots, place: &Place) -> Result<String, ReadProblem> {
+    let bytes = roots.read(place, POINTER_BYTES)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A name of git's own below a folder; such names never lead out of it.
+fn join(folder: &Place, name: &str) -> Place {
+    folder.join(name).unwrap_or_else(|| folder.clone())
+}
+
+fn is_missing(error: &ReadProblem) -> bool {
+    let missing = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    matches!(error, ReadProblem::Io { source, .. } if missing.contains(&source.kind()))
+}
+
+fn leads_out(entry: &Place, error: &ReadProblem) -> Problem {
+    match error {
+        // The handle of the root refuses by itself, without an error of the operating system.
+        ReadProblem::Io { source, .. } if source.raw_os_error().is_none() => {
+            problem(entry, LEADS_OUT)
+        }
+        error => unreadable(entry, error),
+    }
+}
+
+fn unreadable(entry: &Place, error: &ReadProblem) -> Problem {
+    let reason = Problem::from(error).reason;
+    problem(entry, &format!("the git directory can't be read: {reason}"))
+}
+
+fn problem(entry: &Place, reason: &str) -> Problem {
+    Problem { path: entry.to_string(), reason: reason.to_owned() }
+}

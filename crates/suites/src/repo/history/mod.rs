@@ -1,0 +1,256 @@
+//! What git remembers of the analysed folder: who changed which files, how often and when.
+//!
+//! The one module of the suite that uses the git library, which opens files by itself; `location` makes sure that they
+//! lie inside the served roots. Nothing is executed and nothing is written.
+
+mod ages;
+mod authors;
+mod commits;
+mod dates;
+mod hot_spots;
+mod location;
+mod moves;
+mod owners;
+mod releases;
+mod repository;
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    report::History,
+    tree::{Halt, Tree},
+};
+use crate::files::{Problem, denied};
+use authors::Authors;
+use commits::{Bounds, Commit, Damage, Log, PathLog, Tracked};
+use dates::{DAY, day, months};
+use moves::{Order, PathId};
+use repository::Repository;
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// More commits are not looked at.
+const COMMITS: usize = 5_000;
+/// Nor are more changes to files, all commits together: a tree of a few bytes can name a million files.
+const CHANGES: usize = 500_000;
+
+/// The past of every path, as far as it was looked at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Past {
+    /// By path inside the analysed folder: files that git tracks today and those that are gone.
+    pub(super) files: HashMap<Box<str>, FilePast>,
+    /// Whether the oldest commit was reached.
+    pub(super) complete: bool,
+}
+
+/// The past of one path.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct FilePast {
+    /// When it changed, in seconds since 1970, newest first; under earlier names as well, where it was only moved. Empty
+    /// where no commit changed it that was looked at.
+    pub(super) changes: Vec<i64>,
+    /// Whether it is gone.
+    pub(super) gone: bool,
+    /// What it was renamed to last, as far as that is known; only where it is gone.
+    pub(super) renamed_to: Option<Box<str>>,
+}
+
+/// How hard a file is to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weight {
+    /// Paths through it.
+    pub(super) complexity: u64,
+    /// Lines of code.
+    pub(super) lines: u64,
+}
+
+/// What git remembers, and what stood in the way.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    /// `None` where there is no git, or where it can't be read.
+    pub(super) history: Option<(History, Past)>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads the history of the analysed folder.
+pub(super) fn read(tree: &Tree, weights: &HashMap<Box<str>, Weight>, halt: Halt<'_>) -> Remembered {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    // Clocks differ by hours, not by days.
+    let latest = i64::try_from(now).unwrap_or(i64::MAX).saturating_add(DAY);
+    read_within(tree, weights, Bounds { commits: COMMITS, changes: CHANGES, latest }, halt)
+}
+
+fn read_within(
+    tree: &Tree,
+    weights: &HashMap<Box<str>, Weight>,
+    bounds: Bounds,
+    halt: Halt<'_>,
+) -> Remembered {
+    let mut problems = Vec::new();
+    let history =
+        read_found(tree, weights, bounds, halt, &mut problems).unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        });
+    Remembered { history, problems }
+}
+
+fn read_found(
+    tree: &Tree,
+    weights: &HashMap<Box<str>, Weight>,
+    bounds: Bounds,
+    halt: Halt<'_>,
+    problems: &mut Vec<Problem>,
+) -> Result<Option<(History, Past)>, Problem> {
+    let Some(location) = location::find(tree)? else { return Ok(None) };
+    let repository = Repository::open(&location)?;
+    if repository.bare {
+        problems.push(repository.problem(
+            "is a bare git repository: its history is told, but it has no files to analyse; analyse a clone for the rest",
+        ));
+    }
+    let head = repository.head()?;
+    let shallow = !repository.boundary.is_empty();
+    let start = History { branch: head.branch, shallow, ..History::default() };
+    let Some(newest) = head.commit else {
+        return Ok(Some((start, Past { complete: true, ..Past::default() })));
+    };
+    let authors = Authors::new(repository.mailmap(tree, &location, newest));
+    let mut log = commits::walk(&repository, newest, authors, bounds, halt);
+    let mut damage = std::mem::take(&mut log.damage);
+    if log.untracked {
+        let reason = format!("is not tracked by the git repository at {}", location.shown);
+        return Err(Problem { path: tree.shown(""), reason });
+    }
+    let releases = releases::read(&repository, &log, bounds, &mut damage, halt);
+    if !damage.is_none() {
+        let Damage { missing, damaged } = damage;
+        problems.push(repository.problem(format!(
+            "the git history is incomplete: objects missing {missing}, damaged {damaged}; `git fsck` names them"
+        )));
+        if log.commits.is_empty() {
+            return Ok(None);
+        }
+    }
+    let past = past(&log, tree, &repository, damage);
+    let today = today(&log, tree, &repository);
+    let history = tell(&log, &today, weights, start);
+    Ok(Some((History { releases, ..history }, past)))
+}
+
+/// Fills in what the commits and the files of today tell.
+fn tell(
+    log: &Log,
+    today: &[FileLog<'_>],
+    weights: &HashMap<Box<str>, Weight>,
+    start: History,
+) -> History {
+    let times = || log.commits.iter().map(|commit| commit.time);
+    let concerning = || log.commits.iter().filter(|commit| commit.concerns);
+    let ownership = owners::count(log, today);
+    History {
+        commits: concerning().count() as u64,
+        truncated: log.truncated,
+        since: times().min().map(day),
+        until: times().max().map(day),
+        months: months(concerning().map(|commit| commit.time)),
+        churn: hot_spots::churn(log, today),
+        hot_spots: hot_spots::find(today, weights),
+        owners: ownership.owners,
+        author_count: ownership.author_count,
+        bus_factor: ownership.bus_factor,
+        folders: ownership.folders,
+        ages: ages::count(log, times().max().unwrap_or(0), today),
+        ..start
+    }
+}
+
+/// A file of today.
+#[derive(Debug)]
+struct FileLog<'a> {
+    path: &'a str,
+    /// Commits that changed it, newest first, under earlier names as well.
+    changes: Cow<'a, [Order]>,
+}
+
+impl FileLog<'_> {
+    fn commits<'a>(&'a self, log: &'a Log) -> impl Iterator<Item = &'a Commit> {
+        self.changes.iter().filter_map(|order| log.commits.get(*order as usize))
+    }
+
+    /// When it last changed.
+    fn newest(&self, log: &Log) -> Option<i64> {
+        self.commits(log).map(|commit| commit.time).max()
+    }
+}
+
+/// The files of today that git tracks, by path.
+fn today<'a>(log: &'a Log, tree: &Tree, repository: &Repository) -> Vec<FileLog<'a>> {
+    let mut files: Vec<FileLog<'a>> = entries(log)
+        .filter(|(path, _, entry)| is_of_today(path, entry, tree, repository))
+        .filter(|(_, _, entry)| !log.listed || entry.tracked != Tracked::Nothing)
+        .map(|(path, id, entry)| FileLog { path, changes: changes(log, id, entry) })
+        .collect();
+    files.sort_unstable_by_key(|file| file.path);
+    files
+}
+
+/// Without a work tree, the files of the newest commit are those of today; secrets are left out as the walk leaves them out.
+fn is_of_today(path: &str, entry: &PathLog, tree: &Tree, repository: &Repository) -> bool {
+    if repository.bare {
+        entry.tracked == Tracked::File && denied(path, false).is_none()
+    } else {
+        tree.file(path).is_some()
+    }
+}
+
+fn entries(log: &Log) -> impl Iterator<Item = (&str, PathId, &PathLog)> {
+    log.paths.iter().filter_map(|(path, id)| Some((&**path, *id, log.logs.get(*id as usize)?)))
+}
+
+/// The commits that changed a file, those before it was moved to its path included.
+fn changes<'a>(log: &'a Log, id: PathId, entry: &'a PathLog) -> Cow<'a, [Order]> {
+    let origins = log.moves.origins(id, entry.removed);
+    if origins.is_empty() {
+        return Cow::Borrowed(&entry.changes);
+    }
+    let mut all = entry.changes.clone();
+    for (moved, origin) in origins {
+        let earlier = log.logs.get(origin as usize).map(|origin| origin.changes.as_slice());
+        all.extend(earlier.unwrap_or_default().iter().filter(|order| **order > moved));
+    }
+    all.sort_unstable();
+    all.dedup();
+    Cow::Owned(all)
+}
+
+fn past(log: &Log, tree: &Tree, repository: &Repository, damage: Damage) -> Past {
+    let names: HashMap<PathId, &str> = log.paths.iter().map(|(path, id)| (*id, &**path)).collect();
+    let is_here = |path: &str, entry: &PathLog| {
+        !log.listed
+            || entry.tracked != Tracked::Nothing
+            || is_of_today(path, entry, tree, repository)
+    };
+    let stays = |id: PathId| {
+        let entry = log.logs.get(id as usize).zip(names.get(&id));
+        entry.is_some_and(|(entry, path)| is_here(path, entry))
+    };
+    let told = |(path, id, entry): (&str, PathId, &PathLog)| {
+        let gone = !is_here(path, entry);
+        let orders =
+            if gone { Cow::Borrowed(entry.changes.as_slice()) } else { changes(log, id, entry) };
+        let commits = orders.iter().filter_map(|order| log.commits.get(*order as usize));
+        let mut changes: Vec<i64> = commits.map(|commit| commit.time).collect();
+        changes.sort_unstable_by(|left, right| right.cmp(left));
+        let moved = entry.removed.filter(|_| gone);
+        let moved = moved.and_then(|removed| log.moves.destination(id, removed, stays));
+        let renamed_to = moved.and_then(|to| names.get(&to)).map(|to| Box::from(*to));
+        (Box::from(path), FilePast { changes, gone, renamed_to })
+    };
+    let files = entries(log).map(told).collect();
+    Past { files, complete: !log.truncated && damage.is_none() }
+}

@@ -1,0 +1,260 @@
+//! A document as its reader sees it: sections with prose, code, links and pictures. Pure: no files, no judgement.
+
+mod html;
+mod lines;
+mod markdown;
+
+/// The parts of a document, in their order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// The first one is what stands before the first heading.
+    pub(super) sections: Vec<Section>,
+}
+
+/// What stands below one heading, up to the next.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Section {
+    /// From 1, the outermost; 0 for what stands before the first heading.
+    pub(super) level: u8,
+    /// Without marks.
+    pub(super) heading: String,
+    /// From 1.
+    pub(super) line: u64,
+    pub(super) parts: Vec<Part>,
+}
+
+/// One part of a section.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// From 1.
+    pub(super) line: u64,
+    pub(super) matter: Matter,
+}
+
+/// What a part is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Matter {
+    /// A paragraph, an item of a list, a cell of a table; its links follow it as parts of their own.
+    Prose {
+        text: String,
+        /// How many bytes of it are text of links.
+        linked: usize,
+        /// What stands in it as code.
+        code: Vec<String>,
+    },
+    /// A block of code.
+    Code { language: Option<String>, text: String },
+    /// A link and its text.
+    Link { text: String, target: String },
+    /// A picture and what is read in its place.
+    Picture { text: String, target: String },
+}
+
+impl Outline {
+    /// Reads a document; the ending of its name tells what it is written in.
+    pub(super) fn read(name: &str, text: &str) -> Self {
+        let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+        let mut writer = Writer::default();
+        match ending.as_deref() {
+            Some("rst" | "rest") => lines::restructured(text, &mut writer),
+            Some("adoc" | "asciidoc" | "asc" | "rdoc") => lines::asciidoc(text, &mut writer),
+            Some("org") => lines::org(text, &mut writer),
+            Some("md" | "markdown" | "mdx" | "mkd" | "mdown" | "html" | "htm") => {
+                markdown::read(text, &mut writer);
+            }
+            _ if is_markdown(text) => markdown::read(text, &mut writer),
+            _ => lines::plain(text, &mut writer),
+        }
+        writer.finish()
+    }
+
+    /// Words of prose and headings.
+    pub(super) fn words(&self) -> u64 {
+        let words = self.sections.iter().map(|section| {
+            let prose = section.parts.iter().map(|part| match &part.matter {
+                Matter::Prose { text, .. } => count_words(text),
+                _ => 0,
+            });
+            count_words(&section.heading) + prose.sum::<u64>()
+        });
+        words.sum()
+    }
+
+    /// Blocks of code.
+    pub(super) fn code_blocks(&self) -> u64 {
+        let is_code = |part: &&Part| matches!(part.matter, Matter::Code { .. });
+        self.sections
+            .iter()
+            .map(|section| section.parts.iter().filter(is_code).count() as u64)
+            .sum()
+    }
+
+    /// The parts of a section and of those inside it.
+    pub(super) fn within(&self, at: usize) -> impl Iterator<Item = &Part> {
+        let level = self.sections.get(at).map_or(0, |section| section.level);
+        let inner = self.sections.iter().skip(at + 1).take_while(move |inner| inner.level > level);
+        self.sections.get(at).into_iter().chain(inner).flat_map(|section| &section.parts)
+    }
+}
+
+/// Words of a text; scripts that put no spaces between words count two letters as one.
+pub(super) fn count_words(text: &str) -> u64 {
+    let spaced = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    let dense = text.chars().filter(|c| is_dense(*c)).count() as u64;
+    spaced.count() as u64 + dense / 2
+}
+
+/// Whether a letter belongs to a script without spaces between words: Chinese and Japanese.
+fn is_dense(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+/// Whether a text without a telling ending is Markdown.
+fn is_markdown(text: &str) -> bool {
+    text.lines()
+        .any(|line| line.starts_with("# ") || line.starts_with("## ") || line.starts_with("```"))
+}
+
+/// Puts an outline together from what a reader of one format meets.
+#[derive(Debug, Default)]
+struct Writer {
+    sections: Vec<Section>,
+    heading: Option<Section>,
+    prose: Prose,
+    link: Option<(u64, String, String)>,
+}
+
+/// Prose that has not ended.
+#[derive(Debug, Default)]
+struct Prose {
+    line: u64,
+    text: String,
+    linked: usize,
+    code: Vec<String>,
+    /// Links and pictures in it.
+    inner: Vec<Part>,
+}
+
+impl Writer {
+    fn open_heading(&mut self, level: u8, line: u64) {
+        self.end_prose();
+        self.heading = Some(Section { level, line, ..Section::default() });
+    }
+
+    fn close_heading(&mut self) {
+        self.close_link();
+        let Some(mut section) = self.heading.take() else { return };
+        section.heading = collapse(&section.heading);
+        let inner = std::mem::take(&mut self.prose.inner);
+        if section.heading.is_empty() {
+            let named = inner.iter().find_map(|part| match &part.matter {
+                Matter::Picture { text, .. } => Some(text.clone()),
+                _ => None,
+            });
+            section.heading = named.unwrap_or_default();
+        }
+        section.parts = inner;
+        self.sections.push(section);
+    }
+
+    fn text(&mut self, line: u64, text: &str) {
+        if let Some((_, _, linked)) = &mut self.link {
+            linked.push_str(text);
+        }
+        if let Some(heading) = &mut self.heading {
+            heading.heading.push_str(text);
+            return;
+        }
+        if self.prose.text.is_empty() {
+            self.prose.line = line;
+        }
+        if self.link.is_some() {
+            self.prose.linked += text.len();
+        }
+        self.prose.text.push_str(text);
+    }
+
+    fn code(&mut self, line: u64, text: &str) {
+        self.text(line, text);
+        if self.heading.is_none() {
+            self.prose.code.push(text.to_owned());
+            if is_document(text) {
+                let matter = Matter::Link { text: text.to_owned(), target: text.to_owned() };
+                self.prose.inner.push(Part { line, matter });
+            }
+        }
+    }
+
+    fn open_link(&mut self, line: u64, target: &str) {
+        self.close_link();
+        self.link = Some((line, target.to_owned(), String::new()));
+    }
+
+    fn close_link(&mut self) {
+        if let Some((line, target, text)) = self.link.take() {
+            let matter = Matter::Link { text: collapse(&text), target };
+            self.prose.inner.push(Part { line, matter });
+        }
+    }
+
+    fn picture(&mut self, line: u64, text: &str, target: &str) {
+        let matter = Matter::Picture { text: collapse(text), target: target.to_owned() };
+        self.prose.inner.push(Part { line, matter });
+    }
+
+    fn code_block(&mut self, line: u64, language: Option<&str>, text: String) {
+        self.end_prose();
+        let word = |language: &str| {
+            let end = |c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}');
+            language.trim_start_matches(['{', '.']).split(end).next().unwrap_or_default().to_owned()
+        };
+        let language = language.map(word).filter(|language| !language.is_empty());
+        self.part(Part { line, matter: Matter::Code { language, text } });
+    }
+
+    /// Ends a paragraph, an item or a cell.
+    fn end_prose(&mut self) {
+        self.close_link();
+        if self.heading.is_some() {
+            return;
+        }
+        let Prose { line, text, linked, code, inner } = std::mem::take(&mut self.prose);
+        let text = collapse(&text);
+        if !text.is_empty() {
+            self.part(Part { line, matter: Matter::Prose { text, linked, code } });
+        }
+        for part in inner {
+            self.part(part);
+        }
+    }
+
+    fn part(&mut self, part: Part) {
+        if self.sections.is_empty() {
+            self.sections.push(Section { line: 1, ..Section::default() });
+        }
+        if let Some(section) = self.sections.last_mut() {
+            section.parts.push(part);
+        }
+    }
+
+    fn finish(mut self) -> Outline {
+        self.close_heading();
+        self.end_prose();
+        Outline { sections: self.sections }
+    }
+}
+
+/// Whether code is the path of a document, which leads its reader there as a link does.
+fn is_document(code: &str) -> bool {
+    let endings = [".md", ".rst", ".txt", ".adoc", ".html"];
+    let path = code.contains('/') && !code.contains([' ', '<', '*', '(']);
+    path && (code.starts_with("docs/") || endings.iter().any(|ending| code.ends_with(ending)))
+}
+
+/// With single spaces, and none at the ends.
+fn collapse(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,387 @@
+//! What the README tells its reader, item by item. Judges by what stands in it, not by headings alone.
+
+mod finders;
+mod marks;
+
+use super::{
+    outline::{Matter, Outline, Part, Section},
+    wording,
+};
+use crate::repo::{
+    facts::DocumentFacts,
+    report::{ProjectKind, Readme, ReadmeItem, Report, Severity},
+    tree::{Tree, name_of},
+};
+use marks::{is_badge, is_generic, is_telling, sentence_of, short};
+
+/// What an item is judged by.
+struct Reading<'a> {
+    outline: Outline,
+    tree: &'a Tree,
+    report: &'a Report,
+    /// The contributor's guide, where there is one.
+    contributing: Option<&'a DocumentFacts>,
+}
+
+/// Where something was found.
+#[derive(Debug, PartialEq, Eq)]
+struct Evidence {
+    line: u64,
+    text: String,
+}
+
+impl Evidence {
+    fn new(line: u64, text: impl Into<String>) -> Self {
+        Self { line, text: text.into() }
+    }
+}
+
+/// One thing that a reader needs.
+struct Item {
+    name: &'static str,
+    severity: Severity,
+    /// Its part of the score, by what missing it costs.
+    weight: u64,
+    /// Whether this project should have it.
+    is_asked: fn(&Reading<'_>) -> bool,
+    find: fn(&Reading<'_>) -> Option<Evidence>,
+    /// What was looked for.
+    sought: &'static str,
+}
+
+const ITEMS: [Item; 13] = [
+    Item {
+        name: "title",
+        severity: Severity::Low,
+        weight: 4,
+        is_asked: |_| true,
+        find: finders::title,
+        sought: "a first heading that names the project",
+    },
+    Item {
+        name: "purpose",
+        severity: Severity::High,
+        weight: 16,
+        is_asked: |_| true,
+        find: finders::purpose,
+        sought: "a sentence below the title that says what it is",
+    },
+    Item {
+        name: "status",
+        severity: Severity::Low,
+        weight: 4,
+        is_asked: has_code,
+        find: finders::status,
+        sought: "a badge, or a word on how mature and how maintained it is",
+    },
+    Item {
+        name: "requirements",
+        severity: Severity::Medium,
+        weight: 6,
+        is_asked: has_code,
+        find: finders::requirements,
+        sought: "versions of languages, systems or tools that it needs",
+    },
+    Item {
+        name: "installation",
+        severity: Severity::High,
+        weight: 16,
+        is_asked: has_code,
+        find: finders::installation,
+        sought: "a command that installs it, or a section on that",
+    },
+    Item {
+        name: "usage",
+        severity: Severity::High,
+        weight: 14,
+        is_asked: has_code,
+        find: finders::usage,
+        sought: "a section or code that shows how to use it",
+    },
+    Item {
+        name: "example",
+        severity: Severity::Medium,
+        weight: 10,
+        is_asked: has_code,
+        find: finders::example,
+        sought: "a block of code beyond installation, or a way to examples",
+    },
+    Item {
+        name: "configuration",
+        severity: Severity::Medium,
+        weight: 5,
+        is_asked: is_configurable,
+        find: finders::configuration,
+        sought: "a section on settings, or the names of its environment variables",
+    },
+    Item {
+        name: "tests",
+        severity: Severity::Medium,
+        weight: 6,
+        is_asked: has_tests,
+        find: finders::tests,
+        sought: "a command that runs the tests, here or in the contributor's guide",
+    },
+    Item {
+        name: "documentation",
+        severity: Severity::Low,
+        weight: 5,
+        is_asked: has_more_to_read,
+        find: finders::documentation,
+        sought: "a link to further documents",
+    },
+    Item {
+        name: "help",
+        severity: Severity::Low,
+        weight: 4,
+        is_asked: has_code,
+        find: finders::help,
+        sought: "where to ask or to report a problem",
+    },
+    Item {
+        name: "contributing",
+        severity: Severity::Low,
+        weight: 4,
+        is_asked: has_code,
+        find: finders::contributing,
+        sought: "a section on taking part, or a link to the contributor's guide",
+    },
+    Item {
+        name: "licence",
+        severity: Severity::Medium,
+        weight: 6,
+        is_asked: |_| true,
+        find: finders::licence,
+        sought: "the name of the licence, or a link to it",
+    },
+];
+
+/// Reads and judges the README.
+pub(super) fn judge(
+    tree: &Tree,
+    report: &Report,
+    documents: &[DocumentFacts],
+    (path, text): (&str, &str),
+) -> Readme {
+    let contributing = report.presence.contributing.as_deref();
+    let reading = Reading {
+        outline: Outline::read(name_of(path), text),
+        tree,
+        report,
+        contributing: contributing.and_then(|path| documents.iter().find(|it| *it.path == *path)),
+    };
+    let (mut items, mut reached, mut all) = (Vec::new(), 0, 0);
+    for item in ITEMS.iter().filter(|item| (item.is_asked)(&reading)) {
+        let found = (item.find)(&reading);
+        all += item.weight;
+        reached += if found.is_some() { item.weight } else { 0 };
+        let in_vain = || format!("looked for {}", item.sought);
+        items.push(ReadmeItem {
+            item: item.name.to_owned(),
+            found: found.is_some(),
+            line: found.as_ref().map(|evidence| evidence.line),
+            evidence: found.map_or_else(in_vain, |evidence| evidence.text),
+            severity: item.severity,
+        });
+    }
+    Readme {
+        path: path.to_owned(),
+        words: reading.outline.words(),
+        code_blocks: reading.outline.code_blocks(),
+        // Rounded.
+        score: (reached * 200 + all) / (all * 2),
+        items,
+    }
+}
+
+fn kind(reading: &Reading<'_>) -> ProjectKind {
+    reading.report.project.as_ref().map_or(ProjectKind::Unknown, |project| project.kind)
+}
+
+fn has_code(reading: &Reading<'_>) -> bool {
+    let idle = matches!(kind(reading), ProjectKind::Documentation | ProjectKind::Data);
+    !idle && reading.report.primary_language.is_some()
+}
+
+fn has_tests(reading: &Reading<'_>) -> bool {
+    let presence = &reading.report.presence;
+    has_code(reading) && presence.test_files + presence.inline_test_files > 0
+}
+
+fn has_more_to_read(reading: &Reading<'_>) -> bool {
+    let presence = &reading.report.presence;
+    presence.docs_site.is_some()
+        || !presence.docs_folders.is_empty()
+        || kind(reading) == ProjectKind::Library
+}
+
+fn is_configurable(reading: &Reading<'_>) -> bool {
+    let project = reading.report.project.as_ref();
+    let variables = project.is_some_and(|project| !project.environment.is_empty());
+    let is_sample = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let marks = [".example", ".sample", ".dist", ".template"];
+        let sample = marks.iter().any(|mark| name.contains(mark));
+        sample && ["env", "config", "settings"].iter().any(|word| name.contains(word))
+    };
+    let mut top = reading.tree.files().iter().filter(|file| file.folder().is_empty());
+    has_code(reading) && (variables || top.any(|file| is_sample(file.name())))
+}
+
+impl Reading<'_> {
+    /// Where the title stands: the first outermost heading, or the first heading, where they could be one.
+    fn title(&self) -> Option<usize> {
+        let sections = &self.outline.sections;
+        let alone = sections.iter().filter(|section| section.level == 1).count() == 1;
+        let fits = |section: &Section| {
+            let name = !section.heading.is_empty() && !is_generic(&section.heading);
+            name && (alone && section.level == 1 || !wording::names_any(&section.heading))
+        };
+        let headings = || sections.iter().enumerate().filter(|(_, section)| section.level > 0);
+        let first = headings().take(3).find(|(_, section)| section.level == 1);
+        let found = first.or_else(|| headings().next()).filter(|(_, section)| fits(section));
+        found.map(|(at, _)| at)
+    }
+
+    /// What the project and its packages are called, in lower case.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let manifests = self.report.manifests.iter().take(3);
+        let packages = manifests.filter_map(|manifest| manifest.name.as_deref());
+        let names = packages.chain([self.report.name.as_str()]);
+        names.filter(|name| name.len() > 1).map(str::to_ascii_lowercase)
+    }
+
+    /// Whether a link leads to the project's own pages, as far as its address tells.
+    fn is_own(&self, target: &str) -> bool {
+        const OTHERS: &str = "wikipedia.org, wiktionary.org, nodejs.org, mozilla.org, python.org, \
+            docs.github.com, docs.npmjs.com, doc.rust-lang.org, microsoft.com";
+        const HOSTS: &str = "readthedocs., docs.rs/, .github.io, pkg.go.dev, hexdocs.pm, /wiki";
+        let target = target.to_ascii_lowercase();
+        let hosted = wording::each(HOSTS).any(|host| target.contains(host));
+        let label = target.split_once("://").and_then(|(_, rest)| rest.split('.').next());
+        let is_named = |name: String| {
+            target.contains(&name) || label.is_some_and(|it| it.len() > 3 && name.contains(it))
+        };
+        let named = || self.names().next().is_none() || self.names().any(is_named);
+        !wording::each(OTHERS).any(|other| target.contains(other)) && (!hosted || named())
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.outline.sections.iter().flat_map(|section| &section.parts)
+    }
+
+    fn prose(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.parts().filter_map(|part| match &part.matter {
+            Matter::Prose { text, .. } => Some((part.line, text.as_str())),
+            _ => None,
+        })
+    }
+
+    fn links(&self) -> impl Iterator<Item = (u64, &str, &str)> {
+        self.parts().filter_map(|part| match &part.matter {
+            Matter::Link { text, target } => Some((part.line, text.as_str(), target.as_str())),
+            _ => None,
+        })
+    }
+
+    /// Line, text and target of badges.
+    fn badges(&self) -> impl Iterator<Item = (u64, &str, &str)> {
+        self.parts().filter_map(|part| match &part.matter {
+            Matter::Picture { text, target } if is_badge(target) => {
+                Some((part.line, text.as_str(), target.as_str()))
+            }
+            _ => None,
+        })
+    }
+
+    /// A badge whose text or target has one of these parts.
+    fn badge_with(&self, list: &'static str) -> Option<Evidence> {
+        let fits = |(_, text, target): &(u64, &str, &str)| {
+            let both = format!("{text} {target}").to_ascii_lowercase();
+            wording::each(list).any(|part| both.contains(part))
+        };
+        let (line, text, target) = self.badges().find(fits)?;
+        let shown = if text.is_empty() { target } else { text };
+        Some(Evidence::new(line, format!("badge `{}`", short(shown))))
+    }
+
+    /// A section on a topic with something in it.
+    fn section_on(&self, topic: &str) -> Option<Evidence> {
+        let title = self.title();
+        let sections = self.outline.sections.iter().enumerate();
+        let mut on_topic = sections.filter(|(at, section)| {
+            Some(*at) != title && section.level > 0 && wording::names(&section.heading, topic)
+        });
+        on_topic.find_map(|(at, section)| {
+            let filled = self.outline.within(at).any(|part| is_telling(part, topic));
+            let evidence = || format!("section `{}`", short(&section.heading));
+            filled.then(|| Evidence::new(section.line, evidence()))
+        })
+    }
+
+    /// A link whose text has one of these words, or else whose target has one of these parts; a part that begins with
+    /// `^` is where the target begins. Links for contributors count where the words ask for them.
+    fn link_on(&self, words: &'static str, targets: &'static str) -> Option<Evidence> {
+        let wanted = |(_, text, target): &(u64, &str, &str)| {
+            let both = format!("{text} {target}").to_ascii_lowercase();
+            let inner = both.contains("contribut") || both.contains("development");
+            words.contains("contribut") || !inner
+        };
+        let by_text = |(_, text, _): &(u64, &str, &str)| {
+            let text = wording::plain(text);
+            let brief = text.split_whitespace().count() <= 3;
+            brief && wording::each(words).any(|word| wording::has(&text, word))
+        };
+        let by_target = |(_, _, target): &(u64, &str, &str)| {
+            let lower = target.to_ascii_lowercase();
+            let fits = |part: &str| match part.strip_prefix('^') {
+                Some(start) => lower.trim_start_matches("./").starts_with(start),
+                None => lower.contains(part),
+            };
+            wording::each(targets).any(fits) && self.is_own(target)
+        };
+        let links = || self.links().filter(wanted);
+        let (line, text, target) = links().find(by_text).or_else(|| links().find(by_target))?;
+        let shown = if text.is_empty() { target } else { text };
+        Some(Evidence::new(line, format!("link `{}` to {}", short(shown), short(target))))
+    }
+
+    /// A sentence with one of these phrases.
+    fn sentence_with(&self, phrases: &'static str) -> Option<Evidence> {
+        self.prose().find_map(|(line, text)| {
+            let plain = wording::plain(text);
+            let phrase = wording::each(phrases).find(|phrase| wording::has(&plain, phrase))?;
+            Some(Evidence::new(line, format!("`{}`", short(sentence_of(text, phrase)))))
+        })
+    }
+
+    /// Line and text of code, blocks first, and whether it stands in a section for those who change the project.
+    fn code(&self) -> impl Iterator<Item = (u64, &str, bool)> {
+        let sections = || self.outline.sections.iter().map(|it| (it, is_for_developers(it)));
+        let blocks = sections().flat_map(|(section, inner)| {
+            section.parts.iter().filter_map(move |part| match &part.matter {
+                // A block begins with its fence.
+                Matter::Code { text, .. } => Some((part.line + 1, text.as_str(), inner)),
+                _ => None,
+            })
+        });
+        let inline = sections().flat_map(|(section, inner)| {
+            section.parts.iter().flat_map(move |part| {
+                let code = match &part.matter {
+                    Matter::Prose { code, .. } => code.as_slice(),
+                    _ => &[],
+                };
+                code.iter().map(move |code| (part.line, code.as_str(), inner))
+            })
+        });
+        blocks.chain(inline)
+    }
+}
+
+/// Whether a section is for those who change the project.
+fn is_for_developers(section: &Section) -> bool {
+    ["contributing", "tests"].iter().any(|topic| wording::names(&section.heading, topic))
+}
+
+#[cfg(test)]
+mod tests;

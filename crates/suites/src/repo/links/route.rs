@@ -1,0 +1,408 @@
+//! The way from a document to what a link names: files as they lie, and as sites and hosts show them.
+
+use super::{
+    ignored::Ignored,
+    sites::{Generator, Site, Sites},
+    target::{is_any_file, is_rustdoc_page},
+};
+use crate::repo::{
+    documents::places,
+    facts::{DocumentFacts, Format},
+    tree::{Tree, folder_of, has_ending, join, name_of},
+};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
+
+/// Endings of documents that a site shows without them, or as `.html`.
+const ENDINGS: [&str; 9] = ["md", "mdx", "markdown", "rst", "adoc", "html", "htm", "txt", "ipynb"];
+/// Pages that are shown for their folder.
+const FIRST_PAGES: [&str; 9] = [
+    "index.md",
+    "README.md",
+    "index.mdx",
+    "index.html",
+    "index.rst",
+    "_index.md",
+    "readme.md",
+    "README.rst",
+    "index.adoc",
+];
+/// Folders that a site serves at its root.
+const SERVED: [&str; 14] = [
+    "",
+    "docs",
+    "static",
+    "public",
+    "content",
+    "src",
+    "src/pages",
+    "src/content",
+    "src/content/docs",
+    "pages",
+    "assets",
+    "docs/public",
+    "docs/static",
+    "doc",
+];
+/// What a host of repositories shows beside files, two steps above them.
+const HOST_PAGES: [&str; 33] = [
+    "issues",
+    "wiki",
+    "releases",
+    "pulls",
+    "pull",
+    "actions",
+    "blob",
+    "tree",
+    "raw",
+    "graphs",
+    "discussions",
+    "projects",
+    "security",
+    "compare",
+    "commit",
+    "commits",
+    "stargazers",
+    "network",
+    "labels",
+    "milestones",
+    "milestone",
+    "edit",
+    "tags",
+    "fork",
+    "archive",
+    "packages",
+    "deployments",
+    "pulse",
+    "contributors",
+    "new",
+    "branches",
+    "-",
+    "blame",
+];
+/// Files that HTML needs to look and work as it should, which a build may make.
+const BUILT: [&str; 6] = ["js", "mjs", "css", "map", "wasm", "json"];
+
+/// Where a link leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// To a file, by its path.
+    File(String),
+    /// To a folder.
+    Folder,
+    /// To nothing that can be told from here.
+    Unknown,
+    /// To nothing.
+    Missing,
+    /// To a path in other letters.
+    OtherCase(String),
+    /// Out of the repository.
+    Outside,
+}
+
+/// Knows every file and how it can be reached.
+pub(super) struct Routes<'a> {
+    tree: &'a Tree,
+    sites: &'a Sites,
+    /// Whether the analysed folder is a whole repository.
+    whole: bool,
+    submodules: Vec<String>,
+    /// Paths in small letters.
+    lower: OnceLock<HashMap<String, Box<str>>>,
+    /// Files by their names in small letters.
+    names: OnceLock<HashMap<String, Vec<&'a str>>>,
+    /// Folders that hold pages of HTML.
+    pages: OnceLock<HashSet<&'a str>>,
+    ignored: OnceLock<Ignored>,
+}
+
+impl<'a> Routes<'a> {
+    /// Of a project.
+    pub(super) fn of(tree: &'a Tree, sites: &'a Sites) -> Self {
+        let submodules = match tree.file(".gitmodules") {
+            Some(_) => submodules_in(&tree.text(".gitmodules").unwrap_or_default()),
+            None => Vec::new(),
+        };
+        let (lower, names, pages) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let (whole, ignored) = (tree.is_on_disk(".git"), OnceLock::new());
+        Self { tree, sites, whole, submodules, lower, names, pages, ignored }
+    }
+
+    /// Follows a decoded path from a document.
+    pub(super) fn follow(&self, document: &DocumentFacts, path: &str, image: bool) -> End {
+        if let Some(rooted) = path.strip_prefix('/') {
+            return self.follow_rooted(document, rooted);
+        }
+        match join(folder_of(&document.path), path) {
+            Some(joined) => {
+                self.exact(&joined).unwrap_or_else(|| self.search(document, path, &joined, image))
+            }
+            None => self.leave(document, path),
+        }
+    }
+
+    fn exact(&self, path: &str) -> Option<End> {
+        if self.tree.file(path).is_some() {
+            return Some(End::File(path.to_owned()));
+        }
+        self.tree.has_folder(path).then_some(End::Folder)
+    }
+
+    /// A path that is not there as written.
+    fn search(&self, document: &DocumentFacts, path: &str, joined: &str, image: bool) -> End {
+        if let Some(end) = self.shown_as(joined) {
+            return end;
+        }
+        if let Some(end) = self.search_page(document, path) {
+            return end;
+        }
+        let site = self.sites.around(&document.path);
+        if let Some(end) = site.and_then(|site| self.search_site(document, path, site)) {
+            return end;
+        }
+        if let Some(other) = self.lower().get(&joined.to_lowercase()) {
+            // A site may write its addresses in small letters.
+            let is_address = site.is_some() && ending_of(joined).is_none();
+            return if is_address { End::Unknown } else { End::OtherCase(other.to_string()) };
+        }
+        let is_in_submodule = || self.submodules.iter().any(|folder| is_below(joined, folder));
+        if self.tree.is_on_disk(joined) || is_in_submodule() {
+            return End::Unknown;
+        }
+        let certain = match document.format {
+            Format::Markdown => self.is_certain_in_markdown(document, joined, site),
+            Format::Html => Self::is_certain_in_html(document, joined, site),
+            Format::Restructured => ending_of(joined).is_some_and(|ending| ending != "html"),
+            Format::AsciiDoc => {
+                let ending = ending_of(joined);
+                let is_shown = image || ending.as_deref() == Some("adoc");
+                is_shown && !self.has_name(joined)
+            }
+            Format::Text => false,
+        };
+        let leaves = |pages: &str| is_below(&document.path, pages) && !is_below(joined, pages);
+        let is_elsewhere = places::is_output(joined)
+            || site.and_then(|site| site.pages.as_deref()).is_some_and(leaves)
+            || is_host_page(joined)
+            || self.named(joined).iter().any(|other| places::is_variant_of(joined, other))
+            || is_any_file(name_of(joined))
+            || is_rustdoc_page(name_of(joined))
+            || places::is_variant(&document.path) && self.has_name(joined);
+        let is_made = || self.ignored.get_or_init(|| Ignored::of(self.tree)).has(joined);
+        if certain && !is_elsewhere && !is_made() { End::Missing } else { End::Unknown }
+    }
+
+    /// A path under other endings, or the first page of a folder.
+    fn shown_as(&self, path: &str) -> Option<End> {
+        let mut stems = vec![path];
+        if let Some(stem) = path.strip_suffix(".html").or(path.strip_suffix(".htm")) {
+            stems.push(stem);
+            stems.extend(stem.strip_suffix("/index"));
+        }
+        for stem in stems {
+            if self.tree.has_folder(stem) {
+                let first = FIRST_PAGES
+                    .iter()
+                    .find_map(|page| join(stem, page).filter(|it| self.tree.file(it).is_some()));
+                return Some(first.map_or(End::Folder, End::File));
+            }
+            let mut named = ENDINGS.iter().map(|ending| format!("{stem}.{ending}"));
+            if let Some(found) = named.find(|path| self.tree.file(path).is_some()) {
+                return Some(End::File(found));
+            }
+        }
+        None
+    }
+
+    /// A path as a page sees it that is shown as a folder. Documents may be shown by a site that is made elsewhere.
+    fn search_page(&self, document: &DocumentFacts, path: &str) -> Option<End> {
+        if !places::lies_in_documentation(&document.path)
+            && self.sites.around(&document.path).is_none()
+        {
+            return None;
+        }
+        let page = join(folder_of(&document.path), places::stem_of(&document.path))?;
+        let joined = join(&page, path)?;
+        self.exact(&joined).or_else(|| self.shown_as(&joined))
+    }
+
+    /// A path as a site sees it: from folders above, and from those that it serves.
+    fn search_site(&self, document: &DocumentFacts, path: &str, site: &Site) -> Option<End> {
+        let at = |folder: &str, path: &str| {
+            let joined = join(folder, path)?;
+            self.exact(&joined).or_else(|| self.shown_as(&joined))
+        };
+        let folder = folder_of(&document.path);
+        let climbed = path.trim_start_matches("./").trim_start_matches("../");
+        let mut above = folder;
+        while above.len() > site.root.len() {
+            above = folder_of(above);
+            if let Some(end) = at(above, climbed) {
+                return Some(end);
+            }
+        }
+        SERVED.iter().find_map(|served| at(&join(&site.root, served)?, climbed))
+    }
+
+    /// A path from the root: of the repository, or of a site.
+    fn follow_rooted(&self, document: &DocumentFacts, path: &str) -> End {
+        let known = |joined: &str| self.exact(joined).or_else(|| self.shown_as(joined));
+        let top = join("", path).unwrap_or_default();
+        if let Some(end) = known(&top) {
+            return end;
+        }
+        let site = self.sites.around(&document.path);
+        let roots = site.map(|site| &*site.root).into_iter().chain(["", "docs", "website", "site"]);
+        for root in roots {
+            let mut served = SERVED.iter().filter_map(|folder| join(&join(root, folder)?, path));
+            if let Some(end) = served.find_map(|joined| known(&joined)) {
+                return end;
+            }
+        }
+        let is_on_host =
+            document.format == Format::Markdown && self.whole && self.sites.all().is_empty();
+        let is_file = ending_of(&top).is_some_and(|ending| ending != "html");
+        if is_on_host && is_file && !self.tree.is_on_disk(&top) && !self.has_name(&top) {
+            return End::Missing;
+        }
+        End::Unknown
+    }
+
+    /// A path that leads above the analysed folder.
+    fn leave(&self, document: &DocumentFacts, path: &str) -> End {
+        let above = path.split('/').find(|part| !matches!(*part, "" | "." | ".."));
+        let is_host_page = above.is_none_or(|page| HOST_PAGES.contains(&page));
+        let from_here = format!("{}/{path}", folder_of(&document.path));
+        if is_host_page || !self.whole || self.tree.is_on_disk(&from_here) {
+            return End::Unknown;
+        }
+        if let Some(site) = self.sites.around(&document.path) {
+            let found = self.search_site(document, path, site);
+            return found.unwrap_or(if ending_of(path).as_deref() == Some("md") {
+                End::Outside
+            } else {
+                End::Unknown
+            });
+        }
+        // What a page of HTML is served beside is known where it is served.
+        if document.format == Format::Markdown { End::Outside } else { End::Unknown }
+    }
+
+    fn is_certain_in_markdown(
+        &self,
+        document: &DocumentFacts,
+        joined: &str,
+        site: Option<&Site>,
+    ) -> bool {
+        let is_page = site.is_some() || document.links.iter().any(|link| &*link.target == "site:");
+        match ending_of(joined).as_deref() {
+            // A site, or a program that writes pages, may make it.
+            Some("html" | "htm" | "php" | "xml") => {
+                !is_page && self.pages().contains(folder_of(joined))
+            }
+            None => !is_page && !self.is_rust_name(document, joined),
+            Some("md" | "mdx" | "markdown") => match site.map(|site| site.generator) {
+                None => true,
+                // It also looks from the root of its documents, in folders that its configuration names.
+                Some(Generator::Docusaurus) => {
+                    !self.has_name(joined) || places::is_readme(&document.path)
+                }
+                Some(generator) => generator.follows_files() || !self.has_name(joined),
+            },
+            Some(_) => !is_page || !self.has_name(joined),
+        }
+    }
+
+    fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&Site>) -> bool {
+        let is_example = || {
+            folder_of(&document.path)
+                .split('/')
+                .any(|folder| matches!(folder, "examples" | "example" | "demo" | "src" | "app"))
+        };
+        match ending_of(joined).as_deref() {
+            None => false,
+            Some(ending) if BUILT.contains(&ending) => false,
+            Some(_) => site.is_none() && !is_example(),
+        }
+    }
+
+    /// Whether rustdoc looks a name up in the code: that of a type, or of a module, in a text that stands in the code too.
+    fn is_rust_name(&self, document: &DocumentFacts, joined: &str) -> bool {
+        let (folder, name) = (folder_of(&document.path), name_of(joined));
+        let beside = |path: &str| join(folder, path).and_then(|path| self.exact(&path)).is_some();
+        let is_type = name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.contains(|c: char| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        folder.split('/').any(|folder| folder == "src")
+            || beside("Cargo.toml")
+                && (is_type || beside(&format!("src/{name}.rs")) || beside(&format!("src/{name}")))
+    }
+
+    /// Whether a file of this name lies anywhere.
+    fn has_name(&self, path: &str) -> bool {
+        !self.named(path).is_empty()
+    }
+
+    /// Every file of the same name.
+    fn named(&self, path: &str) -> &[&'a str] {
+        let names = self.names.get_or_init(|| {
+            let mut names: HashMap<String, Vec<&str>> = HashMap::new();
+            for file in self.tree.files() {
+                names.entry(file.name().to_lowercase()).or_default().push(&file.path);
+            }
+            names
+        });
+        names.get(&name_of(path).to_lowercase()).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn lower(&self) -> &HashMap<String, Box<str>> {
+        self.lower.get_or_init(|| {
+            let files = self.tree.files().iter().map(|file| &*file.path);
+            files
+                .chain(self.tree.folders())
+                .map(|path| (path.to_lowercase(), path.into()))
+                .collect()
+        })
+    }
+
+    fn pages(&self) -> &HashSet<&'a str> {
+        let is_page = |path: &str| has_ending(path, "html") || has_ending(path, "htm");
+        self.pages.get_or_init(|| {
+            let files = self.tree.files().iter();
+            files.filter(|file| is_page(&file.path)).map(|file| folder_of(&file.path)).collect()
+        })
+    }
+}
+
+/// Whether a path lies in a folder.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// `../tree/HEAD/x`: shown by a host of repositories, wherever the text is.
+fn is_host_page(path: &str) -> bool {
+    let mut parts = path.split('/');
+    parts.any(|part| matches!(part, "tree" | "blob" | "raw" | "edit"))
+        && parts
+            .next()
+            .is_some_and(|branch| matches!(branch, "HEAD" | "main" | "master" | "develop"))
+}
+
+/// The ending of a name, in small letters, where it has one that tells a kind of file: not that of `v1.2`.
+fn ending_of(path: &str) -> Option<String> {
+    let (stem, ending) = name_of(path).rsplit_once('.')?;
+    let is_ending = (1..=8).contains(&ending.len())
+        && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        && ending.starts_with(|c: char| c.is_ascii_alphabetic());
+    (is_ending && !stem.is_empty()).then(|| ending.to_ascii_lowercase())
+}
+
+/// Folders of submodules: what lies in them may not be checked out.
+fn submodules_in(text: &str) -> Vec<String> {
+    let paths = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
+    paths.map(|path| path.trim().to_owned()).collect()
+}

@@ -1,0 +1,228 @@
+//! Documentation sites of a project: which folders are built into one, and by what.
+
+use crate::repo::tree::{Tree, folder_of, join, name_of};
+use std::collections::HashMap;
+
+/// What builds a site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::repo) enum Generator {
+    /// Sphinx.
+    Sphinx,
+    /// `MkDocs` and its heirs.
+    MkDocs,
+    /// mdBook.
+    MdBook,
+    /// Docusaurus.
+    Docusaurus,
+    /// `VitePress` and `VuePress`.
+    VitePress,
+    /// `GitBook`, `HonKit`.
+    GitBook,
+    /// Antora.
+    Antora,
+    /// Jupyter Book.
+    JupyterBook,
+    /// Mintlify.
+    Mintlify,
+    /// `DocFX`.
+    DocFx,
+    /// Docsify.
+    Docsify,
+    /// Astro, Starlight among them.
+    Astro,
+    /// Makes its own list of pages: Jekyll, Hugo, Eleventy, Next, Nuxt …
+    Automatic,
+}
+
+impl Generator {
+    /// Whether links between its documents go from file to file, by the names of the files.
+    pub(in crate::repo) fn follows_files(self) -> bool {
+        matches!(
+            self,
+            Self::Sphinx
+                | Self::MkDocs
+                | Self::MdBook
+                | Self::Docusaurus
+                | Self::VitePress
+                | Self::GitBook
+        )
+    }
+}
+
+/// Files that configure a site, by their name without what `.` cuts off its end.
+const CONFIGURATIONS: [(&str, Generator); 21] = [
+    ("mkdocs", Generator::MkDocs),
+    ("zensical", Generator::MkDocs),
+    ("book", Generator::MdBook),
+    ("docusaurus.config", Generator::Docusaurus),
+    ("antora", Generator::Antora),
+    ("_toc", Generator::JupyterBook),
+    ("mint", Generator::Mintlify),
+    ("docs", Generator::Mintlify),
+    ("docfx", Generator::DocFx),
+    ("astro.config", Generator::Astro),
+    ("_config", Generator::Automatic),
+    ("hugo", Generator::Automatic),
+    ("gatsby-config", Generator::Automatic),
+    ("next.config", Generator::Automatic),
+    ("nuxt.config", Generator::Automatic),
+    ("eleventy.config", Generator::Automatic),
+    (".eleventy", Generator::Automatic),
+    ("_quarto", Generator::Automatic),
+    ("rspress.config", Generator::Automatic),
+    ("myst", Generator::JupyterBook),
+    ("svelte.config", Generator::Automatic),
+];
+/// Endings of such files.
+const ENDINGS: [&str; 9] = ["yml", "yaml", "toml", "json", "js", "mjs", "cjs", "ts", "mts"];
+
+/// A site.
+#[derive(Debug)]
+pub(in crate::repo) struct Site {
+    /// The folder that it is built from.
+    pub(in crate::repo) root: Box<str>,
+    /// What builds it.
+    pub(in crate::repo) generator: Generator,
+    /// The folder of its pages, where it has one of its own: what lies outside is no part of the site.
+    pub(in crate::repo) pages: Option<Box<str>>,
+    /// The file that says so.
+    pub(in crate::repo) configuration: Box<str>,
+    /// Whether code of the project takes part in writing its pages, so that their anchors can't be told.
+    pub(in crate::repo) writes_anchors: bool,
+}
+
+/// Every site of a project.
+#[derive(Debug, Default)]
+pub(in crate::repo) struct Sites {
+    all: Vec<Site>,
+    by_root: HashMap<Box<str>, usize>,
+}
+
+impl Sites {
+    /// Those whose configuration is there.
+    pub(in crate::repo) fn of(tree: &Tree) -> Self {
+        let mut sites = Self::default();
+        for file in tree.files() {
+            let Some((root, generator)) = configured(tree, &file.path) else { continue };
+            sites.add(root, generator, &file.path);
+            if matches!(generator, Generator::MkDocs | Generator::MdBook) {
+                let text = tree.text(&file.path).unwrap_or_default();
+                sites.describe(root, &text);
+            }
+            if generator == Generator::Docusaurus {
+                for root in named_folders(tree, &file.path) {
+                    sites.add(&root, generator, &file.path);
+                }
+            }
+        }
+        sites
+    }
+
+    /// Every site, by its root.
+    pub(in crate::repo) fn all(&self) -> &[Site] {
+        &self.all
+    }
+
+    /// The innermost site that a document is part of.
+    pub(in crate::repo) fn around(&self, path: &str) -> Option<&Site> {
+        if self.all.is_empty() {
+            return None;
+        }
+        let mut folder = folder_of(path);
+        loop {
+            if let Some(site) = self.by_root.get(folder).and_then(|at| self.all.get(*at)) {
+                return Some(site);
+            }
+            if folder.is_empty() {
+                return None;
+            }
+            folder = folder_of(folder);
+        }
+    }
+
+    fn add(&mut self, root: &str, generator: Generator, configuration: &str) {
+        // Of two in one folder, the one that has a list of pages says more.
+        if let Some(known) = self.by_root.get(root).and_then(|at| self.all.get_mut(*at)) {
+            if known.generator == Generator::Automatic {
+                (known.generator, known.configuration) = (generator, configuration.into());
+            }
+            return;
+        }
+        self.by_root.insert(root.into(), self.all.len());
+        let (root, configuration) = (root.into(), configuration.into());
+        self.all.push(Site { root, generator, pages: None, configuration, writes_anchors: false });
+    }
+
+    /// Takes in what the configuration of a site says.
+    fn describe(&mut self, root: &str, text: &str) {
+        let Some(site) = self.by_root.get(root).and_then(|at| self.all.get_mut(*at)) else {
+            return;
+        };
+        let starts = |line: &str, words: &[&str]| {
+            words.iter().any(|word| line.trim_start().starts_with(word))
+        };
+        site.writes_anchors |=
+            text.lines().any(|line| starts(line, &["hooks:", "- macros", "- gen-files"]));
+        if site.generator == Generator::MdBook {
+            let named = text
+                .lines()
+                .find_map(|line| line.trim().strip_prefix("src")?.trim_start().strip_prefix('='));
+            let folder = named.map_or("src", |named| named.trim().trim_matches(['"', '\'']));
+            site.pages = join(root, folder).map(Into::into);
+        }
+    }
+}
+
+/// The root and the generator that a file configures.
+fn configured<'a>(tree: &Tree, path: &'a str) -> Option<(&'a str, Generator)> {
+    let (folder, name) = (folder_of(path), name_of(path));
+    let beside = |other: &str| tree.file(&join(folder, other).unwrap_or_default()).is_some();
+    match name {
+        "conf.py" => {
+            let is_sphinx =
+                ["index.rst", "index.md", "index.txt", "contents.rst"].iter().any(|it| beside(it));
+            return is_sphinx.then_some((folder, Generator::Sphinx));
+        }
+        "mix.exs" => return Some((folder, Generator::Automatic)),
+        "make.jl" => {
+            let has_pages = tree.has_folder(&join(folder, "src").unwrap_or_default());
+            return has_pages.then_some((folder, Generator::Automatic));
+        }
+        "_sidebar.md" => return Some((folder, Generator::Docsify)),
+        "SUMMARY.md" => {
+            let is_book = beside("../book.toml") || beside("book.toml");
+            return (!is_book).then_some((folder, Generator::GitBook));
+        }
+        _ => {}
+    }
+    let (stem, ending) = name.rsplit_once('.')?;
+    if !ENDINGS.contains(&ending) {
+        return None;
+    }
+    if stem == "config" {
+        return match name_of(folder) {
+            ".vitepress" | ".vuepress" => Some((folder_of(folder), Generator::VitePress)),
+            _ => {
+                let is_hugo = tree.has_folder(&join(folder, "content").unwrap_or_default())
+                    && tree.has_folder(&join(folder, "themes").unwrap_or_default());
+                is_hugo.then_some((folder, Generator::Automatic))
+            }
+        };
+    }
+    let (_, generator) = CONFIGURATIONS.iter().find(|(known, _)| *known == stem)?;
+    match *generator {
+        Generator::MdBook if ending == "json" => Some((folder, Generator::GitBook)),
+        Generator::MdBook if ending != "toml" => None,
+        Generator::Mintlify if ending != "json" => None,
+        generator => Some((folder, generator)),
+    }
+}
+
+/// Folders elsewhere that a configuration names: `path: '../docs'`.
+fn named_folders(tree: &Tree, configuration: &str) -> Vec<String> {
+    let text = tree.text(configuration).unwrap_or_default();
+    let quoted =
+        text.split(['"', '\'', '`']).filter(|word| word.starts_with("../") && word.len() < 100);
+    let folders = quoted.filter_map(|word| join(folder_of(configuration), word));
+    folders.filter(|folder| !folder.is_empty() && tree.has_folder(folder)).collect()
+}

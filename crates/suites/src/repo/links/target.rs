@@ -1,0 +1,225 @@
+//! The target of a link, as written: where it would lead, before any file is looked at.
+
+use crate::repo::tree::has_ending;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
+
+/// What stands in a target that something fills in before anyone follows it.
+const PLACEHOLDERS: [&str; 14] =
+    ["{", "}", "<", ">", "%s", "%d", "%(", "$", "...", "…", "*", "[", "]", "path/to/"];
+/// Words that stand for an address in an example.
+const EXAMPLES: [&str; 6] = ["url", "link", "href", "path", "target", "address"];
+/// Names of files that stand for any file.
+const ANY_FILE: [&str; 14] = [
+    "foo",
+    "bar",
+    "baz",
+    "file",
+    "filename",
+    "document",
+    "image",
+    "img",
+    "picture",
+    "example",
+    "my-file",
+    "myfile",
+    "some-file",
+    "other-file",
+];
+
+/// Where a link would lead.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Target<'a> {
+    /// To another host.
+    External,
+    /// To a file, or to an anchor of the same document where the path is empty.
+    Local {
+        /// Decoded.
+        path: Cow<'a, str>,
+        /// As written.
+        fragment: Option<&'a str>,
+    },
+    /// Nowhere that could be looked up: an address for mail, a script, a blank.
+    Other,
+}
+
+impl<'a> Target<'a> {
+    /// What a target means.
+    pub(super) fn of(written: &'a str) -> Self {
+        if written.starts_with("//") {
+            return Self::External;
+        }
+        let (address, fragment) = match written.split_once('#') {
+            Some((address, fragment)) => (address, Some(fragment)),
+            None => (written, None),
+        };
+        if let Some(scheme) = scheme_of(address) {
+            let is_web =
+                ["http", "https", "ftp"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+            return if is_web { Self::External } else { Self::Other };
+        }
+        let path = address.split('?').next().unwrap_or_default();
+        let is_blank = PLACEHOLDERS.iter().any(|mark| written.contains(mark))
+            || EXAMPLES.iter().any(|example| path.eq_ignore_ascii_case(example))
+            || path.starts_with(['~', '@', '!', '|', ',', '`', '"', '\''])
+            // Paths of Rust and of C++.
+            || written.contains("::")
+            || matches!(path, "crate" | "self" | "super")
+            || path.ends_with("()");
+        let is_query_alone = path.is_empty() && !address.is_empty();
+        if is_blank || is_query_alone || path.is_empty() && fragment.is_none() {
+            return Self::Other;
+        }
+        let path = match percent_decode_str(path).decode_utf8() {
+            Ok(decoded) if decoded.contains('\\') => Cow::Owned(decoded.replace('\\', "/")),
+            Ok(decoded) => decoded,
+            Err(_) => return Self::Other,
+        };
+        Self::Local { path, fragment }
+    }
+}
+
+/// Whether a name stands for any file, in a text that shows how links are written.
+pub(super) fn is_any_file(name: &str) -> bool {
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let is_blank = ["NNNN", "XXXX"]
+        .iter()
+        .any(|blank| stem.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(blank)));
+    is_blank || ANY_FILE.iter().any(|any| stem.eq_ignore_ascii_case(any))
+}
+
+fn scheme_of(address: &str) -> Option<&str> {
+    let (scheme, _) = address.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    is_scheme.then_some(scheme)
+}
+
+/// Whether a fragment needs no anchor, whatever the document.
+pub(super) fn is_free(fragment: &str) -> bool {
+    let fragment = fragment.strip_prefix("user-content-").unwrap_or(fragment);
+    let lower = fragment.to_ascii_lowercase();
+    let is_number = |text: &str| {
+        text.bytes().any(|byte| byte.is_ascii_digit())
+            && text.bytes().all(|byte| byte.is_ascii_digit() || b"-,l:c".contains(&byte))
+    };
+    let is_line = lower.strip_prefix('l').is_some_and(is_number) || is_number(&lower);
+    let is_footnote = ["fn", "fnref", "footnote"].iter().any(|start| {
+        lower.strip_prefix(start).is_some_and(|rest| {
+            let rest = rest.trim_start_matches([':', '-', '_']);
+            rest.starts_with(|c: char| c.is_ascii_digit())
+        })
+    });
+    matches!(lower.as_str(), "" | "top" | "_top" | "readme")
+        || is_line
+        || is_footnote
+        || lower.starts_with([':', '/', '!', '?', '.'])
+        || lower.contains(['=', '&', '(', '/'])
+}
+
+/// Whether rustdoc gives this name to an anchor: such a text is shown by it, not by a host of repositories.
+pub(super) fn is_rustdoc_anchor(fragment: &str) -> bool {
+    [
+        "method.",
+        "tymethod.",
+        "variant.",
+        "structfield.",
+        "associatedconstant.",
+        "associatedtype.",
+        "impl-",
+        "reexport.",
+    ]
+    .iter()
+    .any(|start| fragment.starts_with(start))
+}
+
+/// Whether rustdoc gives this name to a page.
+pub(super) fn is_rustdoc_page(name: &str) -> bool {
+    let kinds = [
+        "struct.",
+        "enum.",
+        "trait.",
+        "fn.",
+        "macro.",
+        "constant.",
+        "type.",
+        "attr.",
+        "derive.",
+        "union.",
+        "static.",
+        "primitive.",
+        "keyword.",
+        "traitalias.",
+    ];
+    has_ending(name, "html") && kinds.iter().any(|kind| name.starts_with(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_told_apart() {
+        let local = |path: &'static str, fragment| Target::Local { path: path.into(), fragment };
+        let cases = [
+            ("a.md", local("a.md", None)),
+            ("a.md#b", local("a.md", Some("b"))),
+            ("#b", local("", Some("b"))),
+            ("a%20b.md?raw=1#c", local("a b.md", Some("c"))),
+            ("a\\b.md", local("a/b.md", None)),
+            ("src/main.rs:10", local("src/main.rs:10", None)),
+            ("/a.md", local("/a.md", None)),
+            ("https://x.org/a", Target::External),
+            ("HTTP://x.org", Target::External),
+            ("//x.org/a", Target::External),
+            ("mailto:a@b.org", Target::Other),
+            ("tel:1", Target::Other),
+            ("javascript:void(0)", Target::Other),
+            ("data:image/png;base64,AA", Target::Other),
+            ("doc:guide", Target::Other),
+            ("", Target::Other),
+            ("?page=2", Target::Other),
+            ("{{ base }}/a.md", Target::Other),
+            ("{% url 'x' %}", Target::Other),
+            ("<your file>.md", Target::Other),
+            ("${HOME}/a.md", Target::Other),
+            ("$DOCS/a.md", Target::Other),
+            ("img/%s.png", Target::Other),
+            ("...", Target::Other),
+            ("url", Target::Other),
+            ("path/to/file.md", Target::Other),
+            ("@site/static/a.png", Target::Other),
+            ("crate::Foo", Target::Other),
+            ("%ff.md", Target::Other),
+        ];
+        for (written, want) in cases {
+            assert_eq!(Target::of(written), want, "{written}");
+        }
+    }
+
+    #[test]
+    fn some_fragments_need_no_anchor() {
+        for fragment in [
+            "",
+            "top",
+            "L10",
+            "L10-L20",
+            "L1C2-L3C4",
+            "12-20",
+            ":~:text=a",
+            "/route",
+            "!x",
+            "fn1",
+            "fn:1",
+            "page=2",
+            "readme",
+        ] {
+            assert!(is_free(fragment), "{fragment}");
+        }
+        for fragment in ["usage", "lines", "l", "fnord", "footnotes", "toplevel"] {
+            assert!(!is_free(fragment), "{fragment}");
+        }
+        assert!(is_rustdoc_anchor("method.new") && !is_rustdoc_anchor("methods"));
+        assert!(is_rustdoc_page("struct.Vec.html") && !is_rustdoc_page("structure.html"));
+    }
+}

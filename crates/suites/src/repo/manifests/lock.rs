@@ -1,0 +1,129 @@
+//! What a lock file fixes, whatever it is written in. Must not know any format.
+
+use super::reading::Wanted;
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
+};
+
+/// Names and versions, each pair once.
+#[derive(Debug, Default)]
+pub(super) struct Fixed {
+    versions: HashMap<String, Vec<String>>,
+    /// Hashes of the pairs.
+    seen: HashSet<u64>,
+}
+
+impl Fixed {
+    /// Takes in a version of a package.
+    pub(super) fn add(&mut self, name: impl Into<String>, version: impl Into<String>) {
+        let (name, version) = (name.into(), version.into());
+        if self.seen.insert(hash(&(&name, &version))) {
+            self.versions.entry(name).or_default().push(version);
+        }
+    }
+
+    /// How many pairs.
+    pub(super) fn count(&self) -> u64 {
+        self.seen.len() as u64
+    }
+
+    /// The pairs as numbers that are the same in every lock file of an ecosystem.
+    pub(super) fn marks(&self, ecosystem: &str) -> impl Iterator<Item = u64> {
+        self.seen.iter().map(move |pair| hash(&(ecosystem, pair)))
+    }
+
+    /// The version of a package: its only one, or the only one that starts like what is asked for.
+    pub(super) fn version(&self, name: &str, requirement: Option<&str>) -> Option<&str> {
+        let versions = self.versions.get(name)?;
+        if let [only] = versions.as_slice() {
+            return Some(only);
+        }
+        let mut fitting = versions.iter().filter(|version| starts_like(version, requirement));
+        let first = fitting.next()?;
+        fitting.next().is_none().then_some(first)
+    }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether a version begins with the first number that a requirement names: `1.2.3` and `^1.2`.
+fn starts_like(version: &str, requirement: Option<&str>) -> bool {
+    let digits = |c: char| c.is_ascii_digit() || c == '.';
+    let wanted = requirement.unwrap_or_default().trim_start_matches(|c| !digits(c));
+    let wanted = wanted.split(|c| !digits(c)).next().unwrap_or_default().trim_matches('.');
+    let rest = version.trim_start_matches('v').strip_prefix(wanted);
+    !wanted.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Who asks, as a lock file knows them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asker<'a> {
+    /// What the package is called.
+    pub(super) name: &'a str,
+    /// Its folder, from that of the lock file; empty where they are the same.
+    pub(super) folder: &'a str,
+}
+
+/// A lock file, read.
+#[derive(Debug)]
+pub(super) struct Lock {
+    /// All that it fixes, from outside.
+    pub(super) fixed: Fixed,
+    /// Versions for one asker, under what [`Lock::keys`] gives.
+    pub(super) exact: Fixed,
+    /// The keys to try for what is asked for, in order.
+    pub(super) keys: fn(Asker<'_>, &Wanted) -> Vec<String>,
+    /// How it writes a package's name; `None` where a name alone does not tell the version.
+    pub(super) name: Option<fn(&str) -> String>,
+}
+
+impl Lock {
+    /// One that fixes a single version of each package.
+    pub(super) fn flat(fixed: Fixed, name: fn(&str) -> String) -> Self {
+        Self { fixed, exact: Fixed::default(), keys: |_, _| Vec::new(), name: Some(name) }
+    }
+
+    /// The version that it fixes.
+    pub(super) fn version(&self, asker: Asker<'_>, wanted: &Wanted) -> Option<String> {
+        let requirement = wanted.requirement.as_deref();
+        let keys = (self.keys)(asker, wanted);
+        let exact = keys.iter().find_map(|key| self.exact.version(key, requirement));
+        let named = || self.fixed.version(&self.name?(&wanted.name), requirement);
+        exact.or_else(named).map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_told_where_there_is_no_doubt() {
+        let mut fixed = Fixed::default();
+        for (name, version) in
+            [("a", "1.2.3"), ("a", "1.2.3"), ("b", "0.8.5"), ("b", "0.9.1"), ("b", "10.0.0")]
+        {
+            fixed.add(name, version);
+        }
+        assert_eq!(fixed.count(), 4);
+        let cases = [
+            ("a", None, Some("1.2.3")),
+            ("a", Some("*"), Some("1.2.3")),
+            ("b", Some("^0.8"), Some("0.8.5")),
+            ("b", Some("=0.9.1"), Some("0.9.1")),
+            ("b", Some("0"), None),
+            ("b", Some("1"), None),
+            ("b", Some(">= 10, < 11"), Some("10.0.0")),
+            ("b", None, None),
+            ("c", None, None),
+        ];
+        for (name, requirement, want) in cases {
+            assert_eq!(fixed.version(name, requirement), want, "{name} {requirement:?}");
+        }
+    }
+}

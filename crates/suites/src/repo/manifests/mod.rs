@@ -1,0 +1,242 @@
+//! Manifests: which ecosystem a file belongs to, and what it asks for.
+//!
+//! A file of each ecosystem turns manifests into drafts and lock files into [`lock::Lock`]s; here drafts and locks come
+//! together. Nothing is run, and nothing is fetched: what only a program could tell is left out.
+
+mod beam;
+mod cargo;
+mod cmake;
+mod conan;
+mod dart;
+mod dotnet;
+mod format;
+mod go;
+mod gradle;
+mod gradle_settings;
+mod lock;
+mod maven;
+mod npm;
+mod npm_lock;
+mod pattern;
+mod php;
+mod python;
+mod python_lock;
+mod reading;
+mod requirements;
+mod ruby;
+mod script;
+mod setup;
+mod summary;
+mod swift;
+#[cfg(test)]
+mod tests;
+mod vcpkg;
+
+use super::{
+    report::{DependencySummary, Manifest},
+    tree::{Halt, Tree, folder_of},
+};
+use crate::files::Problem;
+use format::Format;
+use lock::{Asker, Lock};
+use reading::{Draft, Fault, Reading, place};
+use std::collections::HashMap;
+use summary::Tally;
+
+/// Manifests that are listed.
+pub(super) const MANIFESTS: usize = 200;
+
+/// Dependencies that are listed for each of them, and members.
+const DEPENDENCIES: usize = 500;
+
+/// Reads the manifests of each family of ecosystems.
+const FAMILIES: [fn(&mut Reading<'_>); 15] = [
+    cargo::read,
+    npm::read,
+    python::read,
+    go::read,
+    maven::read,
+    gradle::read,
+    ruby::read,
+    php::read,
+    dotnet::read,
+    beam::read,
+    dart::read,
+    swift::read,
+    cmake::read,
+    conan::read,
+    vcpkg::read,
+];
+
+/// The ecosystem of a manifest; `None` for any other file.
+pub(super) fn ecosystem(name: &str) -> Option<&'static str> {
+    Format::by_name(name).filter(|format| format.is_manifest()).map(Format::ecosystem)
+}
+
+/// What manifests and lock files tell.
+#[derive(Debug, Default)]
+pub(super) struct Packages {
+    /// Outermost first, then by path; at most 200.
+    pub(super) manifests: Vec<Manifest>,
+    pub(super) summary: DependencySummary,
+    /// Those that can't be read or understood.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Reads every manifest and lock file, as far as there is time.
+pub(super) fn read(tree: &Tree, halt: Halt<'_>) -> Packages {
+    let mut reading = Reading::new(tree, halt);
+    for family in FAMILIES {
+        family(&mut reading);
+    }
+    for format in [Format::Deno, Format::Haskell] {
+        let unread = reading.files(format).into_iter().map(|path| Draft::new(path, format));
+        reading.drafts.extend(unread.collect::<Vec<_>>());
+    }
+    let mut drafts = std::mem::take(&mut reading.drafts);
+    drafts.sort_by(|one, other| place(&one.manifest.path).cmp(&place(&other.manifest.path)));
+    drafts.iter_mut().for_each(Draft::settle);
+    link_workspaces(&mut drafts);
+    let mut tally = Tally::default();
+    for (path, format, fixed) in std::mem::take(&mut reading.constraints) {
+        tally.take_lock(&path, format, &fixed);
+    }
+    read_locks(&mut reading, &mut drafts, &mut tally);
+    name_managers(&mut drafts);
+    let summary = tally.sum_up(&drafts);
+    let mut problems = reading.problems;
+    problems.sort_by(|one, other| place(&one.path).cmp(&place(&other.path)));
+    let manifests = drafts.into_iter().take(MANIFESTS);
+    let manifests = manifests.map(|draft| draft.told(DEPENDENCIES)).collect();
+    Packages { manifests, summary, problems }
+}
+
+/// Tells members of their workspace; of two around a manifest the inner one counts.
+fn link_workspaces(drafts: &mut [Draft]) {
+    let mut roots: HashMap<String, &str> = HashMap::new();
+    for draft in drafts.iter() {
+        let depth = |path: &str| place(path).0;
+        let path = draft.manifest.path.as_str();
+        for member in &draft.manifest.members {
+            let root = roots.entry(member.clone()).or_insert(path);
+            if depth(path) > depth(root) {
+                *root = path;
+            }
+        }
+    }
+    let roots: HashMap<_, _> =
+        roots.into_iter().map(|(member, root)| (member, root.to_owned())).collect();
+    for draft in drafts {
+        draft.manifest.workspace = roots.get(&draft.manifest.path).cloned();
+    }
+}
+
+/// Finds each manifest's lock file, and reads one after the other, so that no two are held at once.
+fn read_locks(reading: &mut Reading<'_>, drafts: &mut [Draft], tally: &mut Tally) {
+    let mut users: HashMap<String, Vec<usize>> = HashMap::new();
+    for at in 0..drafts.len() {
+        if drafts[at].manifest.lock_file.is_none() {
+            let Some(found) = find_lock(reading, drafts, at) else { continue };
+            users.entry(found.clone()).or_default().push(at);
+            drafts[at].manifest.lock_file = Some(found);
+        }
+    }
+    for (path, format) in reading.lock_files() {
+        if format == Format::BunBinaryLock {
+            continue;
+        }
+        let Some(text) = reading.lock_text(path) else { continue };
+        let Some(lock) = reading.accept(path, open_lock(format, &text)) else { continue };
+        drop(text);
+        tally.take_lock(path, format, &lock.fixed);
+        for at in users.get(path).into_iter().flatten() {
+            fix_versions(&mut drafts[*at], &lock, folder_of(path));
+        }
+    }
+}
+
+fn find_lock(reading: &Reading<'_>, drafts: &[Draft], at: usize) -> Option<String> {
+    let draft = &drafts[at];
+    let by_path = |path: &str| {
+        drafts.binary_search_by(|draft| place(&draft.manifest.path).cmp(&place(path))).ok()
+    };
+    let beside = |draft: &Draft| {
+        let folder = draft.folder();
+        let names = draft.format.locks().iter();
+        let paths = names.map(|name| {
+            if folder.is_empty() { (*name).to_owned() } else { format!("{folder}/{name}") }
+        });
+        let mut paths: Vec<_> = paths.filter(|path| reading.has(path)).collect();
+        // Of two lock files in a folder, that of the manager which the manifest names.
+        let manager = draft.manifest.manager.as_deref();
+        paths.sort_by_key(|path| {
+            let writer = Format::by_path(path).and_then(Format::manager);
+            manager.is_some() && writer != manager
+        });
+        paths.into_iter().next()
+    };
+    // A workspace in a workspace in a workspace: no layout needs more.
+    let mut around = Some(draft).filter(|draft| draft.format.shares_lock());
+    for _ in 0..3 {
+        let root = around.and_then(|draft| draft.manifest.workspace.as_deref());
+        around = root.and_then(by_path).map(|root| &drafts[root]);
+        if let Some(found) = around.and_then(beside) {
+            return Some(found);
+        }
+    }
+    beside(draft)
+}
+
+fn open_lock(format: Format, text: &str) -> Result<Lock, Fault> {
+    match format {
+        Format::CargoLock => cargo::lock(text),
+        Format::PackageLock => npm_lock::package_lock(text),
+        Format::PnpmLock => npm_lock::pnpm_lock(text),
+        Format::YarnLock => npm_lock::yarn_lock(text),
+        Format::BunLock => npm_lock::bun_lock(text),
+        Format::UvLock | Format::PoetryLock | Format::PdmLock | Format::PythonLock => {
+            python_lock::lock(text)
+        }
+        Format::PipfileLock => python_lock::pipfile_lock(text),
+        Format::GoSums => Ok(go::sums(text)),
+        Format::GradleLock => Ok(gradle::lock(text)),
+        Format::GemfileLock => Ok(ruby::lock(text)),
+        Format::ComposerLock => php::lock(text),
+        Format::DotnetLock => dotnet::lock(text),
+        Format::MixLock => Ok(beam::lock(text)),
+        Format::PubspecLock => dart::lock(text),
+        Format::SwiftLock => swift::lock(text),
+        Format::ConanLock => conan::lock(text),
+        _ => Err(Fault::Other("a lock file")),
+    }
+}
+
+fn fix_versions(draft: &mut Draft, lock: &Lock, lock_folder: &str) {
+    let folder = folder_of(&draft.manifest.path);
+    let folder = folder.strip_prefix(lock_folder).unwrap_or(folder).trim_start_matches('/');
+    let asker = Asker { name: draft.manifest.name.as_deref().unwrap_or_default(), folder };
+    for wanted in &mut draft.wanted {
+        if wanted.locked.is_none() {
+            wanted.locked = lock.version(asker, wanted);
+        }
+    }
+}
+
+/// The manager by a field, by the lock file, by hints, or as the workspace has it: the first that tells.
+fn name_managers(drafts: &mut [Draft]) {
+    let mut known: HashMap<String, String> = HashMap::new();
+    // Outermost first, so that a workspace is known before its members.
+    for draft in drafts {
+        let manifest = &mut draft.manifest;
+        let lock = manifest.lock_file.as_deref().and_then(Format::by_path);
+        // What a compiled list of requirements was compiled from may have any manager.
+        let lock = lock.filter(|lock| *lock != Format::Requirements);
+        let told = lock.and_then(Format::manager).or(draft.likely_manager).map(str::to_owned);
+        let shared = || known.get(manifest.workspace.as_ref()?).cloned();
+        manifest.manager = manifest.manager.take().or(told).or_else(shared);
+        if let Some(manager) = manifest.manager.as_ref().filter(|_| !manifest.members.is_empty()) {
+            known.insert(manifest.path.clone(), manager.clone());
+        }
+        manifest.members.truncate(DEPENDENCIES);
+    }
+}

@@ -1,0 +1,344 @@
+//! One reading of all manifests: where files come from and where findings go. Must not know any format from inside.
+
+use super::{
+    super::{
+        report::{Dependency, Manifest, Purpose},
+        tree::{Halt, Tree, folder_of},
+    },
+    format::Format,
+    lock::Fixed,
+};
+use crate::files::Problem;
+use serde::de::DeserializeOwned;
+use std::collections::{HashMap, HashSet};
+
+/// Larger manifests are listed among the problems.
+const MANIFEST_BYTES: u64 = 8 << 20;
+
+/// Larger lock files are listed among the problems.
+const LOCK_BYTES: u64 = 32 << 20;
+
+/// Why a file tells nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("is not UTF-8 text")]
+    Encoding,
+    #[error("holds marks of an unresolved merge conflict; resolve it")]
+    Conflict,
+    #[error("is not valid TOML{}: {}", .0, first_line(.1.message()))]
+    Toml(Line, #[source] Box<toml::de::Error>),
+    #[error("is not valid JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("is not valid YAML: {}", first_line(&.0.to_string()).trim_start_matches("error: "))]
+    Yaml(#[source] Box<serde_saphyr::Error>),
+    #[error("is not valid XML: {0}")]
+    Xml(#[from] roxmltree::Error),
+    #[error("is not {0}")]
+    Other(&'static str),
+}
+
+/// Where something is wrong, as far as it is known.
+#[derive(Debug)]
+pub(super) struct Line(Option<usize>);
+
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.map_or(Ok(()), |line| write!(f, " at line {line}"))
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Reads TOML into a table or into a type that leaves out the rest.
+pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| before.matches('\n').count() + 1);
+        Fault::Toml(Line(line), Box::new(error))
+    })
+}
+
+/// Reads YAML into a value or into a type that leaves out the rest.
+pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    serde_saphyr::from_str(text).map_err(|error| Fault::Yaml(Box::new(error)))
+}
+
+/// Where what is asked for comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From outside, unless a package of the same workspace or of a folder above has that name.
+    #[default]
+    Named,
+    /// From this repository; the path is that of a manifest, if there is one.
+    Local(String),
+}
+
+/// Something that a manifest asks for, as long as nothing around it is known.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) name: String,
+    pub(super) requirement: Option<String>,
+    pub(super) locked: Option<String>,
+    pub(super) purpose: Purpose,
+    pub(super) origin: Origin,
+}
+
+impl Wanted {
+    /// From outside.
+    pub(super) fn new(
+        name: impl Into<String>,
+        requirement: Option<String>,
+        purpose: Purpose,
+    ) -> Self {
+        let (name, origin) = (name.into(), Origin::Named);
+        Self { name, requirement, locked: None, purpose, origin }
+    }
+
+    /// The same, from the package with this manifest.
+    pub(super) fn taken_from(mut self, manifest: Option<String>) -> Self {
+        if let Some(path) = manifest {
+            self.origin = Origin::Local(path);
+        }
+        self
+    }
+}
+
+/// A manifest, as long as nothing around it is known.
+#[derive(Debug)]
+pub(super) struct Draft {
+    /// Without its dependencies.
+    pub(super) manifest: Manifest,
+    pub(super) format: Format,
+    pub(super) wanted: Vec<Wanted>,
+    /// The manager, unless a lock file tells of another one.
+    pub(super) likely_manager: Option<&'static str>,
+}
+
+impl Draft {
+    /// Of a manifest of which nothing but its path is known.
+    pub(super) fn new(path: &str, format: Format) -> Self {
+        let manifest = Manifest {
+            path: path.to_owned(),
+            ecosystem: format.ecosystem().to_owned(),
+            manager: format.manager().map(str::to_owned),
+            ..Manifest::default()
+        };
+        Self { manifest, format, wanted: Vec::new(), likely_manager: None }
+    }
+
+    /// The folder it lies in.
+    pub(super) fn folder(&self) -> &str {
+        folder_of(&self.manifest.path)
+    }
+
+    /// Asks for something from outside.
+    pub(super) fn want(
+        &mut self,
+        name: impl Into<String>,
+        requirement: Option<String>,
+        purpose: Purpose,
+    ) {
+        self.wanted.push(Wanted::new(name, requirement, purpose));
+    }
+
+    /// Drops what is empty, puts the description on one line, and what it asks for in order, each once.
+    pub(super) fn settle(&mut self) {
+        let Manifest { name, version, description, licence, .. } = &mut self.manifest;
+        *description = description.take().map(|text| on_one_line(&text));
+        for field in [name, version, description, licence] {
+            field.take_if(|text| text.trim().is_empty());
+        }
+        let mut seen = HashSet::new();
+        self.wanted.retain(|wanted| {
+            seen.insert((wanted.name.clone(), wanted.requirement.clone(), wanted.purpose))
+        });
+        // Stable: within one purpose the order of the manifest stays.
+        self.wanted.sort_by_key(|wanted| wanted.purpose);
+    }
+
+    /// As it is told.
+    pub(super) fn told(mut self, most: usize) -> Manifest {
+        let wanted = self.wanted.into_iter().take(most);
+        self.manifest.dependencies = wanted
+            .map(|Wanted { name, requirement, locked, purpose, .. }| Dependency {
+                name,
+                requirement,
+                locked,
+                purpose,
+            })
+            .collect();
+        self.manifest
+    }
+}
+
+/// Files by format, and what was found in them.
+pub(super) struct Reading<'a> {
+    tree: &'a Tree,
+    halt: Halt<'a>,
+    files: HashMap<Format, Vec<&'a str>>,
+    pub(super) drafts: Vec<Draft>,
+    /// Files that fix versions without being lock files by name, with what they fix.
+    pub(super) constraints: Vec<(String, Format, Fixed)>,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl<'a> Reading<'a> {
+    /// Sorts all files by format: one pass over their paths.
+    pub(super) fn new(tree: &'a Tree, halt: Halt<'a>) -> Self {
+        let mut files: HashMap<Format, Vec<&str>> = HashMap::new();
+        for file in tree.files() {
+            if let Some(format) = Format::by_path(&file.path) {
+                files.entry(format).or_default().push(&file.path);
+            }
+        }
+        for paths in files.values_mut() {
+            paths.sort_unstable_by_key(|path| place(path));
+        }
+        let (drafts, constraints, problems) = (Vec::new(), Vec::new(), Vec::new());
+        Self { tree, halt, files, drafts, constraints, problems }
+    }
+
+    /// Whether to stop with what there is.
+    pub(super) fn is_over(&self) -> bool {
+        (self.halt)()
+    }
+
+    /// The files in this format, outermost first.
+    pub(super) fn files(&self, format: Format) -> Vec<&'a str> {
+        self.files.get(&format).cloned().unwrap_or_default()
+    }
+
+    /// All lock files, outermost first.
+    pub(super) fn lock_files(&self) -> Vec<(&'a str, Format)> {
+        let locks = self.files.iter().filter(|(format, _)| format.is_lock());
+        let mut locks: Vec<_> =
+            locks.flat_map(|(format, paths)| paths.iter().map(|path| (*path, *format))).collect();
+        locks.sort_unstable_by_key(|(path, _)| place(path));
+        locks
+    }
+
+    /// Whether there is such a file.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.tree.file(path).is_some()
+    }
+
+    /// The text of a file; nothing, and a problem, where there is none to be had.
+    pub(super) fn text(&mut self, path: &str) -> Option<String> {
+        self.text_within(path, MANIFEST_BYTES)
+    }
+
+    /// The text of a lock file, which may be long.
+    pub(super) fn lock_text(&mut self, path: &str) -> Option<String> {
+        self.text_within(path, LOCK_BYTES)
+    }
+
+    fn text_within(&mut self, path: &str, limit: u64) -> Option<String> {
+        if self.is_over() {
+            return None;
+        }
+        match self.tree.read_within(path, limit) {
+            Ok(bytes) => {
+                let text = decode(bytes);
+                self.accept(path, text)
+            }
+            Err(problem) => {
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// What could be made of a file; nothing, and a problem, where it has a fault.
+    pub(super) fn accept<T>(&mut self, path: &str, result: Result<T, Fault>) -> Option<T> {
+        result
+            .map_err(|fault| {
+                let path = self.tree.shown(path);
+                self.problems.push(Problem { path, reason: fault.to_string() });
+            })
+            .ok()
+    }
+
+    /// Reads every file of a format by itself; a file that can't be read or understood is listed without contents.
+    pub(super) fn each(
+        &mut self,
+        format: Format,
+        read: impl Fn(&str, &mut Draft) -> Result<(), Fault>,
+    ) {
+        for path in self.files(format) {
+            let mut draft = Draft::new(path, format);
+            if let Some(text) = self.text(path) {
+                let result = read(&text, &mut draft);
+                self.accept(path, result);
+            }
+            self.drafts.push(draft);
+        }
+    }
+}
+
+/// A text whose lines were broken to look well.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A folder and those that it lies in, the innermost first.
+pub(super) fn outwards(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| (!folder.is_empty()).then_some(folder_of(folder)))
+}
+
+/// Where a path comes in lists: outermost first, then by name.
+pub(super) fn place(path: &str) -> (usize, &str) {
+    (path.matches('/').count(), path)
+}
+
+/// Text of a file: UTF-8, or UTF-16 where its first bytes say so, as some editors and shells write it.
+fn decode(bytes: Vec<u8>) -> Result<String, Fault> {
+    let wide = |rest: &[u8], number: fn([u8; 2]) -> u16| {
+        let numbers = rest.chunks(2).map(|pair| number([pair[0], *pair.get(1).unwrap_or(&0)]));
+        char::decode_utf16(numbers).collect::<Result<String, _>>().map_err(|_| Fault::Encoding)
+    };
+    let text = match bytes.as_slice() {
+        [0xff, 0xfe, rest @ ..] => wide(rest, u16::from_le_bytes)?,
+        [0xfe, 0xff, rest @ ..] => wide(rest, u16::from_be_bytes)?,
+        _ => String::from_utf8(bytes).map_err(|_| Fault::Encoding)?,
+    };
+    if text.starts_with("<<<<<<< ") || text.contains("\n<<<<<<< ") {
+        return Err(Fault::Conflict);
+    }
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_decoded_by_its_first_bytes() {
+        let cases: [(&[u8], Option<&str>); 7] = [
+            (b"plain", Some("plain")),
+            (b"\xef\xbb\xbfmarked", Some("marked")),
+            (b"\xff\xfea\0\xe9\0", Some("aé")),
+            (b"\xfe\xff\0a", Some("a")),
+            (b"\xff\xfe\0\xd8", None),
+            (b"caf\xe9", None),
+            (b"a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n", None),
+        ];
+        for (bytes, want) in cases {
+            assert_eq!(decode(bytes.to_vec()).ok().as_deref(), want, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn faults_say_where() {
+        let error = toml::<toml::Table>("a = 1\nb = [\nc = 2\n").unwrap_err().to_string();
+        assert!(error.starts_with("is not valid TOML at line "), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+        let error = yaml::<serde_json::Value>("a: [1\nb: }").unwrap_err().to_string();
+        assert!(error.starts_with("is not valid YAML: "), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}

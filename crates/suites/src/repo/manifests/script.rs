@@ -1,0 +1,315 @@
+//! Manifests that are programs, taken apart into words, texts and signs, so that their literal parts can be read.
+//! Must not know what any of them means, and runs nothing.
+
+use std::ops::Range;
+
+/// How a language writes comments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comments {
+    /// `// …` and `/* … */`.
+    Slashes,
+    /// `# …`.
+    Hash,
+}
+
+/// A piece of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token<'t> {
+    /// Letters, digits, `_` and `@`.
+    Word(&'t str),
+    /// What stands between quotes.
+    Text(&'t str),
+    /// Any other character.
+    Sign(char),
+    /// The end of a line.
+    End,
+}
+
+/// A program, taken apart.
+#[derive(Debug)]
+pub(super) struct Script<'t> {
+    tokens: Vec<Token<'t>>,
+    /// For each opening bracket, where its closing one stands; elsewhere, or without one, the number of tokens.
+    closing: Vec<usize>,
+}
+
+impl<'t> Script<'t> {
+    /// Takes a program apart.
+    pub(super) fn new(text: &'t str, comments: Comments) -> Self {
+        let tokens = tokenize(text, comments);
+        let mut closing = vec![tokens.len(); tokens.len()];
+        let mut open: Vec<(char, usize)> = Vec::new();
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                Token::Sign('(') => open.push((')', at)),
+                Token::Sign('[') => open.push((']', at)),
+                Token::Sign('{') => open.push(('}', at)),
+                Token::Sign(sign @ (')' | ']' | '}')) => {
+                    // A bracket that closes nothing is passed over.
+                    if open.last().is_some_and(|(wanted, _)| wanted == sign)
+                        && let Some((_, start)) = open.pop()
+                    {
+                        closing[start] = at;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { tokens, closing }
+    }
+
+    /// All pieces.
+    pub(super) fn tokens(&self) -> &[Token<'t>] {
+        &self.tokens
+    }
+
+    /// The piece at a place.
+    pub(super) fn get(&self, at: usize) -> Option<Token<'t>> {
+        self.tokens.get(at).copied()
+    }
+
+    /// The word at a place.
+    pub(super) fn word(&self, at: usize) -> Option<&'t str> {
+        match self.get(at) {
+            Some(Token::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The text at a place.
+    pub(super) fn text(&self, at: usize) -> Option<&'t str> {
+        match self.get(at) {
+            Some(Token::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether this sign stands at a place.
+    pub(super) fn is(&self, at: usize, sign: char) -> bool {
+        self.get(at) == Some(Token::Sign(sign))
+    }
+
+    /// What stands between the bracket at a place and its closing one; nothing where that is missing.
+    pub(super) fn inside(&self, at: usize) -> Range<usize> {
+        match self.closing.get(at) {
+            Some(end) if *end < self.tokens.len() => at + 1..*end,
+            _ => at + 1..at + 1,
+        }
+    }
+
+    /// The place after the bracket that closes the one here, or after this one piece.
+    pub(super) fn after(&self, at: usize) -> usize {
+        let end = self.closing.get(at).filter(|end| **end < self.tokens.len());
+        end.unwrap_or(&at) + 1
+    }
+
+    /// The pieces between commas, brackets inside left whole; ends of lines are dropped.
+    pub(super) fn parts(&self, range: Range<usize>) -> Vec<Vec<usize>> {
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut at = range.start;
+        while at < range.end {
+            let next = self.after(at).min(range.end);
+            if self.is(at, ',') {
+                parts.push(Vec::new());
+            } else if self.get(at) != Some(Token::End)
+                && let Some(part) = parts.last_mut()
+            {
+                part.extend(at..next);
+            }
+            at = next;
+        }
+        parts.retain(|part| !part.is_empty());
+        parts
+    }
+
+    /// Statements: what stands between ends of lines, unless a bracket or a comma carries on. Braces hold statements of their own.
+    pub(super) fn statements(&self, range: Range<usize>) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let (mut start, mut at) = (range.start, range.start);
+        while at < range.end {
+            let carried = at > start && self.is(at - 1, ',');
+            let ends = match self.tokens[at] {
+                Token::End => !carried,
+                Token::Sign('{' | '}' | ';') => true,
+                _ => false,
+            };
+            if ends {
+                if at > start {
+                    found.push(start..at);
+                }
+                start = at + 1;
+            }
+            let round = self.is(at, '(') || self.is(at, '[');
+            at = if round { self.after(at) } else { at + 1 };
+        }
+        if start < range.end {
+            found.push(start..range.end);
+        }
+        found
+    }
+
+    /// A list of texts and nothing else: `["a", 'b']`, with the bracket at this place.
+    pub(super) fn list(&self, at: usize) -> Option<Vec<&'t str>> {
+        let closed = self.after(at) > at + 1 && !self.is(at, '{');
+        let mut texts = Vec::new();
+        for token in self.tokens.get(self.inside(at)).filter(|_| closed)? {
+            match token {
+                Token::Text(text) => texts.push(*text),
+                Token::End | Token::Sign(',') => {}
+                _ => return None,
+            }
+        }
+        Some(texts)
+    }
+}
+
+/// Whether a text is more than its letters: something is put into it when the program runs.
+pub(super) fn is_computed(text: &str) -> bool {
+    text.contains("#{") || text.contains('$') || text.contains("\\(")
+}
+
+fn tokenize(text: &str, comments: Comments) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '\n' => {
+                tokens.push(Token::End);
+                1
+            }
+            '#' if comments == Comments::Hash => rest.find('\n').unwrap_or(rest.len()),
+            '/' if comments == Comments::Slashes && rest.starts_with("//") => {
+                rest.find('\n').unwrap_or(rest.len())
+            }
+            '/' if comments == Comments::Slashes && rest.starts_with("/*") => {
+                rest.find("*/").map_or(rest.len(), |at| at + 2)
+            }
+            '"' | '\'' => {
+                let (inside, length) = quoted(rest, c);
+                tokens.push(Token::Text(inside));
+                length
+            }
+            c if is_word(c) => {
+                let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+                tokens.push(Token::Word(rest.get(..length).unwrap_or_default()));
+                length
+            }
+            c if c.is_whitespace() => c.len_utf8(),
+            c => {
+                tokens.push(Token::Sign(c));
+                c.len_utf8()
+            }
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    tokens
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '@'
+}
+
+/// What stands between quotes, and how much that is with them. Three quotes end at three, one at the end of the line at the latest.
+fn quoted(rest: &str, quote: char) -> (&str, usize) {
+    let three: String = std::iter::repeat_n(quote, 3).collect();
+    if let Some(inside) = rest.strip_prefix(&three) {
+        let end = inside.find(&three).unwrap_or(inside.len());
+        return (inside.get(..end).unwrap_or_default(), (end + 6).min(rest.len()));
+    }
+    let mut escaped = false;
+    let mut depth = 0_usize;
+    let mut last = ' ';
+    for (at, c) in rest.char_indices().skip(1) {
+        match c {
+            // What is put into a text may hold quotes itself.
+            '{' if matches!(last, '#' | '$') && quote == '"' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '\n' => return (rest.get(1..at).unwrap_or_default(), at),
+            _ if c == quote && !escaped && depth == 0 => {
+                return (rest.get(1..at).unwrap_or_default(), at + 1);
+            }
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+        last = c;
+    }
+    (rest.get(1..).unwrap_or_default(), rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(script: &Script<'_>, range: Range<usize>) -> String {
+        let words: Vec<_> = script.tokens()[range]
+            .iter()
+            .map(|token| match token {
+                Token::Word(word) => (*word).to_owned(),
+                Token::Text(text) => format!("<{text}>"),
+                Token::Sign(sign) => sign.to_string(),
+                Token::End => "/".to_owned(),
+            })
+            .collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn programs_are_taken_apart() {
+        let cases = [
+            ("a 'b' // c\nd(\"e\")", Comments::Slashes, "a <b> / d ( <e> )"),
+            ("a /* 'b' */ c", Comments::Slashes, "a c"),
+            ("gem 'x' # y\n@v \"1\"", Comments::Hash, "gem <x> / @v <1>"),
+            (r#"a "b\"c" d"#, Comments::Hash, r#"a <b\"c> d"#),
+            ("a \"#{b[\"c\"]}\" d", Comments::Hash, "a <#{b[\"c\"]}> d"),
+            ("a \"\"\"b\n'c\"\"\" d", Comments::Hash, "a <b\n'c> d"),
+            ("it's\nnext", Comments::Hash, "it <s> / next"),
+            ("\"open", Comments::Hash, "<open>"),
+            ("é: ü", Comments::Hash, "é : ü"),
+        ];
+        for (text, comments, want) in cases {
+            let script = Script::new(text, comments);
+            assert_eq!(told(&script, 0..script.tokens().len()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn brackets_hold_together() {
+        let script = Script::new("f(a, [b, c], {d}) ]g(\nh", Comments::Hash);
+        let parts: Vec<_> = script
+            .parts(script.inside(1))
+            .iter()
+            .map(|part| told(&script, part[0]..part[part.len() - 1] + 1))
+            .collect();
+        assert_eq!(parts, ["a", "[ b , c ]", "{ d }"]);
+        let end = script.tokens().len();
+        assert_eq!(script.inside(end - 3), end - 2..end - 2);
+        assert_eq!(script.after(end - 3), end - 2);
+    }
+
+    #[test]
+    fn statements_end_with_their_line() {
+        let text = "a 'x',\n  b: 1\nc(\n'y'\n) { d\ne }\nf; g";
+        let script = Script::new(text, Comments::Hash);
+        let found: Vec<_> = script
+            .statements(0..script.tokens().len())
+            .into_iter()
+            .map(|range| told(&script, range))
+            .collect();
+        assert_eq!(found, ["a <x> , / b : 1", "c ( / <y> / )", "d", "e", "f", "g"]);
+    }
+
+    #[test]
+    fn lists_hold_texts_alone() {
+        let cases = [
+            ("['a', \"b\",\n]", Some(vec!["a", "b"])),
+            ("['a'] + b", Some(vec!["a"])),
+            ("['a', b]", None),
+            ("('a')", Some(vec!["a"])),
+            ("{'a'}", None),
+            ("['a'", None),
+        ];
+        for (text, want) in cases {
+            assert_eq!(Script::new(text, Comments::Hash).list(0), want, "{text}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! What continuous integration runs, as a person would type it. Lines that set a machine up are left out.
+
+use super::{
+    commands::{Candidate, Origin},
+    purpose::{self, Need},
+    shell::{self, Typed},
+    sources::{BYTES, Sources, read},
+};
+use crate::{
+    files::Problem,
+    repo::{
+        report::CommandPurpose,
+        tree::{join, name_of},
+    },
+};
+use serde_json::{Map, Value};
+
+/// Files that are read; the rest repeats them.
+const FILES: usize = 30;
+
+/// Names of files that run on every change, which say most.
+const TELLING: [&str; 6] = ["ci", "test", "tests", "build", "main", "check"];
+
+/// Keys of commands that every service but GitHub has; GitHub has `run` alone.
+const KEYS: [&str; 15] = [
+    "script",
+    "before_script",
+    "commands",
+    "command",
+    "run",
+    "bash",
+    "pwsh",
+    "powershell",
+    "install",
+    "before_install",
+    "build_script",
+    "test_script",
+    "before_build",
+    "install_script",
+    "before_test",
+];
+
+/// Commands that continuous integration runs, and what is wrong with its files.
+pub(super) fn commands(sources: &Sources<'_>) -> (Vec<Candidate>, Vec<Problem>) {
+    let mut paths: Vec<&str> = sources.presence.ci.iter().map(String::as_str).collect();
+    paths.sort_by_key(|path| {
+        let name = name_of(path);
+        let stem = name.split_once('.').map_or(name, |(stem, _)| stem).to_ascii_lowercase();
+        !stem.split(['-', '_']).any(|part| TELLING.contains(&part))
+    });
+    let mut candidates = Vec::new();
+    let mut problems = Vec::new();
+    let small = |path: &str| sources.tree.file(path).is_some_and(|file| file.bytes <= BYTES);
+    let read_ones = paths.into_iter().filter(|path| is_read(path) && small(path));
+    for path in read_ones.take(FILES) {
+        if sources.stopped() {
+            break;
+        }
+        match read(sources.tree, path) {
+            Ok((text, Value::Null)) => {
+                let mut reader = Reader::new(sources, path, &text);
+                jenkins(&text).for_each(|(script, line)| reader.jenkins(script, line));
+                candidates.append(&mut reader.found);
+            }
+            Ok((text, value)) => {
+                let mut reader = Reader::new(sources, path, &text);
+                reader.walk(&value, Some(""));
+                candidates.append(&mut reader.found);
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (candidates, problems)
+}
+
+fn is_read(path: &str) -> bool {
+    let name = name_of(path);
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    matches!(ending, "yml" | "yaml") || name == "Jenkinsfile"
+}
+
+/// One file on its way.
+struct Reader<'r> {
+    sources: &'r Sources<'r>,
+    path: &'r str,
+    lines: Vec<&'r str>,
+    /// The line up to which commands were found.
+    at: usize,
+    github: bool,
+    found: Vec<Candidate>,
+}
+
+impl<'r> Reader<'r> {
+    fn new(sources: &'r Sources<'r>, path: &'r str, text: &'r str) -> Self {
+        let github = path.contains("workflows/");
+        Self { sources, path, lines: text.lines().collect(), at: 0, github, found: Vec::new() }
+    }
+
+    /// Goes through the tree in the order of the file; a folder that is not known hides what is run in it.
+    fn walk(&mut self, value: &Value, folder: Option<&str>) {
+        match value {
+            Value::Object(table) => {
+                let own = own_folder(table);
+                let inner = match own {
+                    Some(path) => folder.and_then(|folder| self.enter(folder, path)),
+                    None => folder.map(str::to_owned),
+                };
+                for (key, value) in table {
+                    self.entry(table, key, value, inner.as_deref());
+                }
+            }
+            Value::Array(all) => all.iter().for_each(|value| self.walk(value, folder)),
+            _ => {}
+        }
+    }
+
+    fn enter(&self, folder: &str, path: &str) -> Option<String> {
+        join(folder, path).filter(|path| self.sources.tree.has_folder(path))
+    }
+
+    fn entry(
+        &mut self,
+        table: &Map<String, Value>,
+        key: &str,
+        value: &Value,
+        folder: Option<&str>,
+    ) {
+        let is_script = if self.github {
+            key == "run" && is_plain_shell(table)
+        } else {
+            KEYS.contains(&key) || key.ends_with("_script")
+        };
+        match value {
+            Value::String(script) if is_script => self.script(script, folder),
+            Value::Array(all) if is_script => {
+                let lines: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+                self.script(&lines.join("\n"), folder);
+                all.iter()
+                    .filter(|value| value.is_object())
+                    .for_each(|value| self.walk(value, folder));
+            }
+            _ => self.walk(value, folder),
+        }
+    }
+
+    fn script(&mut self, script: &str, folder: Option<&str>) {
+        let Some(folder) = folder else { return };
+        let lines: Vec<&str> = script.lines().collect();
+        for typed in shell::commands(script, folder, self.sources) {
+            let line = lines.get(typed.line).and_then(|line| self.locate(line.trim()));
+            self.take(&typed, line);
+        }
+    }
+
+    /// The line of the file that a line of a script stands on, from 1. Scripts come in the order of the file.
+    fn locate(&mut self, line: &str) -> Option<u32> {
+        let rest = self.lines.get(self.at..)?;
+        let ends = |candidate: &&str| {
+            let candidate = candidate.trim().trim_end_matches(['"', '\'']);
+            let is_name = candidate.trim_start_matches("- ").starts_with("name:");
+            candidate.ends_with(line) && !is_name
+        };
+        let holds = |candidate: &&str| candidate.contains(line);
+        let found = rest.iter().position(ends).or_else(|| rest.iter().position(holds))?;
+        self.at += found;
+        u32::try_from(self.at + 1).ok()
+    }
+
+    fn jenkins(&mut self, script: &str, line: usize) {
+        for typed in shell::commands(script, "", self.sources) {
+            let line = u32::try_from(line + typed.line + 1).ok();
+            self.take(&typed, line);
+        }
+    }
+
+    fn take(&mut self, typed: &Typed, line: Option<u32>) {
+        let Some(judgement) = purpose::of_command(&typed.words()) else { return };
+        // What a pipeline starts, it starts to try it out.
+        let is_told = !matches!(judgement.purpose, CommandPurpose::Run | CommandPurpose::Other);
+        // What is fetched for a tool of the pipeline is not what the project needs.
+        let is_needed = match (judgement.purpose, judgement.need) {
+            (CommandPurpose::Install, Need::Ecosystem(ecosystem)) => {
+                self.sources.ecosystem(ecosystem).next().is_some()
+            }
+            (CommandPurpose::Install, Need::File(_)) => false,
+            _ => true,
+        };
+        // A path upwards depends on a folder that only the pipeline has.
+        let is_placed = !typed.text.contains("../");
+        if is_told && is_needed && is_placed && typed.is_complete() {
+            self.found.push(Candidate {
+                purpose: judgement.purpose,
+                command: typed.text.clone(),
+                folder: typed.folder.clone(),
+                path: self.path.to_owned(),
+                line,
+                origin: Origin::Integration,
+            });
+        }
+    }
+}
+
+/// The folder that a job or a step is run in, where it says so.
+fn own_folder(table: &Map<String, Value>) -> Option<&str> {
+    let keys = ["working-directory", "working_directory", "workingDirectory"];
+    let own = keys.iter().find_map(|key| table.get(*key)).and_then(Value::as_str);
+    let default = table.get("defaults").and_then(|it| it.pointer("/run/working-directory"));
+    own.or_else(|| default.and_then(Value::as_str)).filter(|path| !path.starts_with(['~', '/']))
+}
+
+/// Whether a step is one for a common shell.
+fn is_plain_shell(step: &Map<String, Value>) -> bool {
+    let shell = step.get("shell").and_then(Value::as_str).unwrap_or("bash");
+    shell.starts_with("bash") || shell.starts_with("sh") || shell.starts_with("pwsh")
+}
+
+/// What a Jenkinsfile hands to a shell, with the line it begins on, from 0.
+fn jenkins(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut seen = 0;
+    let mut line = 0;
+    text.match_indices("sh ").filter_map(move |(at, _)| {
+        let starts = text.get(..at)?.chars().next_back().is_none_or(char::is_whitespace);
+        line += text.get(seen..at)?.matches('\n').count();
+        seen = at;
+        let rest = text.get(at + 3..)?.trim_start().trim_start_matches('(');
+        let quote = ["'''", "\"\"\"", "'", "\""].into_iter().find(|it| rest.starts_with(it))?;
+        let (script, _) = rest.strip_prefix(quote)?.split_once(quote)?;
+        starts.then_some((script, line))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::{
+        report::{Manifest, Presence},
+        tree::Tree,
+    };
+    use std::fs;
+
+    fn check(path: &str, text: &str, want: &[(CommandPurpose, &str, &str, Option<u32>)]) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::create_dir_all(folder.path().join("web")).unwrap();
+        fs::write(file, text).unwrap();
+        let manifests =
+            [("package.json", "npm"), ("setup.py", "Python")].map(|(path, ecosystem)| {
+                fs::write(folder.path().join(path), "{}").unwrap();
+                Manifest { path: path.into(), ecosystem: ecosystem.into(), ..Manifest::default() }
+            });
+        let tree = Tree::of(folder.path());
+        let presence = Presence { ci: vec![path.into()], ..Presence::default() };
+        let sources = Sources::gather(&tree, &manifests, &presence, &|| false);
+        let (found, problems) = commands(&sources);
+        assert_eq!(problems, []);
+        let found: Vec<_> = found
+            .iter()
+            .map(|it| (it.purpose, it.command.as_str(), it.folder.as_str(), it.line))
+            .collect();
+        assert_eq!(found, want, "{path}");
+    }
+
+    use CommandPurpose::{Build, Format, Install, Lint, Test};
+
+    #[test]
+    fn github() {
+        check(
+            ".github/workflows/ci.yml",
+            "\
+on: [push]
+defaults:
+  run:
+    shell: bash
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - run: sudo apt-get install -y cmake
+      - name: Test
+        run: |
+          echo start
+          export A=1
+          cargo test \\
+            --all
+          cargo test --features ${{ matrix.features }}
+      - run: npm ci && npm run build
+        working-directory: web
+      - run: make lint
+        working-directory: nowhere
+      - run: print(1)
+        shell: python
+      - run: cargo fmt --check
+      - run: cargo run -- --version
+",
+            &[
+                (Test, "cargo test --all", "", Some(15)),
+                (Install, "npm ci", "web", Some(18)),
+                (Build, "npm run build", "web", Some(18)),
+                (Lint, "cargo fmt --check", "", Some(24)),
+            ],
+        );
+    }
+
+    #[test]
+    fn other_services() {
+        check(
+            ".gitlab-ci.yml",
+            "image: rust\nbefore_script:\n  - rustup update\ntest:\n  script:\n    - cargo test\n    - !reference [.a, script]\n",
+            &[(Test, "cargo test", "", Some(6))],
+        );
+        check(
+            ".circleci/config.yml",
+            "jobs:\n  build:\n    steps:\n      - checkout\n      - run: npm ci\n      - run:\n          name: Test\n          command: |\n            npm test\n          working_directory: web\n",
+            &[(Install, "npm ci", "", Some(5)), (Test, "npm test", "web", Some(9))],
+        );
+        check(
+            "azure-pipelines.yml",
+            "steps:\n- script: dotnet build\n  displayName: Build\n- bash: dotnet test\n  workingDirectory: web\n",
+            &[(Build, "dotnet build", "", Some(2)), (Test, "dotnet test", "web", Some(4))],
+        );
+        check(
+            ".travis.yml",
+            "language: python\ninstall:\n  - pip install tox\n  - pip install -e .\nscript: tox\n",
+            &[(Install, "pip install -e .", "", Some(4)), (Test, "tox", "", Some(5))],
+        );
+        check(
+            "Jenkinsfile",
+            "node {\n  sh 'mvn -B verify'\n  sh '''\n    npm ci\n    npx prettier --write .\n  '''\n}\n",
+            &[
+                (Test, "mvn -B verify", "", Some(2)),
+                (Install, "npm ci", "", Some(4)),
+                (Format, "npx prettier --write .", "", Some(5)),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_broken_file_is_a_problem() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(".travis.yml"), "script: [").unwrap();
+        let tree = Tree::of(folder.path());
+        let presence = Presence { ci: vec![".travis.yml".into()], ..Presence::default() };
+        let sources = Sources::gather(&tree, &[], &presence, &|| false);
+        let (found, problems) = commands(&sources);
+        assert_eq!(found, []);
+        assert_eq!(problems.len(), 1);
+        assert_eq!(problems[0].path, ".travis.yml");
+        assert!(problems[0].reason.starts_with("is not valid YAML: "), "{}", problems[0].reason);
+    }
+}

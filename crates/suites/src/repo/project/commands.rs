@@ -1,0 +1,477 @@
+//! How to work with a project: what task files, documents, manifests and continuous integration say, ranked and told
+//! apart.
+//!
+//! Must not know how any of those are read.
+
+use super::{
+    purpose::{self, Judgement, Named, Need},
+    runners::Offer,
+    shell::{self, Typed},
+    sources::{Sources, depth, is_aside, is_documents},
+};
+use crate::repo::{
+    manifests,
+    report::{CommandPurpose, ProjectCommand},
+    tree::{join, name_of},
+};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Commands in all.
+const ALL: usize = 60;
+/// Commands of one purpose from one kind of place.
+const PER_ORIGIN: usize = 5;
+/// Commands of one purpose from a place that mostly repeats the others.
+const REPEATED: usize = 3;
+
+/// Commands of a target that are not what it is for.
+const ASIDES: [&str; 12] =
+    ["echo", "printf", "cd", "rm", "mkdir", "cp", "mv", "touch", "export", "set", "true", "test"];
+
+/// Where a command was found, the one that can say most about it first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Origin {
+    /// A target of the project's own.
+    Task,
+    /// A target of the project's own for something special: `test-slow`.
+    Variant,
+    /// A document for people.
+    Document,
+    /// What the manifest's tools always offer.
+    Manifest,
+    /// A line of continuous integration.
+    Integration,
+    /// What fetches the published package.
+    Package,
+}
+
+/// A command that may be worth telling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) purpose: CommandPurpose,
+    pub(super) command: String,
+    /// Empty at the top.
+    pub(super) folder: String,
+    pub(super) path: String,
+    /// From 1.
+    pub(super) line: Option<u32>,
+    pub(super) origin: Origin,
+}
+
+/// The best commands of each purpose, the most trustworthy first.
+pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<ProjectCommand> {
+    let mut kept = merge(candidates.into_iter().filter_map(placed).collect());
+    kept.sort_by_cached_key(|kept| {
+        let folder = depth(&kept.candidate.folder);
+        let is_minor = ecosystem(&kept.candidate).is_some_and(|it| sources.is_minor(it));
+        let is_package = kept.candidate.origin == Origin::Package;
+        let place = (kept.candidate.purpose, folder > 0, is_package, is_minor);
+        (place, kept.doubt(), kept.length(), !kept.confirmed, folder)
+    });
+    let mut seen: HashMap<(CommandPurpose, Origin), usize> = HashMap::new();
+    let mut installed: HashSet<String> = HashSet::new();
+    let few = |kept: &Kept| {
+        let Candidate { purpose, origin, folder, .. } = &kept.candidate;
+        // A pipeline's ways to install differ by what each job needs.
+        let is_first = *purpose != CommandPurpose::Install || installed.insert(folder.clone());
+        let count = seen.entry((*purpose, *origin)).or_default();
+        *count += 1;
+        match origin {
+            Origin::Integration => is_first && *count <= REPEATED,
+            Origin::Package => *count <= REPEATED,
+            _ => *count <= PER_ORIGIN,
+        }
+    };
+    let told = |Kept { candidate, .. }| ProjectCommand {
+        purpose: candidate.purpose,
+        command: candidate.command,
+        folder: if candidate.folder.is_empty() { ".".into() } else { candidate.folder },
+        source: match candidate.line {
+            Some(line) => format!("{}:{line}", candidate.path),
+            None => candidate.path,
+        },
+    };
+    kept.into_iter().filter(few).take(ALL).map(told).collect()
+}
+
+/// A candidate as far as it is about the project: not about its tests' own projects, and in a folder of documents
+/// whatever is built or started is documents.
+fn placed(mut candidate: Candidate) -> Option<Candidate> {
+    let inside = format!("{}/", candidate.folder);
+    if is_aside(&inside) {
+        return None;
+    }
+    let purpose = &mut candidate.purpose;
+    if is_documents(&inside) && matches!(purpose, CommandPurpose::Build | CommandPurpose::Run) {
+        *purpose = CommandPurpose::Docs;
+    }
+    let is_apart = *purpose == CommandPurpose::Other && !candidate.folder.is_empty();
+    (!is_apart).then_some(candidate)
+}
+
+/// The ecosystem that a command belongs to: by the file that offers it, or by its words.
+fn ecosystem(candidate: &Candidate) -> Option<&'static str> {
+    match name_of(&candidate.path) {
+        "tox.ini" | "noxfile.py" | "tasks.py" => Some("Python"),
+        "Rakefile" => Some("Ruby"),
+        name => manifests::ecosystem(name).or_else(|| purpose::ecosystem(&candidate.command)),
+    }
+}
+
+/// A candidate, and whether another place speaks of it as well.
+struct Kept {
+    candidate: Candidate,
+    confirmed: bool,
+}
+
+impl Kept {
+    /// How far from certain it is that a person should type this.
+    fn doubt(&self) -> u8 {
+        match self.candidate.origin {
+            Origin::Task => 0,
+            // To install a part is not to install what is needed.
+            Origin::Variant if self.candidate.purpose == CommandPurpose::Install => 4,
+            Origin::Variant if self.confirmed => 1,
+            // A container is built beside the program, not instead of it.
+            _ if self.candidate.command.starts_with("docker ") => 5,
+            Origin::Document => 2,
+            Origin::Manifest if self.confirmed => 2,
+            Origin::Manifest => 3,
+            Origin::Variant => 4,
+            Origin::Integration => 5,
+            Origin::Package => 6,
+        }
+    }
+
+    /// Shorter ones are more general; the project's own tasks keep their order.
+    fn length(&self) -> usize {
+        match self.candidate.origin {
+            Origin::Task | Origin::Variant | Origin::Package => 0,
+            _ => self.candidate.command.split_whitespace().count(),
+        }
+    }
+}
+
+/// Each command once, with its best source.
+fn merge(mut candidates: Vec<Candidate>) -> Vec<Kept> {
+    candidates.sort_by_key(|candidate| candidate.origin);
+    let mut at: HashMap<(String, String), usize> = HashMap::new();
+    let mut kept: Vec<Kept> = Vec::new();
+    for candidate in candidates {
+        let place = (key(&candidate.command), candidate.folder.clone());
+        if let Some(kept) = at.get(&place).and_then(|at| kept.get_mut(*at)) {
+            kept.confirmed |= kept.candidate.origin != candidate.origin;
+            continue;
+        }
+        at.insert(place, kept.len());
+        kept.push(Kept { candidate, confirmed: false });
+    }
+    for index in 0..kept.len() {
+        confirm_shorter(&mut kept, index, &at);
+    }
+    kept
+}
+
+/// `cargo test --all` confirms `cargo test`.
+fn confirm_shorter(kept: &mut [Kept], index: usize, at: &HashMap<(String, String), usize>) {
+    let Some(Kept { candidate, .. }) = kept.get(index) else { return };
+    if !matches!(candidate.origin, Origin::Document | Origin::Integration) {
+        return;
+    }
+    let (purpose, folder) = (candidate.purpose, candidate.folder.clone());
+    let key = key(&candidate.command);
+    let words: Vec<&str> = key.split(' ').collect();
+    for length in 1..words.len() {
+        let shorter = words.get(..length).unwrap_or_default().join(" ");
+        let found = at.get(&(shorter, folder.clone()));
+        if let Some(kept) = found.and_then(|at| kept.get_mut(*at)) {
+            kept.confirmed |= kept.candidate.purpose == purpose;
+        }
+    }
+}
+
+/// The same text for commands that are the same: `npm t` and `npm run test`.
+fn key(command: &str) -> String {
+    let mut words: Vec<&str> = command.split_whitespace().collect();
+    if let [manager @ ("npm" | "pnpm" | "yarn" | "bun"), rest @ ..] = words.as_slice() {
+        words = match rest {
+            ["run", rest @ ..] => [&[*manager][..], rest].concat(),
+            [] => vec![manager, "install"],
+            ["i" | "ci", rest @ ..] => [&[*manager, "install"][..], rest].concat(),
+            ["t", rest @ ..] => [&[*manager, "test"][..], rest].concat(),
+            _ => words,
+        };
+    }
+    if let ["python" | "python3", "-m", rest @ ..] | ["bash" | "sh", rest @ ..] = words.as_slice() {
+        words = rest.to_vec();
+    }
+    words.join(" ").trim_start_matches("./").to_owned()
+}
+
+/// What task files offer, judged by its names and by what it runs.
+pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candidate> {
+    let judged: Vec<(&Offer, Named)> =
+        offers.iter().map(|offer| (offer, judge(sources, offer))).collect();
+    let outer = judged.iter().filter(|(offer, _)| offer.folder().is_empty());
+    let outer: HashSet<CommandPurpose> = outer.map(|(_, named)| named.purpose).collect();
+    let members = sources.manifests.iter().filter(|opened| opened.is_member);
+    let members: HashSet<&str> = members.map(|opened| opened.manifest.path.as_str()).collect();
+    // What the root of a workspace offers covers its members.
+    let is_covered = |offer: &Offer, named: Named| {
+        members.contains(offer.path.as_str()) && outer.contains(&named.purpose)
+    };
+    let told = judged.into_iter().filter(|(offer, named)| !is_covered(offer, *named));
+    let candidates = told.map(|(offer, Named { purpose, exact, .. })| {
+        let origin = if exact { Origin::Task } else { Origin::Variant };
+        Candidate {
+            purpose,
+            command: offer.command.clone(),
+            folder: offer.folder().to_owned(),
+            path: offer.path.clone(),
+            line: offer.line,
+            origin,
+        }
+    });
+    candidates.collect()
+}
+
+/// What a target is for: its name tells, and where that is not enough, what it runs.
+fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
+    // Environments of tests and aliases of Cargo are not how a project is started.
+    let starts = !["tox ", "nox ", "cargo "].iter().any(|tool| offer.command.starts_with(tool));
+    let by_name = purpose::of_name(&offer.name)
+        .filter(|named| starts || named.purpose != CommandPurpose::Run);
+    if let Some(named) = by_name.filter(|named| named.exact || !named.weak) {
+        return named;
+    }
+    let commands = shell::commands(&offer.body, offer.folder(), sources);
+    let counts = |typed: &&Typed| !typed.words().first().is_some_and(|word| ASIDES.contains(word));
+    let judged = commands.iter().filter(counts).map(|typed| purpose::of_command(&typed.words()));
+    let judged: Option<BTreeSet<CommandPurpose>> =
+        judged.map(|judgement| judgement.map(|it| it.purpose)).collect();
+    // One command that tells nothing may be what the target is for.
+    let mut purposes = judged.unwrap_or_default().into_iter();
+    let by_body = match (purposes.next(), purposes.next()) {
+        // Whatever is merely started may do anything.
+        (Some(CommandPurpose::Run), None) => None,
+        (Some(purpose), None) => Some(purpose),
+        (Some(first), Some(second)) if is_check(&offer.name) => {
+            // A check of everything runs the tests as well.
+            let mut all = [first, second].into_iter().chain(purposes);
+            let tests = all.any(|purpose| purpose == CommandPurpose::Test);
+            Some(if tests { CommandPurpose::Test } else { CommandPurpose::Lint })
+        }
+        _ => None,
+    };
+    let convention = match offer.command.as_str() {
+        "make check" => Some(CommandPurpose::Test),
+        "make all" => Some(CommandPurpose::Build),
+        _ => None,
+    };
+    let by_name = by_name.map(|named| named.purpose);
+    let purpose = by_body.or(convention).or(by_name).unwrap_or(CommandPurpose::Other);
+    Named { purpose, exact: false, weak: true }
+}
+
+/// Whether a name is that of a check of everything.
+fn is_check(name: &str) -> bool {
+    matches!(
+        name,
+        "check" | "verify" | "default" | "ci" | "all" | "qa" | "precommit" | "pre-commit"
+    )
+}
+
+/// What can be typed here: the targets of task files, and the files and manifests that commands need.
+pub(super) struct Workshop<'s> {
+    sources: &'s Sources<'s>,
+    offered: HashSet<(String, String)>,
+}
+
+impl<'s> Workshop<'s> {
+    /// Of a project and what its task files offer.
+    pub(super) fn new(sources: &'s Sources<'s>, offers: &[Offer]) -> Self {
+        let offered = offers.iter().map(|it| (key(&it.command), it.folder().to_owned())).collect();
+        Self { sources, offered }
+    }
+
+    /// Judges a command that a document names: one that can't be typed in this project is an example for others.
+    pub(super) fn judge_told(&self, typed: &Typed) -> Option<(CommandPurpose, Origin)> {
+        if !typed.is_complete() {
+            return None;
+        }
+        let words = typed.words();
+        if let Some(purpose::Installed::Packages(names)) = purpose::installed(&words) {
+            let is_own = names.iter().any(|name| self.is_own_package(name));
+            return is_own.then_some((CommandPurpose::Install, Origin::Package));
+        }
+        // What the project itself offers is shown for its users.
+        let is_product = purpose::tool(&words).is_some_and(|tool| self.sources.is_called(tool));
+        let Judgement { purpose, need } = purpose::of_command(&words)?;
+        if is_product || purpose == CommandPurpose::Other {
+            return None;
+        }
+        self.is_met(&need, typed, &words).then_some((purpose, Origin::Document))
+    }
+
+    fn is_own_package(&self, word: &str) -> bool {
+        let word = word.trim_matches(['"', '\'']);
+        let versioned = |letter| matches!(letter, '=' | '<' | '>' | '[' | '~');
+        let name = word.split(versioned).next().unwrap_or_default();
+        let name =
+            name.rsplit_once('@').filter(|(name, _)| !name.is_empty()).map_or(name, |it| it.0);
+        self.sources.is_called(name)
+    }
+
+    fn is_met(&self, need: &Need, typed: &Typed, words: &[&str]) -> bool {
+        let tool = words.first().copied().unwrap_or_default();
+        match need {
+            Need::Nothing => self.has_tool(tool, &typed.folder),
+            Need::Ecosystem(ecosystem) => self.sources.ecosystem(ecosystem).next().is_some(),
+            Need::File(path) => join(&typed.folder, path)
+                .is_some_and(|path| self.sources.tree.file(&path).is_some()),
+            Need::Target(name) => {
+                let bare = [tool, name].join(" ");
+                let known = [key(&typed.text), key(bare.trim())];
+                let wrapped = matches!(tool, "bundle" | "uv" | "poetry" | "npx" | "pdm" | "hatch");
+                known.into_iter().any(|it| self.offered.contains(&(it, typed.folder.clone())))
+                    || (wrapped && self.names_target(name, &typed.folder))
+                    || (name.is_empty() && self.has_tool(tool, &typed.folder))
+                    || self.by_flag(tool, name, &typed.folder)
+            }
+        }
+    }
+
+    /// `tox run -e style` is `tox -e style`, and `bundle exec rake` stands before its task.
+    fn by_flag(&self, tool: &str, name: &str, folder: &str) -> bool {
+        matches!(tool, "tox" | "nox") && self.names_target(name, folder)
+    }
+
+    fn names_target(&self, name: &str, folder: &str) -> bool {
+        let ends = |command: &str| command.rsplit(' ').next() == Some(name);
+        self.offered.iter().any(|(command, at)| at == folder && ends(command))
+    }
+
+    /// Whether a folder has the file that a tool works by.
+    fn has_tool(&self, tool: &str, folder: &str) -> bool {
+        let files: &[&str] = match tool {
+            "make" | "gmake" => &["Makefile", "makefile", "GNUmakefile"],
+            "just" => &["justfile", "Justfile", ".justfile"],
+            "task" => &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml"],
+            "pre-commit" | "prek" => &[".pre-commit-config.yaml"],
+            "mkdocs" => &["mkdocs.yml"],
+            "mdbook" => &["book.toml"],
+            "docker" | "podman" | "docker-compose" => &[
+                "Dockerfile",
+                "docker-compose.yml",
+                "compose.yml",
+                "compose.yaml",
+                "docker-compose.yaml",
+            ],
+            "terraform" | "tofu" => &["main.tf", "versions.tf"],
+            "meson" => &["meson.build"],
+            "nix" => &["flake.nix"],
+            "bazel" | "bazelisk" => &["MODULE.bazel", "WORKSPACE", "WORKSPACE.bazel"],
+            "zig" => &["build.zig"],
+            "npm" | "pnpm" | "yarn" | "bun" => &["package.json"],
+            "bundle" => &["Gemfile"],
+            "composer" => &["composer.json"],
+            "poetry" | "uv" | "pdm" | "pip" | "pip3" | "python" | "python3" => {
+                &["pyproject.toml", "setup.py", "requirements.txt"]
+            }
+            "cargo" => &["Cargo.toml"],
+            "go" => &["go.mod"],
+            "tox" => &["tox.ini", "pyproject.toml"],
+            "nox" => &["noxfile.py"],
+            "rake" => &["Rakefile"],
+            _ => return true,
+        };
+        self.sources.first_of(folder, files).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::{report::Presence, tree::Tree};
+
+    fn candidate(
+        purpose: CommandPurpose,
+        command: &str,
+        folder: &str,
+        origin: Origin,
+    ) -> Candidate {
+        let path = format!("{origin:?}");
+        Candidate {
+            purpose,
+            command: command.into(),
+            folder: folder.into(),
+            path,
+            line: Some(1),
+            origin,
+        }
+    }
+
+    fn ranked(candidates: Vec<Candidate>) -> Vec<ProjectCommand> {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, presence) = (Tree::of(folder.path()), Presence::default());
+        rank(&Sources::gather(&tree, &[], &presence, &|| false), candidates)
+    }
+
+    #[test]
+    fn the_most_trustworthy_comes_first() {
+        use CommandPurpose::{Build, Test};
+        let found = ranked(vec![
+            candidate(Test, "cargo test --all", "", Origin::Integration),
+            candidate(Test, "cargo test", "", Origin::Manifest),
+            candidate(Test, "npm test", "web", Origin::Task),
+            candidate(Test, "make test-slow", "", Origin::Variant),
+            candidate(Test, "make test-fast", "", Origin::Variant),
+            candidate(Test, "make test-fast", "", Origin::Integration),
+            candidate(Test, "make test", "", Origin::Task),
+            candidate(Build, "cargo build", "", Origin::Manifest),
+        ]);
+        let found: Vec<(&str, &str, &str)> = found
+            .iter()
+            .map(|it| (it.command.as_str(), it.folder.as_str(), it.source.as_str()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("cargo build", ".", "Manifest:1"),
+                ("make test", ".", "Task:1"),
+                ("make test-fast", ".", "Variant:1"),
+                ("cargo test", ".", "Manifest:1"),
+                ("make test-slow", ".", "Variant:1"),
+                ("cargo test --all", ".", "Integration:1"),
+                ("npm test", "web", "Task:1"),
+            ]
+        );
+    }
+
+    #[test]
+    fn the_same_command_is_told_once() {
+        let cases = [
+            ("npm t", "npm test"),
+            ("npm run test", "npm test"),
+            ("npm ci", "npm install"),
+            ("yarn", "yarn install"),
+            ("python -m pytest -x", "pytest -x"),
+            ("cargo  test", "cargo test"),
+        ];
+        for (one, other) in cases {
+            assert_eq!(key(one), key(other), "{one}");
+        }
+    }
+
+    #[test]
+    fn one_place_does_not_fill_the_list() {
+        let test = |at| {
+            candidate(
+                CommandPurpose::Test,
+                &format!("cargo test -p a{at}"),
+                "",
+                Origin::Integration,
+            )
+        };
+        assert_eq!(ranked((0..20).map(test).collect()).len(), REPEATED);
+    }
+}

@@ -1,0 +1,46 @@
+//! Containers: Dockerfiles, and services that a Compose file builds.
+
+use crate::repo::{
+    project::sources::{Role, Sources, read},
+    report::{EntryKind, EntryPoint},
+    tree::{folder_of, join, name_of},
+};
+use serde_json::Value;
+
+/// What is built into containers. A file that can't be read is listed by the module that reads its variables.
+pub(super) fn entries(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
+    let mut built = Vec::new();
+    for path in sources.of(Role::Compose) {
+        let Ok((_, value)) = read(sources.tree, path) else { continue };
+        let services = value.get("services").and_then(Value::as_object);
+        for (name, service) in services.into_iter().flatten() {
+            let Some(file) = service.get("build").map(|build| dockerfile(path, build)) else {
+                continue;
+            };
+            let file = file.filter(|file| sources.tree.file(file).is_some());
+            built.extend(file.clone());
+            let (name, declared_in) = (name.clone(), (*path).to_owned());
+            found.push(EntryPoint { name, kind: EntryKind::Container, path: file, declared_in });
+        }
+    }
+    for path in sources.of(Role::Dockerfile) {
+        if !built.iter().any(|file| file == path) {
+            found.push(super::by_place(EntryKind::Container, container_name(path), path));
+        }
+    }
+}
+
+/// A Dockerfile is called after its folder, and at the top by its own name.
+fn container_name(path: &str) -> &str {
+    match (name_of(path), name_of(folder_of(path))) {
+        ("Dockerfile" | "Containerfile", folder) if !folder.is_empty() => folder,
+        (name, _) => name,
+    }
+}
+
+fn dockerfile(compose: &str, build: &Value) -> Option<String> {
+    let text = |key: &str| build.get(key).and_then(Value::as_str);
+    let context = build.as_str().or_else(|| text("context")).unwrap_or(".");
+    let context = join(folder_of(compose), context)?;
+    join(&context, text("dockerfile").unwrap_or("Dockerfile"))
+}

@@ -1,0 +1,126 @@
+//! Where a run or an import of a project begins.
+
+mod cargo;
+mod compiled;
+mod containers;
+mod node;
+mod python;
+mod scripted;
+
+use super::sources::{Opened, Role, Sources, depth};
+use crate::repo::{
+    report::{EntryKind, EntryPoint},
+    tree::{folder_of, name_of},
+};
+use std::collections::{HashMap, HashSet};
+
+/// Entry points in all.
+const ALL: usize = 40;
+/// Bytes in which a file says that it is a program.
+const HEAD: u64 = 4096;
+
+/// Entry points, those that are run first.
+pub(super) fn find(sources: &Sources<'_>) -> Vec<EntryPoint> {
+    let mut found = Vec::new();
+    for opened in &sources.manifests {
+        if sources.stopped() {
+            break;
+        }
+        match opened.manifest.ecosystem.as_str() {
+            "Cargo" => cargo::entries(sources, opened, &mut found),
+            "npm" => node::entries(sources, opened, &mut found),
+            "Python" => python::entries(sources, opened, &mut found),
+            "Go" => compiled::go_library(sources, opened, &mut found),
+            "Maven" => compiled::maven(sources, opened, &mut found),
+            "Gradle" => compiled::gradle(sources, opened, &mut found),
+            ".NET" => compiled::dotnet(sources, opened, &mut found),
+            "Swift" => compiled::swift(opened, &mut found),
+            "CMake" => compiled::cmake(sources, opened, &mut found),
+            "Ruby" => scripted::ruby(sources, opened, &mut found),
+            "PHP" => scripted::php(sources, opened, &mut found),
+            "Dart" => scripted::dart(sources, opened, &mut found),
+            "Elixir" => scripted::elixir(sources, opened, &mut found),
+            _ => {}
+        }
+    }
+    compiled::go_programs(sources, &mut found);
+    compiled::spring(sources, &mut found);
+    python::modules(sources, &mut found);
+    executables(sources, &mut found);
+    containers::entries(sources, &mut found);
+    few(found)
+}
+
+/// Each once, those that are run before those that are imported, and examples last.
+fn few(mut found: Vec<EntryPoint>) -> Vec<EntryPoint> {
+    let mut seen = HashSet::new();
+    found.retain(|entry| seen.insert((order(entry.kind), entry.name.clone(), entry.path.clone())));
+    let bound = |kind| match kind {
+        EntryKind::Binary | EntryKind::Library => ALL,
+        EntryKind::Script => 12,
+        EntryKind::Container | EntryKind::Example => 8,
+    };
+    found.sort_by_key(|entry| (order(entry.kind), depth(folder_of(&entry.declared_in))));
+    let mut counts: HashMap<u8, usize> = HashMap::new();
+    found.retain(|entry| {
+        let count = counts.entry(order(entry.kind)).or_default();
+        *count += 1;
+        *count <= bound(entry.kind)
+    });
+    found.truncate(ALL);
+    found
+}
+
+fn order(kind: EntryKind) -> u8 {
+    match kind {
+        EntryKind::Binary => 0,
+        EntryKind::Script => 1,
+        EntryKind::Library => 2,
+        EntryKind::Container => 3,
+        EntryKind::Example => 4,
+    }
+}
+
+/// An entry point that a manifest declares.
+fn entry(opened: &Opened<'_>, kind: EntryKind, name: &str, path: Option<String>) -> EntryPoint {
+    let declared_in = opened.manifest.path.clone();
+    EntryPoint { name: name.to_owned(), kind, path, declared_in }
+}
+
+/// An entry point that a file is by where it lies.
+fn by_place(kind: EntryKind, name: &str, path: &str) -> EntryPoint {
+    let path = path.to_owned();
+    EntryPoint { name: name.to_owned(), kind, path: Some(path.clone()), declared_in: path }
+}
+
+/// A path that a manifest names, where the file is there.
+fn existing(sources: &Sources<'_>, opened: &Opened<'_>, relative: &str) -> Option<String> {
+    opened.path_to(relative).filter(|path| sources.tree.file(path).is_some())
+}
+
+/// Scripts in `bin` and `exe` that name their interpreter and that no manifest declares.
+fn executables(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
+    let known: HashSet<String> = found.iter().filter_map(|entry| entry.path.clone()).collect();
+    for path in sources.of(Role::Executable) {
+        if !matches!(folder_of(path), "bin" | "exe") || known.contains(*path) {
+            continue;
+        }
+        if starts_with_interpreter(sources, path) {
+            found.push(by_place(EntryKind::Script, name_of(path), path));
+        }
+    }
+}
+
+/// Whether a file's first line names what runs it.
+pub(super) fn starts_with_interpreter(sources: &Sources<'_>, path: &str) -> bool {
+    sources.tree.head(path, 2).is_ok_and(|head| head == b"#!")
+}
+
+/// The start of a file as text; empty where it can't be read.
+fn head(sources: &Sources<'_>, path: &str) -> String {
+    let bytes = sources.tree.head(path, HEAD).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! What kind of project it is, and how to build, test and run it.
+//!
+//! Owns every conclusion about that; reads through [`Sources`], which looks at each name once.
+
+mod ci;
+mod commands;
+mod defaults;
+mod entry_points;
+mod environment;
+mod frameworks;
+mod kind;
+mod purpose;
+mod readme;
+mod runners;
+mod shell;
+mod sources;
+mod summary;
+mod toolchain;
+
+use super::{
+    report::{EntryPoint, Manifest, Presence, Project, ProjectCommand, ProjectKind},
+    tree::{Halt, Tree},
+};
+use crate::files::Problem;
+use commands::Workshop;
+use sources::Sources;
+
+/// Looks at manifests, task runners, continuous integration and the README.
+pub(super) fn describe(
+    tree: &Tree,
+    manifests: &[Manifest],
+    presence: &Presence,
+    halt: Halt<'_>,
+) -> (Project, Vec<Problem>) {
+    let mut sources = Sources::gather(tree, manifests, presence, halt);
+    let mut problems = std::mem::take(&mut sources.problems);
+    let summary = summary::of(&sources);
+    let entry_points = entry_points::find(&sources);
+    let frameworks = frameworks::find(&sources);
+    let (kind, because) = kind::judge(&sources, &frameworks, &entry_points, summary.as_deref());
+    let commands = commands(&sources, &entry_points, kind, &mut problems);
+    let (toolchain, troubles) = toolchain::find(&sources);
+    problems.extend(troubles);
+    let (environment, troubles) = environment::find(&sources);
+    problems.extend(troubles);
+    let frameworks = frameworks::names(&frameworks);
+    let project = Project {
+        kind,
+        because,
+        summary,
+        frameworks,
+        entry_points,
+        commands,
+        toolchain,
+        environment,
+    };
+    (project, problems)
+}
+
+fn commands(
+    sources: &Sources<'_>,
+    entry_points: &[EntryPoint],
+    kind: ProjectKind,
+    problems: &mut Vec<Problem>,
+) -> Vec<ProjectCommand> {
+    let (offers, troubles) = runners::offers(sources);
+    problems.extend(troubles);
+    let mut candidates = commands::from_offers(sources, &offers);
+    let workshop = Workshop::new(sources, &offers);
+    candidates.extend(readme::commands(sources, &workshop, kind));
+    candidates.extend(defaults::commands(sources, entry_points));
+    let (lines, troubles) = ci::commands(sources);
+    problems.extend(troubles);
+    candidates.extend(lines);
+    commands::rank(sources, candidates)
+}
+
+#[cfg(test)]
+mod tests;

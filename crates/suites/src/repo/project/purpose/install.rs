@@ -1,0 +1,95 @@
+//! Commands that install: the project's own needs, or packages by their names.
+
+use super::{Judgement, Need, flagged, is_assignment, plain_words, tools::TOOLS};
+use crate::repo::report::CommandPurpose;
+
+/// What a command that installs something installs.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::repo::project) enum Installed<'w> {
+    /// What the project needs, or the project itself.
+    Project,
+    /// Packages by their names.
+    Packages(Vec<&'w str>),
+}
+
+/// What a command that installs the project's needs is for, and the ecosystem that it needs.
+pub(super) fn judge(words: &[&str]) -> Judgement {
+    let is = |names: &[&str]| words.iter().any(|word| names.contains(word));
+    let ecosystem = if is(&["pip", "pip3", "python", "python3"]) {
+        Some("Python")
+    } else if is(&["bundle"]) {
+        Some("Ruby")
+    } else {
+        let known = |word: &&str| TOOLS.iter().find(|tool| tool.names.contains(word));
+        words.iter().filter_map(known).find_map(|tool| tool.ecosystem)
+    };
+    let need = ecosystem.map_or(Need::Nothing, Need::Ecosystem);
+    Judgement { purpose: CommandPurpose::Install, need }
+}
+
+/// What a command installs; `None` where it is not one that installs by names.
+pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<Installed<'w>> {
+    let mut words = words;
+    while let [first, rest @ ..] = words {
+        if !(is_assignment(first) || *first == "sudo") {
+            break;
+        }
+        words = rest;
+    }
+    let words = match words {
+        ["python" | "python3" | "py" | "uv", "-m", rest @ ..] => rest,
+        ["uv", "pip", ..] => words.get(1..)?,
+        words => words,
+    };
+    let (tool, rest) = words.split_first()?;
+    let verb = plain_words(rest).next();
+    let packages = || -> Vec<&str> { plain_words(rest).skip(1).collect() };
+    let project_or_packages = || match packages() {
+        names if names.is_empty() => Installed::Project,
+        names => Installed::Packages(names),
+    };
+    Some(match (*tool, verb) {
+        ("yarn", None) => Installed::Project,
+        ("npm" | "pnpm" | "bun" | "yarn", Some("install" | "i" | "ci" | "add" | "global")) => {
+            if flagged(rest, &["-g", "--global"]) {
+                return Some(Installed::Packages(packages()));
+            }
+            project_or_packages()
+        }
+        ("pip" | "pip3", Some("install")) => installed_by_pip(rest),
+        ("cargo", Some("install")) if flagged(rest, &["--path"]) => Installed::Project,
+        ("go", Some("install")) => match packages() {
+            names if names.iter().all(|name| name.starts_with('.')) => Installed::Project,
+            names => Installed::Packages(names),
+        },
+        (
+            "cargo" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "pacman" | "pipx" | "conda"
+            | "mamba" | "choco" | "scoop" | "winget",
+            Some("install" | "add"),
+        )
+        | ("go", Some("get"))
+        | ("composer", Some("require" | "global"))
+        | ("poetry" | "uv" | "pdm" | "pixi", Some("add"))
+        | ("uv" | "dotnet", Some("tool")) => Installed::Packages(packages()),
+        (
+            "bundle" | "poetry" | "pdm" | "pipenv" | "composer" | "pixi" | "conan",
+            Some("install"),
+        ) => project_or_packages(),
+        _ => return None,
+    })
+}
+
+fn installed_by_pip<'w>(rest: &'w [&'w str]) -> Installed<'w> {
+    let about_project = |word: &&str| {
+        let word = word.trim_matches(['"', '\'']);
+        matches!(word, "-r" | "--requirement" | "-e" | "--editable" | "--group")
+            || word == "."
+            || word.starts_with("./")
+            || word.starts_with(".[")
+            || word.starts_with("-r")
+    };
+    if rest.iter().any(about_project) {
+        return Installed::Project;
+    }
+    Installed::Packages(plain_words(rest).skip(1).collect())
+}

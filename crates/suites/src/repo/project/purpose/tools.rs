@@ -1,0 +1,480 @@
+//! Tools that people type, and what each of their verbs is for: a table.
+
+use crate::repo::report::CommandPurpose::{
+    self, Bench, Build, Docs, Format, Install, Lint, Other, Release, Run, Test,
+};
+
+/// Verbs of a tool.
+pub(super) type Verbs = &'static [(&'static str, CommandPurpose)];
+
+/// How the words after a tool's name tell what it does.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rule {
+    /// It does one thing.
+    Always(CommandPurpose),
+    /// The first word that is not a flag tells, or the first two.
+    Verb(Verbs),
+    /// Any word may tell; the last part of `a:b:test` counts as well.
+    Anywhere(Verbs),
+    /// The first word that is not a flag names a target, which tells by its name; without one the tool does this.
+    Target(CommandPurpose),
+    /// A manager of Node packages: verbs of its own, and scripts by their names.
+    Scripts,
+}
+
+/// A tool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tool {
+    pub(super) names: &'static [&'static str],
+    /// The ecosystem whose manifest it needs, if it needs one.
+    pub(super) ecosystem: Option<&'static str>,
+    pub(super) rule: Rule,
+}
+
+const fn tool(names: &'static [&'static str], ecosystem: Option<&'static str>, rule: Rule) -> Tool {
+    Tool { names, ecosystem, rule }
+}
+
+const CARGO: Verbs = &[
+    ("build", Build),
+    ("b", Build),
+    ("check", Build),
+    ("zigbuild", Build),
+    ("test", Test),
+    ("t", Test),
+    ("nextest", Test),
+    ("llvm-cov", Test),
+    ("tarpaulin", Test),
+    ("miri", Test),
+    ("run", Run),
+    ("r", Run),
+    ("clippy", Lint),
+    ("deny", Lint),
+    ("audit", Lint),
+    ("machete", Lint),
+    ("semver-checks", Lint),
+    ("shear", Lint),
+    ("udeps", Lint),
+    ("fmt", Format),
+    ("doc", Docs),
+    ("rustdoc", Docs),
+    ("docs-rs", Docs),
+    ("bench", Bench),
+    ("codspeed", Bench),
+    ("publish", Release),
+    ("release", Release),
+];
+
+const MAVEN: Verbs = &[
+    ("spring-boot:run", Run),
+    ("exec:java", Run),
+    ("quarkus:dev", Run),
+    ("deploy", Release),
+    ("spotless:check", Lint),
+    ("checkstyle:check", Lint),
+    ("spotless:apply", Format),
+    ("javadoc:javadoc", Docs),
+    ("site", Docs),
+    ("verify", Test),
+    ("test", Test),
+    ("install", Build),
+    ("package", Build),
+    ("compile", Build),
+];
+
+const GRADLE: Verbs = &[
+    ("bootRun", Run),
+    ("run", Run),
+    ("quarkusDev", Run),
+    ("publish", Release),
+    ("publishToMavenLocal", Release),
+    ("spotlessCheck", Lint),
+    ("ktlintCheck", Lint),
+    ("detekt", Lint),
+    ("lint", Lint),
+    ("checkstyleMain", Lint),
+    ("apiCheck", Lint),
+    ("spotlessApply", Format),
+    ("ktlintFormat", Format),
+    ("javadoc", Docs),
+    ("dokkaHtml", Docs),
+    ("dokkaGenerate", Docs),
+    ("jmh", Bench),
+    ("check", Test),
+    ("test", Test),
+    ("allTests", Test),
+    ("jvmTest", Test),
+    ("connectedCheck", Test),
+    ("connectedAndroidTest", Test),
+    ("testDebugUnitTest", Test),
+    ("assemble", Build),
+    ("assembleDebug", Build),
+    ("assembleRelease", Build),
+    ("build", Build),
+    ("jar", Build),
+];
+
+const GO: Verbs = &[
+    ("build", Build),
+    ("test", Test),
+    ("run", Run),
+    ("vet", Lint),
+    ("fmt", Format),
+    ("mod download", Install),
+    ("mod tidy", Install),
+];
+
+const DOTNET: Verbs = &[
+    ("restore", Install),
+    ("build", Build),
+    ("pack", Build),
+    ("publish", Build),
+    ("test", Test),
+    ("run", Run),
+    ("watch", Run),
+    ("format", Format),
+    ("nuget push", Release),
+];
+
+const MIX: Verbs = &[
+    ("deps.get", Install),
+    ("setup", Install),
+    ("compile", Build),
+    ("test", Test),
+    ("phx.server", Run),
+    ("credo", Lint),
+    ("dialyzer", Lint),
+    ("format", Format),
+    ("docs", Docs),
+    ("hex.publish", Release),
+];
+
+const DART: Verbs = &[
+    ("pub get", Install),
+    ("build", Build),
+    ("compile", Build),
+    ("test", Test),
+    ("run build_runner", Other),
+    ("run", Run),
+    ("analyze", Lint),
+    ("format", Format),
+    ("doc", Docs),
+];
+
+const UV: Verbs = &[("sync", Install), ("build", Build), ("publish", Release)];
+const POETRY: Verbs =
+    &[("install", Install), ("build", Build), ("publish", Release), ("check", Lint)];
+const HATCH: Verbs = &[("build", Build), ("test", Test), ("fmt", Format), ("publish", Release)];
+const DJANGO: Verbs =
+    &[("test", Test), ("runserver", Run), ("migrate", Other), ("collectstatic", Other)];
+const SETUP: Verbs = &[
+    ("develop", Install),
+    ("install", Install),
+    ("test", Test),
+    ("build", Build),
+    ("sdist", Build),
+];
+const RUFF: Verbs = &[("check", Lint), ("format", Format)];
+const WEB: Verbs = &[
+    ("build", Build),
+    ("dev", Run),
+    ("start", Run),
+    ("serve", Run),
+    ("preview", Run),
+    ("test", Test),
+    ("lint", Lint),
+    ("check", Lint),
+    ("format", Format),
+];
+const MONOREPO: Verbs = &[
+    ("build", Build),
+    ("test", Test),
+    ("lint", Lint),
+    ("publish", Release),
+    ("version", Release),
+    ("bootstrap", Install),
+];
+const COMMON: Verbs = &[
+    ("build", Build),
+    ("test", Test),
+    ("spec", Test),
+    ("check", Test),
+    ("runtest", Test),
+    ("ct", Test),
+    ("eunit", Test),
+    ("run", Run),
+    ("compile", Build),
+    ("bench", Bench),
+    ("lint", Lint),
+    ("fmt", Format),
+    ("format", Format),
+    ("doc", Docs),
+    ("haddock", Docs),
+    ("publish", Release),
+    ("release", Release),
+];
+const RAILS: Verbs = &[
+    ("server", Run),
+    ("s", Run),
+    ("test", Test),
+    ("spec", Test),
+    ("db:prepare", Other),
+    ("db:setup", Other),
+];
+const ARTISAN: Verbs = &[("serve", Run), ("test", Test), ("migrate", Other)];
+const COMPOSE: Verbs = &[("up", Run), ("build", Build)];
+const DOCKER: Verbs = &[("build", Build), ("buildx", Build), ("push", Release)];
+const TERRAFORM: Verbs = &[
+    ("init", Install),
+    ("plan", Other),
+    ("apply", Release),
+    ("validate", Lint),
+    ("fmt", Format),
+    ("test", Test),
+];
+const DOCUMENTS: Verbs =
+    &[("build", Docs), ("serve", Docs), ("test", Docs), ("start", Docs), ("gh-deploy", Docs)];
+const SERVES: Verbs = &[("run", Run), ("start", Run), ("serve", Run), ("dev", Run)];
+const MESON: Verbs = &[("setup", Build), ("compile", Build), ("test", Test), ("install", Install)];
+const RELEASES: Verbs = &[("release", Release), ("build", Build), ("publish", Release)];
+
+const PYTHON: Option<&str> = Some("Python");
+const NODE: Option<&str> = Some("npm");
+const RUBY: Option<&str> = Some("Ruby");
+const PHP: Option<&str> = Some("PHP");
+
+/// Every tool that is known.
+pub(super) const TOOLS: &[Tool] = &[
+    tool(&["cargo", "cross"], Some("Cargo"), Rule::Verb(CARGO)),
+    tool(&["mvn", "mvnw"], Some("Maven"), Rule::Anywhere(MAVEN)),
+    tool(&["gradle", "gradlew"], Some("Gradle"), Rule::Anywhere(GRADLE)),
+    tool(&["go"], Some("Go"), Rule::Verb(GO)),
+    tool(&["gofmt", "gofumpt", "goimports"], Some("Go"), Rule::Always(Format)),
+    tool(&["golangci-lint", "staticcheck"], Some("Go"), Rule::Always(Lint)),
+    tool(&["goreleaser"], Some("Go"), Rule::Verb(RELEASES)),
+    tool(&["gotestsum", "ginkgo"], Some("Go"), Rule::Always(Test)),
+    tool(&["dotnet"], Some(".NET"), Rule::Verb(DOTNET)),
+    tool(&["mix"], Some("Elixir"), Rule::Verb(MIX)),
+    tool(&["dart", "flutter"], Some("Dart"), Rule::Verb(DART)),
+    tool(&["melos"], Some("Dart"), Rule::Target(Other)),
+    tool(&["swift"], Some("Swift"), Rule::Verb(COMMON)),
+    tool(&["swiftlint"], None, Rule::Always(Lint)),
+    tool(&["swift-format", "swiftformat"], None, Rule::Always(Format)),
+    tool(&["stack", "cabal"], Some("Haskell"), Rule::Verb(COMMON)),
+    tool(
+        &["zig", "dune", "nimble", "crystal", "rebar3", "gleam", "forge"],
+        None,
+        Rule::Verb(COMMON),
+    ),
+    tool(&["sbt", "lein", "mill"], None, Rule::Anywhere(COMMON)),
+    tool(&["bazel", "bazelisk", "buck2"], None, Rule::Verb(COMMON)),
+    tool(&["deno"], Some("Deno"), Rule::Verb(COMMON)),
+    tool(&["npm", "pnpm", "yarn", "bun"], NODE, Rule::Scripts),
+    tool(
+        &["jest", "vitest", "mocha", "ava", "tap", "karma", "c8", "nyc", "wtr", "borp"],
+        NODE,
+        Rule::Always(Test),
+    ),
+    tool(
+        &[
+            "eslint",
+            "oxlint",
+            "stylelint",
+            "xo",
+            "standard",
+            "knip",
+            "publint",
+            "attw",
+            "tslint",
+            "vue-tsc",
+            "svelte-check",
+            "lerna-lint",
+        ],
+        NODE,
+        Rule::Always(Lint),
+    ),
+    tool(&["prettier", "oxfmt", "dprint"], NODE, Rule::Always(Format)),
+    tool(
+        &["biome"],
+        NODE,
+        Rule::Verb(&[("check", Lint), ("lint", Lint), ("format", Format), ("ci", Lint)]),
+    ),
+    tool(
+        &[
+            "tsc",
+            "webpack",
+            "rollup",
+            "esbuild",
+            "tsup",
+            "tsdown",
+            "unbuild",
+            "rolldown",
+            "parcel",
+            "swc",
+            "babel",
+            "microbundle",
+        ],
+        NODE,
+        Rule::Always(Build),
+    ),
+    tool(
+        &[
+            "vite",
+            "next",
+            "nuxt",
+            "nuxi",
+            "astro",
+            "ng",
+            "remix",
+            "vue-cli-service",
+            "react-scripts",
+            "svelte-kit",
+            "gatsby",
+            "expo",
+            "nest",
+            "wrangler",
+        ],
+        NODE,
+        Rule::Verb(WEB),
+    ),
+    tool(
+        &["docusaurus", "vitepress", "vuepress"],
+        NODE,
+        Rule::Verb(&[("build", Docs), ("start", Docs), ("dev", Docs)]),
+    ),
+    tool(&["typedoc", "jsdoc", "api-extractor"], NODE, Rule::Always(Docs)),
+    tool(&["semantic-release", "release-it", "np", "vsce", "ovsx"], NODE, Rule::Always(Release)),
+    tool(&["changeset"], NODE, Rule::Verb(RELEASES)),
+    tool(&["lerna", "nx", "turbo"], NODE, Rule::Anywhere(MONOREPO)),
+    tool(&["grunt", "gulp"], NODE, Rule::Target(Build)),
+    tool(&["pytest", "py.test", "unittest", "ward", "behave", "nose2"], PYTHON, Rule::Always(Test)),
+    tool(&["tox", "nox"], PYTHON, Rule::Target(Test)),
+    tool(
+        &[
+            "flake8",
+            "pylint",
+            "mypy",
+            "pyright",
+            "basedpyright",
+            "bandit",
+            "pydocstyle",
+            "pyflakes",
+            "ty",
+            "pyrefly",
+            "vulture",
+            "djlint",
+        ],
+        PYTHON,
+        Rule::Always(Lint),
+    ),
+    tool(&["black", "isort", "autopep8", "yapf"], PYTHON, Rule::Always(Format)),
+    tool(&["ruff"], None, Rule::Verb(RUFF)),
+    tool(&["sphinx-build", "sphinx-autobuild", "pdoc"], None, Rule::Always(Docs)),
+    tool(&["mkdocs", "zensical", "mdbook", "antora"], None, Rule::Verb(DOCUMENTS)),
+    tool(&["uvicorn", "gunicorn", "hypercorn", "daphne"], PYTHON, Rule::Always(Run)),
+    tool(&["flask", "streamlit", "fastapi", "celery"], PYTHON, Rule::Verb(SERVES)),
+    tool(&["manage.py", "django-admin"], PYTHON, Rule::Verb(DJANGO)),
+    tool(&["setup.py"], PYTHON, Rule::Verb(SETUP)),
+    tool(&["build"], PYTHON, Rule::Always(Build)),
+    tool(&["twine"], PYTHON, Rule::Verb(&[("upload", Release)])),
+    tool(&["asv"], PYTHON, Rule::Verb(&[("run", Bench), ("continuous", Bench)])),
+    tool(&["uv"], PYTHON, Rule::Verb(UV)),
+    tool(&["poetry", "flit", "pipenv", "rye", "maturin"], PYTHON, Rule::Verb(POETRY)),
+    tool(&["pdm", "hatch", "pixi"], PYTHON, Rule::Verb(HATCH)),
+    tool(&["poe", "invoke", "inv"], PYTHON, Rule::Target(Other)),
+    tool(&["rspec", "cucumber", "minitest"], RUBY, Rule::Always(Test)),
+    tool(
+        &["rubocop", "standardrb", "brakeman", "erb_lint", "haml-lint", "reek"],
+        RUBY,
+        Rule::Always(Lint),
+    ),
+    tool(&["rake"], RUBY, Rule::Target(Other)),
+    tool(&["rails"], RUBY, Rule::Verb(RAILS)),
+    tool(&["yard"], RUBY, Rule::Always(Docs)),
+    tool(&["gem"], RUBY, Rule::Verb(&[("build", Build), ("push", Release)])),
+    tool(&["jekyll"], RUBY, Rule::Verb(&[("build", Docs), ("serve", Docs)])),
+    tool(&["puma", "rackup", "foreman", "overmind"], None, Rule::Always(Run)),
+    tool(&["composer"], PHP, Rule::Target(Other)),
+    tool(&["phpunit", "pest", "behat", "codecept"], PHP, Rule::Always(Test)),
+    tool(&["phpstan", "psalm", "phpcs"], PHP, Rule::Always(Lint)),
+    tool(&["pint", "php-cs-fixer", "phpcbf", "ecs"], PHP, Rule::Always(Format)),
+    tool(&["artisan"], PHP, Rule::Verb(ARTISAN)),
+    tool(&["make", "gmake"], None, Rule::Target(Build)),
+    tool(&["just", "task", "mage"], None, Rule::Target(Other)),
+    tool(&["cmake"], Some("CMake"), Rule::Always(Build)),
+    tool(&["ctest"], Some("CMake"), Rule::Always(Test)),
+    tool(&["conan"], Some("Conan"), Rule::Verb(&[("install", Install), ("create", Build)])),
+    tool(&["meson"], None, Rule::Verb(MESON)),
+    tool(&["ninja"], None, Rule::Target(Build)),
+    tool(&["configure"], None, Rule::Always(Build)),
+    tool(&["clang-tidy", "cppcheck", "cpplint"], None, Rule::Always(Lint)),
+    tool(&["clang-format"], None, Rule::Always(Format)),
+    tool(&["doxygen"], None, Rule::Always(Docs)),
+    tool(
+        &[
+            "pre-commit",
+            "prek",
+            "shellcheck",
+            "hadolint",
+            "yamllint",
+            "actionlint",
+            "zizmor",
+            "typos",
+            "codespell",
+            "markdownlint",
+            "markdownlint-cli2",
+            "cspell",
+            "reuse",
+            "tflint",
+            "ansible-lint",
+            "buf",
+            "vale",
+            "lychee",
+        ],
+        None,
+        Rule::Always(Lint),
+    ),
+    tool(&["shfmt", "taplo", "nixfmt", "alejandra"], None, Rule::Always(Format)),
+    tool(&["rustfmt"], None, Rule::Always(Format)),
+    tool(&["wasm-pack", "trunk", "tauri"], Some("Cargo"), Rule::Verb(WEB)),
+    tool(&["hyperfine"], None, Rule::Always(Bench)),
+    tool(&["docker-compose", "podman-compose"], None, Rule::Verb(COMPOSE)),
+    tool(&["docker", "podman"], None, Rule::Verb(DOCKER)),
+    tool(&["terraform", "tofu"], None, Rule::Verb(TERRAFORM)),
+    tool(
+        &["helm"],
+        None,
+        Rule::Verb(&[
+            ("lint", Lint),
+            ("package", Build),
+            ("install", Release),
+            ("upgrade", Release),
+        ]),
+    ),
+    tool(&["ansible-playbook"], None, Rule::Always(Release)),
+    tool(&["kubectl"], None, Rule::Verb(&[("apply", Release)])),
+    tool(&["playwright"], NODE, Rule::Verb(&[("test", Test)])),
+    tool(&["cypress"], NODE, Rule::Verb(&[("run", Test)])),
+    tool(
+        &["nix"],
+        None,
+        Rule::Verb(&[("build", Build), ("develop", Install), ("run", Run), ("fmt", Format)]),
+    ),
+];
+
+/// Flags that turn a rewriting of style into a check of it.
+pub(super) const CHECKING: [&str; 10] = [
+    "--check",
+    "-check",
+    "--list-different",
+    "--diff",
+    "--check-formatted",
+    "--verify-no-changes",
+    "--set-exit-if-changed",
+    "--dry-run",
+    "--test",
+    "--check-only",
+];
+
+/// Flags that turn a check of style into a rewriting of it.
+pub(super) const FIXING: [&str; 4] = ["--fix", "--autocorrect", "--autocorrect-all", "--apply"];

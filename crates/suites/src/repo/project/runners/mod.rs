@@ -1,0 +1,172 @@
+//! What a project's own task files offer to be typed: Makefile, justfile, Taskfile, scripts of manifests and their kin.
+//!
+//! Must not know what a target is for; `commands` judges that.
+
+mod elixir;
+mod make;
+mod python;
+mod ruby;
+mod scripts;
+mod tasks;
+
+use super::{
+    entry_points::starts_with_interpreter,
+    purpose,
+    sources::{Role, Sources, read},
+};
+use crate::{
+    files::Problem,
+    repo::tree::{folder_of, name_of},
+};
+
+/// Something that a task file offers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Offer {
+    /// As it is typed.
+    pub(super) command: String,
+    /// What the file calls it; empty for what is run when nothing is named.
+    pub(super) name: String,
+    /// What it runs, as far as the file says so: a script for a shell.
+    pub(super) body: String,
+    /// The file that offers it.
+    pub(super) path: String,
+    /// From 1.
+    pub(super) line: Option<u32>,
+}
+
+impl Offer {
+    /// The folder to type it in; empty at the top.
+    pub(super) fn folder(&self) -> &str {
+        match folder_of(&self.path) {
+            // Scripts are run from the top, whatever folder they lie in.
+            _ if self.command.starts_with("./") => "",
+            // What lies in a hidden folder configures the one around it.
+            hidden if name_of(hidden).starts_with('.') => folder_of(hidden),
+            folder => folder,
+        }
+    }
+}
+
+/// A target as a file declares it, before it is known how it is typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Target {
+    name: String,
+    body: String,
+    line: Option<u32>,
+}
+
+impl Target {
+    fn offer(self, path: &str, command: String) -> Offer {
+        Offer { command, name: self.name, body: self.body, path: path.to_owned(), line: self.line }
+    }
+}
+
+/// Everything that task files offer, and what is wrong with them.
+pub(super) fn offers(sources: &Sources<'_>) -> (Vec<Offer>, Vec<Problem>) {
+    let mut offers = Vec::new();
+    let mut problems = Vec::new();
+    read_texts(sources, &mut offers, &mut problems);
+    read_trees(sources, &mut offers, &mut problems);
+    offers.extend(executables(sources));
+    for opened in &sources.manifests {
+        match opened.manifest.ecosystem.as_str() {
+            "npm" => offers.extend(scripts::package(opened)),
+            "Deno" => offers.extend(scripts::deno(opened)),
+            "PHP" => offers.extend(scripts::composer(opened)),
+            "Python" => offers.extend(python::manifest(opened)),
+            "Elixir" => offers.extend(elixir::mix(opened)),
+            _ => {}
+        }
+    }
+    (offers, problems)
+}
+
+/// Scripts in the usual folders that are called after what they do: `script/test`, `bin/setup`.
+fn executables(sources: &Sources<'_>) -> Vec<Offer> {
+    let named = |path: &&&str| {
+        let name = name_of(path);
+        let stem = name.strip_suffix(".sh").unwrap_or(name);
+        purpose::of_name(stem).is_some_and(|named| named.exact) && !stem.contains('.')
+    };
+    let paths = sources.of(Role::Executable).iter().filter(named);
+    let paths = paths.filter(|path| starts_with_interpreter(sources, path));
+    let offer = |path: &&str| {
+        let name = name_of(path).split('.').next().unwrap_or_default().to_owned();
+        let (command, path) = (format!("./{path}"), (*path).to_owned());
+        Offer { command, name, path, ..Offer::default() }
+    };
+    paths.map(offer).collect()
+}
+
+/// Task files in languages of their own.
+fn read_texts(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec<Problem>) {
+    type Reads = fn(&Sources<'_>, &str, &str) -> Vec<Offer>;
+    let readers: [(Role, Reads); 6] = [
+        (Role::Makefile, make::makefile),
+        (Role::Justfile, tasks::justfile),
+        (Role::Rakefile, ruby::rakefile),
+        (Role::Tox, python::tox),
+        (Role::Nox, python::nox),
+        (Role::Invoke, python::invoke),
+    ];
+    for (role, reads) in readers {
+        for path in sources.of(role) {
+            if sources.stopped() {
+                return;
+            }
+            match sources.tree.text(path) {
+                Ok(text) => offers.extend(reads(sources, path, &text)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+}
+
+/// Task files that are trees of values.
+fn read_trees(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec<Problem>) {
+    type Reads = fn(&str, &str, &serde_json::Value) -> Vec<Offer>;
+    let readers: [(Role, Reads); 4] = [
+        (Role::Taskfile, tasks::taskfile),
+        (Role::CargoMake, tasks::cargo_make),
+        (Role::CargoConfiguration, tasks::cargo_aliases),
+        (Role::Pixi, python::pixi),
+    ];
+    for (role, reads) in readers {
+        for path in sources.of(role) {
+            if sources.stopped() {
+                return;
+            }
+            match read(sources.tree, path) {
+                Ok((text, value)) => offers.extend(reads(path, &text, &value)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+    }
+}
+
+/// A script of these commands.
+fn script(commands: impl Iterator<Item = String>) -> String {
+    let mut script = commands.collect::<Vec<_>>().join("\n");
+    script.push('\n');
+    script
+}
+
+/// The commands of a task, whichever way they are written: a text, a list, or a table with one of these keys.
+fn body(value: &serde_json::Value, keys: &[&str]) -> String {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => {
+            let parts: Vec<String> = all.iter().map(|value| body(value, keys)).collect();
+            parts.join("\n")
+        }
+        Value::Object(table) => {
+            let found = keys.iter().find_map(|key| table.get(*key));
+            found.map(|value| body(value, keys)).unwrap_or_default()
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

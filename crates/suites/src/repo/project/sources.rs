@@ -1,0 +1,592 @@
+//! What the rest of this folder looks at: manifests, opened once, and files that tell by their names, found in one pass.
+//!
+//! Must not know what any of them mean.
+
+use crate::files::Problem;
+use crate::repo::{
+    report::{Manifest, Presence},
+    tree::{Halt, Tree, folder_of, join, name_of},
+};
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use tokei::LanguageType;
+
+/// More manifests than these are not opened: the outer ones tell.
+const MANIFESTS: usize = 200;
+/// Larger manifests and task files are written by machines.
+pub(super) const BYTES: u64 = 1 << 20;
+/// Files of one role that are kept.
+const PER_ROLE: usize = 100;
+
+/// Folders whose contents show or check the project, or belong to others: they don't tell how to work with it.
+const ASIDE: [&str; 43] = [
+    "__fixtures__",
+    "__mocks__",
+    "__tests__",
+    "acceptance",
+    "bench",
+    "benches",
+    "benchmark",
+    "benchmarks",
+    "build-logic",
+    "buildsrc",
+    "demo",
+    "demos",
+    "e2e",
+    "example",
+    "examples",
+    "external",
+    "fixture",
+    "fixtures",
+    "fuzz",
+    "fuzzing",
+    "integration",
+    "integration_test",
+    "listings",
+    "mocks",
+    "node_modules",
+    "playground",
+    "playgrounds",
+    "sample",
+    "samples",
+    "snapshots",
+    "spec",
+    "specs",
+    "stubs",
+    "template",
+    "templates",
+    "test",
+    "testdata",
+    "testing",
+    "tests",
+    "third-party",
+    "third_party",
+    "thirdparty",
+    "vendor",
+];
+
+/// Whether a path lies in a folder of tests, examples, templates, foreign or hidden things.
+pub(super) fn is_aside(path: &str) -> bool {
+    // Folders of Java are named after packages, which may be called anything.
+    let outer = path.split_once("src/main/").map_or_else(|| folder_of(path), |(outer, _)| outer);
+    outer.split('/').any(is_aside_folder)
+}
+
+fn is_aside_folder(name: &str) -> bool {
+    if name.starts_with('.') {
+        return true;
+    }
+    let lower = name.to_ascii_lowercase();
+    let mut parts = lower.split(['-', '_', '.']);
+    let first = parts.next().unwrap_or_default();
+    let last = parts.next_back().unwrap_or(first);
+    let edge = |part: &str| matches!(part, "test" | "tests" | "example" | "examples" | "template");
+    ASIDE.contains(&lower.as_str()) || edge(first) || edge(last)
+}
+
+/// Whether a path lies in a folder of documents: a site has tools of its own that say nothing about the project.
+pub(super) fn is_documents(path: &str) -> bool {
+    let documents =
+        |part: &str| matches!(part, "doc" | "docs" | "documentation" | "site" | "website" | "www");
+    folder_of(path).split('/').any(documents)
+}
+
+/// How many folders a path lies in.
+pub(super) fn depth(folder: &str) -> usize {
+    if folder.is_empty() { 0 } else { folder.split('/').count() }
+}
+
+/// What a file is for, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Role {
+    Makefile,
+    Justfile,
+    Taskfile,
+    CargoMake,
+    CargoConfiguration,
+    Rakefile,
+    Tox,
+    Nox,
+    Invoke,
+    Pixi,
+    /// One version of one tool: `.nvmrc`, `.python-version` …
+    Version,
+    /// Versions of many tools: `.tool-versions`, `mise.toml`.
+    Versions,
+    /// A program of Rust by where it lies: `src/bin/a.rs`.
+    CargoProgram,
+    /// An example of Rust by where it lies: `examples/a.rs`.
+    CargoExample,
+    MainGo,
+    PythonModule,
+    PythonScript,
+    SpringApplication,
+    Dockerfile,
+    Compose,
+    Executable,
+    EnvironmentExample,
+    Terraform,
+}
+
+/// The role of a file, where it has one.
+fn role(path: &str) -> Option<Role> {
+    let (folder, name) = (folder_of(path), name_of(path));
+    Some(match name {
+        "Makefile" | "makefile" | "GNUmakefile" => Role::Makefile,
+        "justfile" | "Justfile" | ".justfile" | "JUSTFILE" => Role::Justfile,
+        "Taskfile.yml" | "taskfile.yml" | "Taskfile.yaml" | "taskfile.yaml"
+        | "Taskfile.dist.yml" | "Taskfile.dist.yaml" => Role::Taskfile,
+        "Makefile.toml" => Role::CargoMake,
+        "config.toml" | "config" if name_of(folder) == ".cargo" => Role::CargoConfiguration,
+        "Rakefile" | "rakefile" | "Rakefile.rb" => Role::Rakefile,
+        "tox.ini" => Role::Tox,
+        "noxfile.py" => Role::Nox,
+        "tasks.py" => Role::Invoke,
+        "pixi.toml" => Role::Pixi,
+        ".nvmrc"
+        | ".node-version"
+        | ".python-version"
+        | ".ruby-version"
+        | ".go-version"
+        | ".java-version"
+        | ".terraform-version"
+        | "rust-toolchain"
+        | "rust-toolchain.toml"
+        | "global.json"
+        | "gradle-wrapper.properties"
+        | "maven-wrapper.properties" => Role::Version,
+        ".tool-versions" | "mise.toml" | ".mise.toml" => Role::Versions,
+        "main.go" => Role::MainGo,
+        "__main__.py" => Role::PythonModule,
+        "manage.py" => Role::PythonScript,
+        "main.py" | "app.py" | "run.py" | "server.py" | "cli.py" | "wsgi.py" | "asgi.py"
+            if folder.is_empty() =>
+        {
+            Role::PythonScript
+        }
+        "Dockerfile" | "Containerfile" => Role::Dockerfile,
+        "docker-compose.yml" | "docker-compose.yaml" | "compose.yml" | "compose.yaml" => {
+            Role::Compose
+        }
+        "env.example" | "example.env" | "env.sample" | "sample.env" | "env.template"
+        | "template.env" | "env.dist" => Role::EnvironmentExample,
+        _ => return role_by_pattern(folder, name),
+    })
+}
+
+fn role_by_pattern(folder: &str, name: &str) -> Option<Role> {
+    if name.starts_with("Dockerfile.") && !name.ends_with(".dockerignore") {
+        return Some(Role::Dockerfile);
+    }
+    if matches!(folder, "bin" | "exe" | "script" | "scripts") {
+        return Some(Role::Executable);
+    }
+    if let Some(role) = cargo_role(folder, name) {
+        return Some(role);
+    }
+    if name.ends_with("Application.java") || name.ends_with("Application.kt") {
+        return Some(Role::SpringApplication);
+    }
+    name.strip_suffix(".tf").map(|_| Role::Terraform)
+}
+
+/// Cargo finds programs and examples by where they lie: a file, or a folder with `main.rs`.
+fn cargo_role(folder: &str, name: &str) -> Option<Role> {
+    name.strip_suffix(".rs")?;
+    let folder = if name == "main.rs" { folder_of(folder) } else { folder };
+    match name_of(folder) {
+        "bin" if name_of(folder_of(folder)) == "src" => Some(Role::CargoProgram),
+        "examples" => Some(Role::CargoExample),
+        _ => None,
+    }
+}
+
+/// Whether a file of this role is left out where it lies aside.
+fn is_left_out(path: &str, role: Role) -> bool {
+    match role {
+        Role::CargoConfiguration => false,
+        // The wrappers of build tools keep their settings in a hidden folder.
+        Role::Version => is_aside(path) && !path.starts_with(".mvn/"),
+        Role::CargoExample => path.split_once("examples/").is_none_or(|(above, _)| is_aside(above)),
+        _ => is_aside(path),
+    }
+}
+
+/// A manifest with its contents.
+#[derive(Debug)]
+pub(super) struct Opened<'a> {
+    /// What another module read of it.
+    pub(super) manifest: &'a Manifest,
+    /// Its text.
+    pub(super) text: String,
+    /// What it says, for JSON, TOML and YAML; null for the rest.
+    pub(super) value: Value,
+    /// Whether it belongs to a workspace that a manifest above it declares.
+    pub(super) is_member: bool,
+}
+
+impl Opened<'_> {
+    /// The folder it lies in; empty at the top.
+    pub(super) fn folder(&self) -> &str {
+        folder_of(&self.manifest.path)
+    }
+
+    /// Its file name.
+    pub(super) fn file(&self) -> &str {
+        name_of(&self.manifest.path)
+    }
+
+    /// The ecosystem it belongs to.
+    pub(super) fn is(&self, ecosystem: &str) -> bool {
+        self.manifest.ecosystem == ecosystem
+    }
+
+    /// Whether it asks for a package, for whatever purpose.
+    pub(super) fn asks_for(&self, name: &str) -> bool {
+        self.manifest.dependencies.iter().any(|dependency| dependency.name == name)
+    }
+
+    /// A text at a place inside it.
+    pub(super) fn text_at(&self, pointer: &str) -> Option<&str> {
+        self.value.pointer(pointer)?.as_str()
+    }
+
+    /// A path that it names, inside the analysed folder.
+    pub(super) fn path_to(&self, relative: &str) -> Option<String> {
+        join(self.folder(), relative)
+    }
+}
+
+/// Everything that conclusions are drawn from.
+pub(super) struct Sources<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) presence: &'a Presence,
+    pub(super) halt: Halt<'a>,
+    /// Outermost first, those of tests and examples left out.
+    pub(super) manifests: Vec<Opened<'a>>,
+    /// The README and the contributor's guide: path and text.
+    pub(super) documents: Vec<(&'a str, String)>,
+    /// Documents that can't be read.
+    pub(super) problems: Vec<Problem>,
+    roles: BTreeMap<Role, Vec<&'a str>>,
+    /// Bytes of source by ecosystem.
+    bytes: HashMap<&'static str, u64>,
+    /// What the project is called, in lower case: by its folder and its manifests.
+    names: HashSet<String>,
+}
+
+impl<'a> Sources<'a> {
+    /// Looks at every name once, and opens the manifests.
+    pub(super) fn gather(
+        tree: &'a Tree,
+        manifests: &'a [Manifest],
+        presence: &'a Presence,
+        halt: Halt<'a>,
+    ) -> Self {
+        let mut roles: BTreeMap<Role, Vec<&str>> = BTreeMap::new();
+        let mut bytes: HashMap<&str, u64> = HashMap::new();
+        for file in tree.files() {
+            if let Some(ecosystem) = file.language.and_then(ecosystem_of) {
+                *bytes.entry(ecosystem).or_default() += file.bytes;
+            }
+            let Some(role) = role(&file.path) else { continue };
+            if is_left_out(&file.path, role) {
+                continue;
+            }
+            let found = roles.entry(role).or_default();
+            if found.len() < PER_ROLE && file.bytes <= BYTES {
+                found.push(&file.path);
+            }
+        }
+        for found in roles.values_mut() {
+            found.sort_by_key(|path| depth(folder_of(path)));
+        }
+        let manifests = open(tree, manifests, halt);
+        let folder = tree.roots.absolute(&tree.top);
+        let folder = folder.file_name().map(|name| name.to_string_lossy().to_lowercase());
+        let names = manifests.iter().filter_map(|opened| opened.manifest.name.as_deref());
+        let names = names.flat_map(|name| [name, name_of(name)]).map(str::to_lowercase);
+        let names = names.chain(folder).collect();
+        let (mut documents, mut problems) = (Vec::new(), Vec::new());
+        for path in presence.readme.iter().chain(&presence.contributing) {
+            match tree.text(path) {
+                Ok(text) => documents.push((path.as_str(), text)),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        Self { tree, presence, halt, manifests, documents, problems, roles, bytes, names }
+    }
+
+    /// Files of a role, outermost first, then by path.
+    pub(super) fn of(&self, role: Role) -> &[&'a str] {
+        self.roles.get(&role).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether there is such a file in a folder.
+    pub(super) fn has(&self, folder: &str, name: &str) -> bool {
+        join(folder, name).is_some_and(|path| self.tree.file(&path).is_some())
+    }
+
+    /// The first of these files that a folder has.
+    pub(super) fn first_of(&self, folder: &str, names: &[&str]) -> Option<String> {
+        let mut paths = names.iter().filter_map(|name| join(folder, name));
+        paths.find(|path| self.tree.file(path).is_some())
+    }
+
+    /// Manifests of one ecosystem.
+    pub(super) fn ecosystem(&self, ecosystem: &str) -> impl Iterator<Item = &Opened<'a>> {
+        self.manifests.iter().filter(move |opened| opened.manifest.ecosystem == ecosystem)
+    }
+
+    /// Whether little of the project is written in the languages of an ecosystem: tools for its pages, say.
+    pub(super) fn is_minor(&self, ecosystem: &str) -> bool {
+        let ecosystem = if ecosystem == "Gradle" { "Maven" } else { ecosystem };
+        let all = self.bytes.values().sum::<u64>();
+        // Formats such as Conan's have no language of their own.
+        let is_counted = !matches!(ecosystem, "Conan" | "vcpkg" | "Deno" | "Haskell");
+        is_counted && self.bytes.get(ecosystem).copied().unwrap_or(0) * 5 < all
+    }
+
+    /// Whether the project, or a package of it, is called so.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.names.contains(&name.to_lowercase())
+    }
+
+    /// Whether the call was stopped.
+    pub(super) fn stopped(&self) -> bool {
+        (self.halt)()
+    }
+}
+
+fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opened<'a>> {
+    let mut chosen: Vec<&Manifest> =
+        manifests.iter().filter(|manifest| !is_aside(&manifest.path)).collect();
+    // A collection of examples has nothing else.
+    if chosen.is_empty() {
+        chosen = manifests.iter().collect();
+    }
+    chosen.sort_by_key(|manifest| depth(folder_of(&manifest.path)));
+    let hosts: HashSet<&str> =
+        chosen.iter().filter(|it| hosts_platforms(it)).map(|it| folder_of(&it.path)).collect();
+    chosen.retain(|manifest| !is_platform_part(&hosts, &manifest.path));
+    let members: HashSet<&str> = chosen
+        .iter()
+        .flat_map(|manifest| manifest.members.iter().filter(|it| is_below(&manifest.path, it)))
+        .map(String::as_str)
+        .collect();
+    let small = |path: &str| tree.file(path).is_some_and(|file| file.bytes <= BYTES);
+    let mut opened = Vec::new();
+    for manifest in chosen.into_iter().filter(|manifest| small(&manifest.path)).take(MANIFESTS) {
+        if halt() {
+            break;
+        }
+        // Manifests that can't be read are listed by the module that reads their dependencies.
+        let Ok(text) = tree.text(&manifest.path) else { continue };
+        let Ok(value) = parse(&manifest.path, &text) else { continue };
+        let workspace = manifest.workspace.as_deref();
+        let is_member = members.contains(manifest.path.as_str())
+            || workspace.is_some_and(|workspace| is_below(workspace, &manifest.path));
+        opened.push(Opened { manifest, text, value, is_member });
+    }
+    opened
+}
+
+/// Whether a manifest lies in a folder below that of another one.
+fn is_below(outer: &str, inner: &str) -> bool {
+    let above = folder_of(outer);
+    let rest = match above {
+        "" => Some(inner),
+        above => inner.strip_prefix(above).and_then(|rest| rest.strip_prefix('/')),
+    };
+    rest.is_some_and(|rest| rest.contains('/'))
+}
+
+/// Whether the tools of a manifest keep projects for each platform beside it.
+fn hosts_platforms(manifest: &Manifest) -> bool {
+    let asks = |name: &str| manifest.dependencies.iter().any(|dependency| dependency.name == name);
+    (manifest.ecosystem == "Dart" && asks("flutter"))
+        || (manifest.ecosystem == "npm" && asks("react-native"))
+}
+
+/// Whether a path lies in the folder of a platform beside such a manifest.
+fn is_platform_part(hosts: &HashSet<&str>, path: &str) -> bool {
+    let mut folder = folder_of(path);
+    while !folder.is_empty() {
+        let above = folder_of(folder);
+        let is_platform =
+            matches!(name_of(folder), "android" | "ios" | "linux" | "macos" | "windows");
+        if is_platform && hosts.contains(above) {
+            return true;
+        }
+        folder = above;
+    }
+    false
+}
+
+/// The ecosystem that a language belongs to.
+fn ecosystem_of(language: LanguageType) -> Option<&'static str> {
+    use LanguageType as L;
+    Some(match language {
+        L::Rust => "Cargo",
+        L::JavaScript | L::TypeScript | L::Jsx | L::Tsx | L::Vue | L::Svelte => "npm",
+        L::Python => "Python",
+        L::Go => "Go",
+        L::Java | L::Kotlin => "Maven",
+        L::Ruby => "Ruby",
+        L::Php => "PHP",
+        L::CSharp | L::FSharp => ".NET",
+        L::Elixir => "Elixir",
+        L::Dart => "Dart",
+        L::Swift => "Swift",
+        L::C | L::Cpp | L::CHeader | L::CppHeader => "CMake",
+        _ => return None,
+    })
+}
+
+/// What a file says, by its ending; null for formats that are not trees of values.
+pub(super) fn parse(path: &str, text: &str) -> Result<Value, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let name = name_of(path);
+    match name.rsplit_once('.').map_or(name, |(_, ending)| ending) {
+        "json" => serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {error}")),
+        "toml" | "Pipfile" => {
+            toml::from_str(text).map_err(|error| format!("is not valid TOML: {}", error.message()))
+        }
+        "yml" | "yaml" => yaml(text),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let told = error.to_string();
+        let first = told.lines().next().unwrap_or_default();
+        format!("is not valid YAML: {}", first.trim_start_matches("error: "))
+    })
+}
+
+/// The text of a file and what it says, or what is wrong with it.
+pub(super) fn read(tree: &Tree, path: &str) -> Result<(String, Value), Problem> {
+    let text = tree.text(path)?;
+    let value = parse(path, &text).map_err(|reason| Problem { path: tree.shown(path), reason })?;
+    Ok((text, value))
+}
+
+/// The line of a key, from 1: the first line that begins with it after the one that begins with its section.
+pub(super) fn line_of(text: &str, section: &str, key: &str) -> Option<u32> {
+    let mut inside = section.is_empty();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim_start();
+        if inside && begins_with_key(line, key) {
+            return Some(number);
+        }
+        inside |= line.starts_with(section);
+    }
+    None
+}
+
+/// The first line, from 1, that begins with a text.
+pub(super) fn line_starting(text: &str, start: &str) -> Option<u32> {
+    let at = text.lines().position(|line| line.trim_start().starts_with(start))?;
+    u32::try_from(at + 1).ok()
+}
+
+fn begins_with_key(line: &str, key: &str) -> bool {
+    let bare = line.strip_prefix(['"', '\'', ':']).unwrap_or(line);
+    bare.strip_prefix(key).is_some_and(|rest| {
+        !rest.starts_with(|after: char| after.is_alphanumeric() || matches!(after, '_' | '-'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_and_examples_lie_aside() {
+        let cases = [
+            ("Cargo.toml", false),
+            ("crates/a/Cargo.toml", false),
+            ("tests/a/Cargo.toml", true),
+            ("packages/create/template-vue/package.json", true),
+            ("tests-integration/Cargo.toml", true),
+            ("android-test/build.gradle", true),
+            ("Examples/a/package.json", true),
+            (".github/actions/a/package.json", true),
+            ("contest/go.mod", false),
+            ("src/main/java/org/samples/App.java", false),
+            ("samples/a/src/main/java/App.java", true),
+            ("latest/go.mod", false),
+            ("test", false),
+        ];
+        for (path, want) in cases {
+            assert_eq!(is_aside(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn files_have_roles_by_their_names() {
+        let cases = [
+            ("Makefile", Some(Role::Makefile)),
+            ("docs/Makefile", Some(Role::Makefile)),
+            ("Dockerfile.dev", Some(Role::Dockerfile)),
+            ("Dockerfile.dockerignore", None),
+            ("a/.cargo/config.toml", Some(Role::CargoConfiguration)),
+            ("a/config.toml", None),
+            ("bin/tool", Some(Role::Executable)),
+            ("a/bin/tool", None),
+            ("app.py", Some(Role::PythonScript)),
+            ("src/app.py", None),
+            ("src/manage.py", Some(Role::PythonScript)),
+            ("main.tf", Some(Role::Terraform)),
+            ("src/bin/a.rs", Some(Role::CargoProgram)),
+            ("crates/x/src/bin/a/main.rs", Some(Role::CargoProgram)),
+            ("src/bin/a/other.rs", None),
+            ("examples/a.rs", Some(Role::CargoExample)),
+            ("examples/a/main.rs", Some(Role::CargoExample)),
+        ];
+        for (path, want) in cases {
+            assert_eq!(role(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn members_lie_below_their_workspace() {
+        let cases = [
+            ("Cargo.toml", "crates/a/Cargo.toml", true),
+            ("fuzz/Cargo.toml", "Cargo.toml", false),
+            ("package.json", "package.json", false),
+            ("a/Cargo.toml", "a/b/Cargo.toml", true),
+            ("a/Cargo.toml", "ab/Cargo.toml", false),
+        ];
+        for (outer, inner, want) in cases {
+            assert_eq!(is_below(outer, inner), want, "{outer} {inner}");
+        }
+    }
+
+    #[test]
+    fn lines_of_keys() {
+        let text = "{\n  \"test\": 1,\n  \"scripts\": {\n    \"test-ci\": \"x\",\n    \"test\": \"y\"\n  }\n}";
+        assert_eq!(line_of(text, "\"scripts\"", "test"), Some(5));
+        assert_eq!(line_of(text, "\"scripts\"", "test-ci"), Some(4));
+        assert_eq!(line_of(text, "", "test"), Some(2));
+        assert_eq!(line_of(text, "\"tasks\"", "test"), None);
+    }
+
+    #[test]
+    fn files_are_parsed_by_their_ending() {
+        let cases = [
+            ("a.json", "{\"a\": 1}", true),
+            ("a.json", "\u{feff}{\"a\": 1}", true),
+            ("a.json", "{", false),
+            ("a.toml", "a = 1", true),
+            ("a.toml", "a =", false),
+            ("a.yml", "a: 1", true),
+            ("a.yml", "a: [", false),
+            ("pom.xml", "<", true),
+        ];
+        for (path, text, want) in cases {
+            assert_eq!(parse(path, text).is_ok(), want, "{path} {text}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Documents that repeat each other.
+
+use crate::repo::{
+    documents::{kept_runs, places},
+    facts::{DocumentFacts, Format},
+    report::Duplicate,
+    tree::{Halt, folder_of, name_of},
+};
+use std::collections::HashMap;
+
+/// Pairs that are reported.
+const LISTED: usize = 100;
+/// Runs of words that must be compared before two documents are called alike.
+const COMPARED: usize = 24;
+/// Per cent that must stand in the other.
+const ALIKE: f64 = 70.0;
+/// The same for two in one folder: pages of a reference are written after one pattern.
+const ALIKE_BESIDE: f64 = 90.0;
+/// A run that stands in more documents is a set phrase.
+const COMMON: usize = 16;
+/// Folders of projects that start out alike.
+const EXAMPLES: [&str; 6] = ["examples", "example", "demos", "demo", "samples", "starters"];
+/// Names of texts that every copy of a project has, or that are written anew for each release.
+const EVERYWHERE: [&str; 13] = [
+    "summary",
+    "license",
+    "licence",
+    "copying",
+    "notice",
+    "unlicense",
+    "patents",
+    "changelog",
+    "changes",
+    "history",
+    "news",
+    "code_of_conduct",
+    "code-of-conduct",
+];
+
+/// Pairs with much of the same text, most alike first.
+pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate> {
+    let compared: Vec<&DocumentFacts> =
+        documents.iter().filter(|document| is_compared(document)).collect();
+    let (mut pairs, distinct) = copies(&compared);
+    let mut by_run: HashMap<u64, Vec<u32>> = HashMap::new();
+    for (at, document) in (0..).zip(&distinct) {
+        for run in &document.shingles {
+            let holders = by_run.entry(*run).or_default();
+            if holders.len() <= COMMON {
+                holders.push(at);
+            }
+        }
+    }
+    let mut shared: HashMap<(u32, u32), u32> = HashMap::new();
+    for holders in by_run.values().filter(|holders| (2..=COMMON).contains(&holders.len())) {
+        if halt() {
+            break;
+        }
+        for (at, one) in holders.iter().enumerate() {
+            for other in holders.iter().skip(at + 1) {
+                *shared.entry((*one, *other)).or_default() += 1;
+            }
+        }
+    }
+    let enough = u32::try_from(COMPARED / 2).unwrap_or_default();
+    for ((one, other), _) in shared.into_iter().filter(|(_, runs)| *runs >= enough) {
+        if let (Some(one), Some(other)) = (distinct.get(one as usize), distinct.get(other as usize))
+        {
+            let wanted =
+                if folder_of(&one.path) == folder_of(&other.path) { ALIKE_BESIDE } else { ALIKE };
+            let alike = alike(one, other).filter(|alike| *alike >= wanted);
+            pairs.extend(alike.map(|alike| (*one, *other, alike)));
+        }
+    }
+    pairs.retain(|(one, other, _)| !is_expected(one, other));
+    let mut found: Vec<Duplicate> = pairs.into_iter().map(told).collect();
+    found.sort_by(|one, other| {
+        other
+            .alike
+            .total_cmp(&one.alike)
+            .then_with(|| (&one.one, &one.other).cmp(&(&other.one, &other.other)))
+    });
+    let mut families = Families::default();
+    found.retain(|pair| families.join(&pair.one, &pair.other));
+    found.truncate(LISTED);
+    found
+}
+
+/// Documents that are alike, so that a dozen copies are a dozen pairs and not each with each.
+#[derive(Default)]
+struct Families {
+    elder: HashMap<String, String>,
+}
+
+impl Families {
+    /// Whether two documents were of different families until now.
+    fn join(&mut self, one: &str, other: &str) -> bool {
+        let (one, other) = (self.eldest(one), self.eldest(other));
+        let is_new = one != other;
+        if is_new {
+            self.elder.insert(other, one);
+        }
+        is_new
+    }
+
+    fn eldest(&self, document: &str) -> String {
+        let mut eldest = document;
+        while let Some(elder) = self.elder.get(eldest) {
+            eldest = elder;
+        }
+        eldest.to_owned()
+    }
+}
+
+type Pair<'a> = (&'a DocumentFacts, &'a DocumentFacts, f64);
+
+/// Documents with the very same text, each with the first of them, and one of each text.
+fn copies<'a>(documents: &[&'a DocumentFacts]) -> (Vec<Pair<'a>>, Vec<&'a DocumentFacts>) {
+    let mut first: HashMap<(u64, &[u64]), &DocumentFacts> = HashMap::new();
+    let (mut pairs, mut distinct) = (Vec::new(), Vec::new());
+    for document in documents {
+        let key = (document.words, document.shingles.as_slice());
+        if let Some(earlier) = first.get(&key) {
+            pairs.push((*earlier, *document, 100.0));
+        } else {
+            first.insert(key, document);
+            distinct.push(*document);
+        }
+    }
+    (pairs, distinct)
+}
+
+/// Per cent of the shorter one that stands in the longer one, judged by the runs that both would have kept.
+fn alike(one: &DocumentFacts, other: &DocumentFacts) -> Option<f64> {
+    let limit = known_to(one).min(known_to(other));
+    let within =
+        |document: &'_ DocumentFacts| document.shingles.partition_point(|run| *run <= limit);
+    let (one, other) = (one.shingles.get(..within(one))?, other.shingles.get(..within(other))?);
+    let (few, many) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    if few.len() < COMPARED {
+        return None;
+    }
+    let both = few.iter().filter(|run| many.binary_search(run).is_ok()).count();
+    let share = f64::from(u32::try_from(both).ok()?) / f64::from(u32::try_from(few.len()).ok()?);
+    Some((share * 100.0).round())
+}
+
+/// Of a long document only the lowest runs are known: above the highest of them, nothing can be compared.
+fn known_to(document: &DocumentFacts) -> u64 {
+    let highest = document.shingles.last().copied().unwrap_or(u64::MAX);
+    if document.shingles.len() < kept_runs(document.format) { u64::MAX } else { highest }
+}
+
+fn is_compared(document: &DocumentFacts) -> bool {
+    let name = name_of(&document.path).to_ascii_lowercase();
+    document.shingles.len() >= COMPARED
+        && !EVERYWHERE.iter().any(|text| name.contains(text))
+        && !places::is_sample(&document.path)
+        && !places::is_test(&document.path)
+        && !places::is_in_series(&document.path)
+        && !places::is_partial(&document.path)
+        && !places::is_output(&document.path)
+        && !folder_of(&document.path)
+            .split('/')
+            .any(|folder| folder.starts_with('.') && folder != ".github")
+}
+
+/// Whether two documents are meant to be alike: translations, versions, examples, a page and its source.
+fn is_expected(one: &DocumentFacts, other: &DocumentFacts) -> bool {
+    let is_page =
+        one.format != other.format && (one.format == Format::Html || other.format == Format::Html);
+    let is_example = |document: &DocumentFacts| {
+        folder_of(&document.path).split('/').any(|folder| EXAMPLES.contains(&folder))
+    };
+    // English stands for all translations: what is alike in one of them is alike in each.
+    let has_variant =
+        |document: &DocumentFacts| places::variants(&document.path).any(|variant| variant != "en");
+    is_page || is_example(one) && is_example(other) || has_variant(one) || has_variant(other)
+}
+
+fn told((one, other, alike): Pair<'_>) -> Duplicate {
+    let (one, other) = (one.path.to_string(), other.path.to_string());
+    let (one, other) = if one <= other { (one, other) } else { (other, one) };
+    Duplicate { one, other, alike }
+}

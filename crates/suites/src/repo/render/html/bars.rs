@@ -1,0 +1,62 @@
+//! Bars: one line each, with its name before and its figures behind.
+
+use super::markup::{Markup, Text, put, text};
+
+/// One bar.
+#[derive(Debug)]
+pub(super) struct Bar<'a> {
+    /// Before it.
+    pub(super) name: &'a str,
+    /// Its parts from the left, each of them from 0 to 1, in the tint of this class.
+    pub(super) parts: Vec<(f64, &'static str)>,
+    /// The figure behind it.
+    pub(super) value: String,
+    /// What else there is to say.
+    pub(super) note: String,
+}
+
+/// What the tints mean, beside the words.
+pub(super) fn legend(out: &mut Markup, entries: &[(&'static str, &str)]) {
+    put!(out, "<ul class=\"legend\">");
+    for (tint, meaning) in entries {
+        put!(
+            out,
+            "<li><svg width=\"10\" height=\"10\" aria-hidden=\"true\"><rect class=\"{tint}\" width=\"10\" height=\"10\" rx=\"2\"/></svg>{}</li>",
+            text(meaning)
+        );
+    }
+    put!(out, "</ul>");
+}
+
+/// The bars, one below the other.
+pub(super) fn bars(out: &mut Markup, label: Text<'_>, all: &[Bar<'_>]) {
+    put!(out, "<ul class=\"bars\" aria-label=\"{label}\">");
+    for bar in all {
+        put!(out, "<li><span class=\"name\">{}</span>", text(bar.name));
+        put!(
+            out,
+            "<svg class=\"bar\" aria-hidden=\"true\"><rect class=\"track\" width=\"100%\" height=\"100%\"/>"
+        );
+        let mut from = 0.0;
+        for (share, tint) in &bar.parts {
+            let wide = share.clamp(0.0, 1.0 - from);
+            if wide > 0.0 {
+                // A sliver stays visible, however small its share.
+                let shown = (wide * 100.0).max(0.4);
+                put!(
+                    out,
+                    "<rect class=\"{tint}\" x=\"{:.2}%\" width=\"{shown:.2}%\" height=\"100%\"/>",
+                    from * 100.0
+                );
+            }
+            from += wide;
+        }
+        put!(
+            out,
+            "</svg><span class=\"value\">{}</span><span class=\"note\">{}</span></li>",
+            text(&bar.value),
+            text(&bar.note)
+        );
+    }
+    put!(out, "</ul>");
+}

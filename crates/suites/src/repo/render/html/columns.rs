@@ -1,0 +1,124 @@
+//! Commits by month as columns, with the releases below.
+
+use super::{
+    lettering::SMALL,
+    markup::{Markup, put, text},
+    picture::{Drawing, Frame},
+};
+use crate::repo::{
+    render::figures::{compact, counted, real, whole},
+    report::{Month, Release},
+};
+
+/// Room for the figures at the left.
+const LEFT: f64 = 40.0;
+/// Room for the years below.
+const BELOW: f64 = 44.0;
+/// Room above, so that the topmost figure is not cut.
+const ABOVE: f64 = 10.0;
+
+/// Whether a release falls into one of the months.
+pub(super) fn has_release(months: &[Month], releases: &[Release]) -> bool {
+    releases.iter().any(|release| months.iter().any(|month| release.date.starts_with(&month.month)))
+}
+
+/// Draws the columns.
+pub(super) fn draw(months: &[Month], releases: &[Release], frame: Frame) -> Drawing {
+    let height = if frame.narrow { 200.0 } else { 240.0 };
+    let mut body = Markup::default();
+    let most = months.iter().map(|month| month.commits).max().unwrap_or_default().max(1);
+    let step = tick(most);
+    let ticks = most.div_ceil(step);
+    let top = real(ticks * step);
+    let floor = height - BELOW;
+    let level = |commits: u64| floor - real(commits) / top * (floor - ABOVE);
+    for index in 0..=ticks {
+        let y = level(index * step);
+        put!(body, "<path class=\"grid\" d=\"M{LEFT:.1} {y:.1}H{:.1}\"/>", frame.width);
+        put!(
+            body,
+            "<text class=\"soft end\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            LEFT - 8.0,
+            y + SMALL * 0.36,
+            compact(index * step)
+        );
+    }
+    let slot = ((frame.width - LEFT) / real(whole(months.len().max(1)))).min(36.0);
+    let wide = (slot * 0.72).max(1.0);
+    let mut last_year = "";
+    let mut last_label = f64::NEG_INFINITY;
+    for (index, month) in months.iter().enumerate() {
+        let x = LEFT + real(whole(index)) * slot;
+        let y = level(month.commits);
+        put!(
+            body,
+            "<g><title>{}</title><rect class=\"through\" x=\"{x:.1}\" y=\"{ABOVE:.1}\" width=\"{slot:.1}\" height=\"{:.1}\"/>\
+             <rect class=\"a1\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{:.1}\"/></g>",
+            text(&format!("{}\n{}", month.month, counted(month.commits, "commit", "commits"))),
+            floor - ABOVE,
+            x + (slot - wide) / 2.0,
+            floor - y
+        );
+        let year = month.month.split('-').next().unwrap_or_default();
+        if year != last_year {
+            last_year = year;
+            if x - last_label > 38.0 && x + 30.0 < frame.width {
+                last_label = x;
+                put!(body, "<path class=\"grid\" d=\"M{x:.1} {floor:.1}v6\"/>");
+                put!(
+                    body,
+                    "<text class=\"soft\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
+                    floor + 38.0,
+                    text(year)
+                );
+            }
+        }
+        mark_releases(&mut body, month, releases, (x + slot / 2.0, floor + 13.0));
+    }
+    Drawing { height, body }
+}
+
+/// One diamond for a month with releases.
+fn mark_releases(body: &mut Markup, month: &Month, releases: &[Release], (x, y): (f64, f64)) {
+    let told: Vec<String> = releases
+        .iter()
+        .filter(|release| release.date.starts_with(&month.month))
+        .map(|release| format!("{} {}", release.tag, release.date))
+        .collect();
+    if !told.is_empty() {
+        put!(
+            body,
+            "<g><title>{}</title><path class=\"w1\" d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\"/></g>",
+            text(&told.join("\n")),
+            y - 4.0
+        );
+    }
+}
+
+/// A round step with which at most six lines reach the largest figure.
+fn tick(most: u64) -> u64 {
+    let mut power = 1;
+    loop {
+        for step in [1, 2, 5] {
+            if most.div_ceil(step * power) <= 6 {
+                return step * power;
+            }
+        }
+        let Some(next) = u64::checked_mul(power, 10).filter(|next| *next < u64::MAX / 50) else {
+            return power;
+        };
+        power = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        for (most, want) in [(1, 1), (6, 1), (7, 2), (17, 5), (60, 10), (105, 20), (980, 200)] {
+            assert_eq!(tick(most), want, "{most}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Packages of the repository that ask for each other, in layers.
+
+use super::{
+    layers::{Layers, arrange},
+    lettering::{SMALL, fit_end, width},
+    markup::{Markup, put, text},
+    picture::{Drawing, Frame},
+    placing::{Place, Placing, Room, TALL},
+};
+use crate::repo::{
+    render::figures::{counted, whole},
+    report::{InternalEdge, Manifest},
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// Packages in one picture; those with the most edges.
+const MOST: usize = 44;
+
+/// A package.
+#[derive(Debug, PartialEq, Eq)]
+struct Node {
+    name: String,
+    told: String,
+}
+
+/// Packages and who asks for whom.
+#[derive(Debug, Default)]
+pub(super) struct Graph {
+    nodes: Vec<Node>,
+    edges: Vec<(usize, usize)>,
+    layers: Layers,
+    /// Packages that have edges, but no room in the picture.
+    pub(super) left_out: usize,
+}
+
+impl Graph {
+    /// The graph of a report's internal edges.
+    pub(super) fn new(manifests: &[Manifest], internal: &[InternalEdge]) -> Self {
+        let mut degrees: BTreeMap<&str, usize> = BTreeMap::new();
+        for edge in internal.iter().filter(|edge| edge.from != edge.to) {
+            *degrees.entry(&edge.from).or_default() += 1;
+            *degrees.entry(&edge.to).or_default() += 1;
+        }
+        let mut paths: Vec<(&str, usize)> = degrees.into_iter().collect();
+        paths.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+        let left_out = paths.len().saturating_sub(MOST);
+        paths.truncate(MOST);
+        paths.sort_unstable();
+        let places: HashMap<&str, usize> =
+            paths.iter().enumerate().map(|(at, (path, _))| (*path, at)).collect();
+        let known: HashMap<&str, &Manifest> =
+            manifests.iter().map(|one| (&*one.path, one)).collect();
+        let mut edges: Vec<(usize, usize)> = internal
+            .iter()
+            .filter_map(|edge| Some((*places.get(&*edge.from)?, *places.get(&*edge.to)?)))
+            .filter(|(from, to)| from != to)
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let node = |(at, (path, _)): (usize, &(&str, usize))| {
+            let asks = whole(edges.iter().filter(|edge| edge.0 == at).count());
+            let asked = whole(edges.iter().filter(|edge| edge.1 == at).count());
+            let asks = counted(asks, "package", "packages");
+            let asked = counted(asked, "package", "packages");
+            Node {
+                name: known
+                    .get(path)
+                    .and_then(|one| one.name.clone())
+                    .unwrap_or_else(|| folder(path)),
+                told: format!("{path}\nasks for {asks} here\nis asked for by {asked} here"),
+            }
+        };
+        let nodes: Vec<Node> = paths.iter().enumerate().map(node).collect();
+        let layers = arrange(nodes.len(), &edges);
+        Self { nodes, edges, layers, left_out }
+    }
+
+    /// Whether there is nothing to draw.
+    pub(super) fn is_empty(&self) -> bool {
+        self.edges.is_empty()
+    }
+
+    /// Whether half of the page is enough for it.
+    pub(super) fn is_small(&self) -> bool {
+        self.nodes.len() <= 14
+    }
+
+    /// What there is to see.
+    pub(super) fn describe(&self) -> String {
+        let packages = counted(whole(self.nodes.len()), "package", "packages");
+        let edges = counted(whole(self.edges.len()), "edge", "edges");
+        format!("{packages} and {edges}; a package stands above those that it asks for.")
+    }
+
+    /// Whether packages ask for each other in a circle.
+    pub(super) fn goes_round(&self) -> bool {
+        self.layers.lines.iter().any(|line| line.against)
+    }
+
+    /// Draws the graph.
+    pub(super) fn draw(&self, frame: Frame) -> Drawing {
+        let longest = if frame.narrow { 124.0 } else { 180.0 };
+        let names: Vec<String> = self
+            .nodes
+            .iter()
+            .map(|node| fit_end(&node.name, SMALL, longest).unwrap_or_default())
+            .collect();
+        let name = |node: Option<usize>| node.and_then(|at| names.get(at));
+        let widths: Vec<f64> = self
+            .layers
+            .items
+            .iter()
+            .map(|item| name(item.node).map_or(0.0, |name| width(name, SMALL) + 18.0))
+            .collect();
+        let gap = if frame.narrow { 8.0 } else { 14.0 };
+        let placing = Placing::new(&self.layers, &widths, Room { across: frame.width, gap });
+        let mut body = Markup::default();
+        for line in &self.layers.lines {
+            let (from, to) = self.edges.get(line.edge).copied().unwrap_or_default();
+            let class = if line.against { "edge against" } else { "edge" };
+            put!(
+                body,
+                "<path class=\"{class}\" data-from=\"{from}\" data-to=\"{to}\" d=\"{}\"/>",
+                placing.way(line)
+            );
+        }
+        let nodes = self.nodes.iter().zip(&names).zip(&placing.places).enumerate();
+        for (index, ((node, name), Place { x, y, wide })) in nodes {
+            put!(
+                body,
+                "<g class=\"node\" data-node=\"{index}\"><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{TALL}\" rx=\"4\"/>\
+                 <text class=\"middle\" x=\"{:.1}\" y=\"{:.1}\">{}</text></g>",
+                text(&node.told),
+                x + wide / 2.0,
+                y + TALL / 2.0 + SMALL * 0.36,
+                text(name)
+            );
+        }
+        Drawing { height: placing.height, body }
+    }
+}
+
+/// A manifest without a name goes by its folder.
+fn folder(path: &str) -> String {
+    path.rsplit_once('/').map_or(path, |(folder, _)| folder).to_owned()
+}

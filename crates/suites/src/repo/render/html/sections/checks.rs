@@ -1,0 +1,213 @@
+//! What reading every file showed: coverage, links, drift, duplicates.
+
+use super::{
+    super::{
+        bars::{Bar, bars},
+        heat,
+        markup::{Markup, text},
+        table::{Cell, Table, more},
+    },
+    absent, heading, list, note,
+};
+use crate::repo::{
+    render::{
+        absence::Part,
+        figures::{bounded, count, counted, percent, whole},
+        wording,
+    },
+    report::{Coverage, Report},
+};
+
+pub(super) fn coverage_brief(report: &Report) -> String {
+    match &report.coverage {
+        Some(found) if found.public > 0 => format!(
+            "{} of {} are documented.",
+            count(found.documented),
+            counted(found.public, "public symbol", "public symbols")
+        ),
+        _ => String::new(),
+    }
+}
+
+pub(super) fn coverage(out: &mut Markup, report: &Report) {
+    let Some(found) = &report.coverage else { return absent(out, report, Part::Coverage) };
+    if found.public == 0 {
+        note(out, "No public symbols were found in languages that docent reads.");
+    } else {
+        shares(out, found);
+    }
+    if !found.not_read.is_empty() {
+        note(
+            out,
+            &format!(
+                "Not read, because docent does not know their syntax: {}.",
+                found.not_read.join(", ")
+            ),
+        );
+    }
+    if !found.undocumented.is_empty() {
+        heading(out, "Without a doc comment");
+        let rows = found
+            .undocumented
+            .iter()
+            .map(|one| {
+                vec![
+                    Cell::Code(&one.symbol),
+                    Cell::Word(&one.kind),
+                    Cell::Place(&one.path, Some(one.line)),
+                ]
+            })
+            .collect();
+        let all = found.public.saturating_sub(found.documented);
+        Table::new("Public symbols without a doc comment", &["Symbol", "Kind", "Place"], rows)
+            .of(all)
+            .write(out);
+    }
+}
+
+fn shares(out: &mut Markup, found: &Coverage) {
+    heading(out, "By language");
+    let shown: Vec<Bar<'_>> = found
+        .languages
+        .iter()
+        .map(|one| Bar {
+            name: &one.name,
+            parts: vec![(bounded(one.percent) / 100.0, "a1")],
+            value: percent(one.percent),
+            note: format!("{} of {}", count(one.documented), count(one.public)),
+        })
+        .collect();
+    bars(out, text("Documented symbols by language"), &shown);
+    if !found.folders.is_empty() {
+        heading(out, "By folder");
+        heat::scale(out);
+        let left = whole(heat::heat(out, &found.folders));
+        more(out, left, 0);
+    }
+}
+
+pub(super) fn links_brief(report: &Report) -> String {
+    match &report.links {
+        Some(links) => format!(
+            "{} of {} lead nowhere. {} to other hosts were not asked.",
+            count(links.broken_count),
+            counted(links.checked, "link", "links"),
+            count(links.external)
+        ),
+        None => String::new(),
+    }
+}
+
+pub(super) fn links(out: &mut Markup, report: &Report) {
+    let Some(links) = &report.links else { return absent(out, report, Part::Links) };
+    if links.broken.is_empty() && links.broken_count == 0 {
+        return note(out, "Every relative link, anchor and picture was found.");
+    }
+    let rows = links
+        .broken
+        .iter()
+        .map(|one| {
+            vec![
+                Cell::Place(&one.path, Some(one.line)),
+                Cell::Code(&one.target),
+                Cell::Word(wording::link(one.problem)),
+                Cell::code(one.suggestion.as_deref()),
+            ]
+        })
+        .collect();
+    Table::new("Broken links", &["Place", "Link", "Problem", "May be meant"], rows)
+        .of(links.broken_count)
+        .write(out);
+}
+
+pub(super) fn drift_brief(report: &Report) -> String {
+    match &report.drift {
+        Some(drift) => format!(
+            "{} of {} in documents are no longer there.",
+            count(drift.stale_count),
+            counted(drift.checked, "name", "names")
+        ),
+        None => String::new(),
+    }
+}
+
+pub(super) fn drift(out: &mut Markup, report: &Report) {
+    let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
+    if drift.stale.is_empty() && drift.outdated.is_empty() {
+        return note(out, "No document was found that the code has left behind.");
+    }
+    if !drift.stale.is_empty() {
+        heading(out, "Names that are no longer there");
+        let rows = drift
+            .stale
+            .iter()
+            .map(|one| {
+                vec![
+                    Cell::Cost(one.severity),
+                    Cell::Place(&one.path, Some(one.line)),
+                    Cell::Code(&one.mention),
+                    Cell::Word(wording::mention(one.kind)),
+                    Cell::Prose(&one.evidence),
+                    Cell::code(one.suggestion.as_deref()),
+                ]
+            })
+            .collect();
+        let columns = ["Sure", "Place", "Names", "Kind", "Why", "May be meant"];
+        Table::new("Names that are no longer there", &columns, rows)
+            .of(drift.stale_count)
+            .write(out);
+    }
+    if !drift.outdated.is_empty() {
+        heading(out, "Documents older than their code");
+        let rows = drift
+            .outdated
+            .iter()
+            .map(|one| {
+                vec![
+                    Cell::Place(&one.path, None),
+                    Cell::Word(&one.last_change),
+                    Cell::Number(one.changes),
+                    Cell::Places(&one.changed),
+                ]
+            })
+            .collect();
+        let columns = ["Document", "Last changed", "Changes since", "Files that changed"];
+        Table::new("Documents older than their code", &columns, rows).write(out);
+    }
+}
+
+pub(super) fn redundancy_brief(report: &Report) -> String {
+    match &report.redundancy {
+        Some(_) => "Documents that repeat each other, or that nothing leads to.".to_owned(),
+        None => String::new(),
+    }
+}
+
+pub(super) fn redundancy(out: &mut Markup, report: &Report) {
+    let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
+    if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
+        return note(out, "No document repeats another, and every one is linked.");
+    }
+    if !found.duplicates.is_empty() {
+        heading(out, "Much the same text");
+        let rows = found
+            .duplicates
+            .iter()
+            .map(|one| {
+                vec![
+                    Cell::Place(&one.one, None),
+                    Cell::Place(&one.other, None),
+                    Cell::Share(one.alike),
+                ]
+            })
+            .collect();
+        Table::new("Documents with much the same text", &["One", "Other", "Alike"], rows)
+            .write(out);
+    }
+    for (title, paths) in [("Nothing leads here", &found.dead), ("Next to no text", &found.empty)] {
+        if !paths.is_empty() {
+            heading(out, title);
+            list(out, paths);
+        }
+    }
+}

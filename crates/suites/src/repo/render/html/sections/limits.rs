@@ -1,0 +1,55 @@
+//! What this report does not tell, and why.
+
+use super::{
+    super::{
+        markup::{Markup, put, text},
+        table::{Cell, Table},
+    },
+    heading, note,
+};
+use crate::repo::{
+    render::{
+        figures::{counted, whole},
+        wording,
+    },
+    report::{Depth, Report},
+};
+
+pub(super) fn brief(_report: &Report) -> String {
+    "What this report does not tell, and why.".to_owned()
+}
+
+pub(super) fn write(out: &mut Markup, report: &Report) {
+    if report.depth < Depth::Deep {
+        let depth = wording::depth(report.depth);
+        note(
+            out,
+            &format!(
+                "This is a {depth} report. Depth “deep” also tells coverage, links, drift, duplicates and history."
+            ),
+        );
+    }
+    if !report.complete {
+        note(out, "Not every folder was seen. What is not listed may still be there.");
+    }
+    if !report.missing.is_empty() {
+        heading(out, "Stopped before");
+        put!(out, "<ul class=\"plain\">");
+        for part in &report.missing {
+            put!(out, "<li>{}</li>", text(part));
+        }
+        put!(out, "</ul>");
+    }
+    heading(out, "Could not be read");
+    let count = report.problem_count.max(whole(report.problems.len()));
+    if count == 0 {
+        return note(out, "Everything could be read.");
+    }
+    note(out, &format!("{}.", counted(count, "problem", "problems")));
+    let rows = report
+        .problems
+        .iter()
+        .map(|one| vec![Cell::Place(&one.path, None), Cell::Prose(&one.reason)])
+        .collect();
+    Table::new("What could not be read", &["Path", "What is wrong"], rows).of(count).write(out);
+}

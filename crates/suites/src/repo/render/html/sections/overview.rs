@@ -1,0 +1,131 @@
+//! What the project is and what it has, in one list.
+
+use super::super::markup::{Markup, path, put, text};
+use crate::repo::{
+    render::{
+        absence::none,
+        figures::{count, counted, size},
+        wording,
+    },
+    report::{Presence, Report},
+};
+
+pub(super) fn brief(_report: &Report) -> String {
+    "What it is, and what a project usually has.".to_owned()
+}
+
+pub(super) fn write(out: &mut Markup, report: &Report) {
+    put!(out, "<dl class=\"facts\">");
+    kind(out, report);
+    let structure = &report.structure;
+    row(out, "Size", |out| {
+        let files = counted(structure.files, "file", "files");
+        let folders = counted(structure.folders, "folder", "folders");
+        put!(out, "{files} in {folders}, {}", size(structure.bytes));
+        if structure.links > 0 {
+            put!(out, ", {}", counted(structure.links, "symbolic link", "symbolic links"));
+        }
+    });
+    if !report.ecosystems.is_empty() {
+        row(out, "Ecosystems", |out| put!(out, "{}", text(&report.ecosystems.join(", "))));
+    }
+    presence(out, report, &report.presence);
+    for (name, paths) in [("Left out", &structure.skipped), ("Submodules", &structure.submodules)] {
+        if !paths.is_empty() {
+            row(out, name, |out| paths_in_line(out, paths));
+        }
+    }
+    put!(out, "</dl>");
+}
+
+fn kind(out: &mut Markup, report: &Report) {
+    let project = report.project.as_ref();
+    if let Some((project, name)) = project.and_then(|one| Some((one, wording::project(one.kind)?)))
+    {
+        row(out, "Kind", |out| {
+            put!(out, "{name}");
+            if !project.because.is_empty() {
+                put!(out, " <span class=\"soft\">{}</span>", text(&project.because));
+            }
+        });
+    }
+    if let Some(project) = project.filter(|one| !one.frameworks.is_empty()) {
+        row(out, "Built on", |out| put!(out, "{}", text(&project.frameworks.join(", "))));
+    }
+}
+
+fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
+    // What was not looked for may be there: that is no cause for alarm.
+    let class = if report.complete { "absent" } else { "soft" };
+    let missing = format!("<span class=\"{class}\">{}</span>", none(report));
+    row(out, "Licence", |out| match (&presence.licence_id, &presence.licence) {
+        (Some(id), Some(file)) => put!(out, "{} <code>{}</code>", text(id), path(file)),
+        (Some(id), None) => {
+            put!(out, "{} <span class=\"soft\">in a manifest alone</span>", text(id));
+        }
+        (None, Some(file)) => put!(out, "<code>{}</code>", path(file)),
+        (None, None) => put!(out, "{missing}"),
+    });
+    let files = [
+        ("README", &presence.readme),
+        ("Changelog", &presence.changelog),
+        ("Contributor’s guide", &presence.contributing),
+    ];
+    for (name, file) in files {
+        row(out, name, |out| match file {
+            Some(file) => put!(out, "<code>{}</code>", path(file)),
+            None => put!(out, "{missing}"),
+        });
+    }
+    row(out, "Tests", |out| {
+        if presence.test_files + presence.inline_test_files == 0 {
+            put!(out, "{missing}");
+            return;
+        }
+        put!(out, "{}", counted(presence.test_files, "file", "files"));
+        if presence.inline_test_files > 0 {
+            put!(
+                out,
+                ", and in {}",
+                counted(presence.inline_test_files, "source file", "source files")
+            );
+        }
+        put!(out, " ");
+        paths_in_line(out, &presence.test_places);
+    });
+    let folders = [
+        ("Continuous integration", &presence.ci),
+        ("Folders of documents", &presence.docs_folders),
+    ];
+    for (name, paths) in folders {
+        row(out, name, |out| {
+            if paths.is_empty() {
+                put!(out, "{missing}");
+            } else {
+                paths_in_line(out, paths);
+            }
+        });
+    }
+    row(out, "Documents", |out| put!(out, "{}", count(presence.document_files)));
+    row(out, "Documentation site", |out| match &presence.docs_site {
+        Some(name) => put!(out, "{}", text(name)),
+        None => put!(out, "{missing}"),
+    });
+}
+
+fn row(out: &mut Markup, name: &str, write: impl FnOnce(&mut Markup)) {
+    put!(out, "<div><dt>{name}</dt><dd>");
+    write(out);
+    put!(out, "</dd></div>");
+}
+
+/// Paths that fit in a line or two; a long list is cut.
+fn paths_in_line(out: &mut Markup, paths: &[String]) {
+    const MOST: usize = 8;
+    for one in paths.iter().take(MOST) {
+        put!(out, "<code>{}</code> ", path(one));
+    }
+    if let Some(more @ 1..) = paths.len().checked_sub(MOST) {
+        put!(out, "<span class=\"soft\">and {more} more</span>");
+    }
+}

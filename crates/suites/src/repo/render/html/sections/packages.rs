@@ -1,0 +1,181 @@
+//! Manifests, and what they ask for.
+
+use super::{
+    super::{
+        bars::{Bar, bars},
+        graph::Graph,
+        markup::{Markup, put, text},
+        picture::{Caption, WIDE, show_in},
+        table::{Cell, Table},
+    },
+    absent, heading, note,
+};
+use crate::repo::{
+    render::{
+        absence::{Part, none},
+        figures::{count, counted, part, whole},
+        wording,
+    },
+    report::{DependencySummary, Manifest, Report},
+};
+
+/// Rows of dependencies in the page.
+const MOST: usize = 400;
+/// Width of a graph that leaves room for a list beside it.
+const BESIDE: f64 = 500.0;
+
+pub(super) fn brief(report: &Report) -> String {
+    match report.manifest_count.max(whole(report.manifests.len())) {
+        0 => String::new(),
+        found => format!("{}.", counted(found, "manifest", "manifests")),
+    }
+}
+
+pub(super) fn write(out: &mut Markup, report: &Report) {
+    match &report.dependencies {
+        Some(summary) => sum_up(out, report, summary),
+        None => absent(out, report, Part::Dependencies),
+    }
+    manifests(out, report);
+    dependencies(out, &report.manifests);
+}
+
+fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
+    put!(out, "<dl class=\"figures small\">");
+    let figures = [
+        (summary.direct, "asked for directly"),
+        (summary.development, "for development alone"),
+        (summary.locked, "fixed by lock files"),
+    ];
+    for (value, name) in figures {
+        put!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", count(value));
+    }
+    put!(out, "</dl>");
+    let graph = Graph::new(&report.manifests, &summary.internal);
+    let class = if graph.is_small() && !graph.is_empty() { "beside" } else { "below" };
+    put!(out, "<div class=\"{class}\"><div>");
+    heading(out, "Packages that ask for each other");
+    draw(out, &graph);
+    put!(out, "</div><div>");
+    if !summary.most_used.is_empty() {
+        heading(out, "Most asked for");
+        let most = summary.most_used.iter().map(|used| used.by).max().unwrap_or_default();
+        let shown: Vec<Bar<'_>> = summary
+            .most_used
+            .iter()
+            .map(|used| Bar {
+                name: &used.name,
+                parts: vec![(part(used.by, most), "a1")],
+                value: count(used.by),
+                note: used.ecosystem.clone(),
+            })
+            .collect();
+        bars(out, text("Packages by the number of manifests that ask for them"), &shown);
+    }
+    put!(out, "</div></div>");
+    if !summary.lock_files.is_empty() {
+        heading(out, "Lock files");
+        let rows = summary
+            .lock_files
+            .iter()
+            .map(|file| {
+                vec![
+                    Cell::Place(&file.path, None),
+                    Cell::Word(&file.ecosystem),
+                    Cell::Number(file.packages),
+                ]
+            })
+            .collect();
+        Table::new("Lock files", &["File", "Ecosystem", "Packages"], rows).write(out);
+    }
+}
+
+fn draw(out: &mut Markup, graph: &Graph) {
+    if graph.is_empty() {
+        return note(out, "No package of this repository asks for another one.");
+    }
+    let description = graph.describe();
+    let caption = Caption {
+        id: "graph",
+        title: "Packages that ask for each other",
+        description: &description,
+    };
+    let wide = if graph.is_small() { BESIDE } else { WIDE };
+    show_in(out, caption, wide, |frame| graph.draw(frame));
+    put!(
+        out,
+        "<p class=\"caption\">A package stands above those that it asks for. Lines that follow from others are left out."
+    );
+    if graph.goes_round() {
+        put!(out, " <span class=\"warm\">Dashed lines close a circle.</span>");
+    }
+    if graph.left_out > 0 {
+        put!(
+            out,
+            " {} with fewer edges are not drawn.",
+            counted(whole(graph.left_out), "package", "packages")
+        );
+    }
+    put!(out, "</p>");
+}
+
+fn manifests(out: &mut Markup, report: &Report) {
+    heading(out, "Manifests");
+    if report.manifests.is_empty() {
+        return note(out, &format!("{}.", none(report)));
+    }
+    // Without the summary no manifest was read: its counts are unknown, not zero.
+    let is_read = report.dependencies.is_some();
+    let counted_cell = |count| if is_read { Cell::Number(whole(count)) } else { Cell::Nothing };
+    let rows = report
+        .manifests
+        .iter()
+        .map(|manifest| {
+            vec![
+                Cell::Place(&manifest.path, None),
+                titled(manifest),
+                Cell::code(manifest.version.as_deref()),
+                Cell::Word(manifest.manager.as_deref().unwrap_or(&manifest.ecosystem)),
+                Cell::word(manifest.licence.as_deref()),
+                Cell::code(manifest.lock_file.as_deref()),
+                counted_cell(manifest.members.len()),
+                counted_cell(manifest.dependencies.len()),
+            ]
+        })
+        .collect();
+    let columns =
+        ["Manifest", "Name", "Version", "Manager", "Licence", "Lock file", "Members", "Asks for"];
+    Table::new("Manifests", &columns, rows).of(report.manifest_count).write(out);
+}
+
+fn titled(manifest: &Manifest) -> Cell<'_> {
+    match (manifest.name.as_deref(), manifest.description.as_deref()) {
+        (None, None) => Cell::Nothing,
+        (name, about) => Cell::Titled(name.unwrap_or("–"), about.unwrap_or_default()),
+    }
+}
+
+fn dependencies(out: &mut Markup, manifests: &[Manifest]) {
+    let all: u64 = manifests.iter().map(|manifest| whole(manifest.dependencies.len())).sum();
+    if all == 0 {
+        return;
+    }
+    heading(out, "Dependencies");
+    let rows = manifests
+        .iter()
+        .flat_map(|manifest| manifest.dependencies.iter().map(move |one| (manifest, one)))
+        .take(MOST)
+        .map(|(manifest, one)| {
+            vec![
+                Cell::Word(&one.name),
+                Cell::code(one.requirement.as_deref()),
+                Cell::code(one.locked.as_deref()),
+                Cell::Word(wording::purpose(one.purpose)),
+                Cell::Place(&manifest.path, None),
+            ]
+        })
+        .collect();
+    Table::new("Dependencies", &["Package", "Asked for", "Locked", "For", "Manifest"], rows)
+        .of(all)
+        .write(out);
+}

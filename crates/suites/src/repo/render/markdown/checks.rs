@@ -1,0 +1,127 @@
+//! What reading every file showed: coverage, links, drift, duplicates.
+
+use super::{
+    absent,
+    text::{code, list, place, places, prose, table, words},
+};
+use crate::repo::{
+    render::{
+        absence::Part,
+        figures::{count, counted, percent, whole},
+        markup::{Markup, put},
+        wording,
+    },
+    report::{Covered, Report},
+};
+
+pub(super) fn coverage(out: &mut Markup, report: &Report) {
+    put!(out, "## Coverage\n\n");
+    let Some(found) = &report.coverage else { return absent(out, report, Part::Coverage) };
+    put!(
+        out,
+        "{} of {} are documented ({}).\n\n",
+        count(found.documented),
+        counted(found.public, "public symbol", "public symbols"),
+        percent(found.percent)
+    );
+    if !found.not_read.is_empty() {
+        let languages = words(&found.not_read.join(", "));
+        put!(out, "Not read, because docent does not know their syntax: {languages}.\n\n");
+    }
+    for (title, parts, is_path) in
+        [("Language", &found.languages, false), ("Folder", &found.folders, true)]
+    {
+        let row = |one: &Covered| {
+            let name = if is_path { code(&one.name) } else { words(&one.name) };
+            vec![name, count(one.public), count(one.documented), percent(one.percent)]
+        };
+        table(
+            out,
+            &[title, "#Public", "#Documented", "#Share"],
+            parts.iter().map(row),
+            whole(parts.len()),
+        );
+    }
+    if !found.undocumented.is_empty() {
+        put!(out, "### Without a doc comment\n\n");
+        let rows = found
+            .undocumented
+            .iter()
+            .map(|one| vec![code(&one.symbol), words(&one.kind), place(&one.path, Some(one.line))]);
+        let all =
+            found.public.saturating_sub(found.documented).max(whole(found.undocumented.len()));
+        table(out, &["Symbol", "Kind", "Place"], rows, all);
+    }
+}
+
+pub(super) fn links(out: &mut Markup, report: &Report) {
+    put!(out, "## Links\n\n");
+    let Some(links) = &report.links else { return absent(out, report, Part::Links) };
+    put!(
+        out,
+        "{} of {} lead nowhere. {} to other hosts were not asked.\n\n",
+        count(links.broken_count),
+        counted(links.checked, "link", "links"),
+        count(links.external)
+    );
+    let rows = links.broken.iter().map(|one| {
+        vec![
+            place(&one.path, Some(one.line)),
+            code(&one.target),
+            wording::link(one.problem).to_owned(),
+            code(one.suggestion.as_deref().unwrap_or_default()),
+        ]
+    });
+    let all = links.broken_count.max(whole(links.broken.len()));
+    table(out, &["Place", "Link", "Problem", "May be meant"], rows, all);
+}
+
+pub(super) fn drift(out: &mut Markup, report: &Report) {
+    put!(out, "## Drift\n\n");
+    let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
+    put!(
+        out,
+        "{} of {} in documents are no longer there.\n\n",
+        count(drift.stale_count),
+        counted(drift.checked, "name", "names")
+    );
+    let rows = drift.stale.iter().map(|one| {
+        vec![
+            wording::severity(one.severity).to_owned(),
+            place(&one.path, Some(one.line)),
+            code(&one.mention),
+            wording::mention(one.kind).to_owned(),
+            prose(&one.evidence),
+            code(one.suggestion.as_deref().unwrap_or_default()),
+        ]
+    });
+    let all = drift.stale_count.max(whole(drift.stale.len()));
+    table(out, &["Sure", "Place", "Names", "Kind", "Why", "May be meant"], rows, all);
+    if !drift.outdated.is_empty() {
+        put!(out, "### Documents older than their code\n\n");
+        let rows = drift.outdated.iter().map(|one| {
+            vec![code(&one.path), words(&one.last_change), count(one.changes), places(&one.changed)]
+        });
+        let columns = ["Document", "Last changed", "#Changes since", "Files that changed"];
+        table(out, &columns, rows, whole(drift.outdated.len()));
+    }
+}
+
+pub(super) fn redundancy(out: &mut Markup, report: &Report) {
+    put!(out, "## Duplicates\n\n");
+    let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
+    if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
+        put!(out, "No document repeats another, and every one is linked.\n\n");
+    }
+    let rows = found
+        .duplicates
+        .iter()
+        .map(|one| vec![code(&one.one), code(&one.other), percent(one.alike)]);
+    table(out, &["One", "Other", "#Alike"], rows, whole(found.duplicates.len()));
+    for (title, paths) in [("Nothing leads here", &found.dead), ("Next to no text", &found.empty)] {
+        if !paths.is_empty() {
+            put!(out, "### {title}\n\n");
+            list(out, paths.iter().map(|path| code(path)));
+        }
+    }
+}

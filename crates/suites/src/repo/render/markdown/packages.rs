@@ -1,0 +1,108 @@
+//! Manifests, and what they ask for.
+
+use super::{
+    absent,
+    text::{code, places, table, words},
+};
+use crate::repo::{
+    render::{
+        absence::{Part, none},
+        figures::{count, counted, whole},
+        markup::{Markup, put},
+        wording,
+    },
+    report::{DependencySummary, Report},
+};
+
+pub(super) fn write(out: &mut Markup, report: &Report) {
+    put!(out, "## Packages\n\n");
+    match &report.dependencies {
+        Some(summary) => sum_up(out, summary),
+        None => absent(out, report, Part::Dependencies),
+    }
+    put!(out, "### Manifests\n\n");
+    if report.manifests.is_empty() {
+        put!(out, "{}.\n\n", none(report));
+    }
+    // Without the summary no manifest was read: its count is unknown, not zero.
+    let is_read = report.dependencies.is_some();
+    let asked = |found| if is_read { count(whole(found)) } else { String::new() };
+    let rows = report.manifests.iter().map(|one| {
+        let text = |value: &Option<String>| value.as_deref().map(words).unwrap_or_default();
+        let path = |value: &Option<String>| value.as_deref().map(code).unwrap_or_default();
+        vec![
+            code(&one.path),
+            path(&one.name),
+            path(&one.version),
+            words(one.manager.as_deref().unwrap_or(&one.ecosystem)),
+            text(&one.licence),
+            text(&one.description),
+            path(&one.lock_file),
+            path(&one.workspace),
+            places(&one.members),
+            asked(one.dependencies.len()),
+        ]
+    });
+    let columns = [
+        "Manifest",
+        "Name",
+        "Version",
+        "Manager",
+        "Licence",
+        "About",
+        "Lock file",
+        "Workspace",
+        "Members",
+        "#Asks for",
+    ];
+    table(out, &columns, rows, report.manifest_count.max(whole(report.manifests.len())));
+    let all: u64 = report.manifests.iter().map(|one| whole(one.dependencies.len())).sum();
+    if all > 0 {
+        put!(out, "### Dependencies\n\n");
+        let asked = report
+            .manifests
+            .iter()
+            .flat_map(|one| one.dependencies.iter().map(move |asked| (one, asked)));
+        let rows = asked.map(|(manifest, one)| {
+            vec![
+                code(&one.name),
+                code(one.requirement.as_deref().unwrap_or_default()),
+                code(one.locked.as_deref().unwrap_or_default()),
+                wording::purpose(one.purpose).to_owned(),
+                code(&manifest.path),
+            ]
+        });
+        table(out, &["Package", "Asked for", "Locked", "For", "Manifest"], rows, all);
+    }
+}
+
+fn sum_up(out: &mut Markup, summary: &DependencySummary) {
+    put!(
+        out,
+        "{} asked for directly, {} for development alone, {} fixed by lock files.\n\n",
+        counted(summary.direct, "package is", "packages are"),
+        count(summary.development),
+        count(summary.locked)
+    );
+    if !summary.internal.is_empty() {
+        put!(out, "### Packages that ask for each other\n\n");
+        let rows = summary.internal.iter().map(|edge| vec![code(&edge.from), code(&edge.to)]);
+        table(out, &["Manifest", "Asks for"], rows, whole(summary.internal.len()));
+    }
+    if !summary.most_used.is_empty() {
+        put!(out, "### Most asked for\n\n");
+        let rows = summary
+            .most_used
+            .iter()
+            .map(|one| vec![code(&one.name), words(&one.ecosystem), count(one.by)]);
+        table(out, &["Package", "Ecosystem", "#By"], rows, whole(summary.most_used.len()));
+    }
+    if !summary.lock_files.is_empty() {
+        put!(out, "### Lock files\n\n");
+        let rows = summary
+            .lock_files
+            .iter()
+            .map(|one| vec![code(&one.path), words(&one.ecosystem), count(one.packages)]);
+        table(out, &["File", "Ecosystem", "#Packages"], rows, whole(summary.lock_files.len()));
+    }
+}

@@ -1,0 +1,31 @@
+//! Text that becomes a page or a document, written piece by piece.
+
+use std::fmt::{self, Display, Write as _};
+
+/// A piece of a page or of a document.
+#[derive(Debug, Default)]
+pub(super) struct Markup(String);
+
+impl Markup {
+    /// Appends; [`put!`] is how it is called.
+    pub(super) fn put(&mut self, arguments: fmt::Arguments<'_>) {
+        let _ok = self.0.write_fmt(arguments);
+    }
+
+    /// The finished text.
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+}
+
+impl Display for Markup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Appends to a [`Markup`] as `format!` would.
+macro_rules! put {
+    ($out:expr, $($argument:tt)*) => { $out.put(format_args!($($argument)*)) };
+}
+pub(super) use put;

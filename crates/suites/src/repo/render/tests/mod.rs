@@ -1,0 +1,3 @@
+//! What the tests of every form share.
+
+pub(super) mod sample;

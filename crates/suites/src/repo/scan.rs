@@ -1,0 +1,239 @@
+//! Reads the project's files once, on all cores, and keeps what each tells. Judges nothing across files.
+
+use super::{
+    documents,
+    facts::{DocumentFacts, Format, Symbol},
+    history::Weight,
+    languages::{self, Counted},
+    parts::Parts,
+    report::{Nature, TaskFile},
+    syntax,
+    tree::{File, Halt, Tree},
+    words::Words,
+};
+use crate::files::Problem;
+use memchr::memmem;
+use rayon::prelude::*;
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+use tokei::LanguageType;
+
+/// Data files above this are made by tools, and their words tell nothing of the code.
+const DATA_BYTES: u64 = 256 << 10;
+/// A NUL in the first bytes tells that a file is no text.
+const BINARY_BYTES: usize = 8 << 10;
+
+const TASKS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
+
+/// What the files tell, each by itself.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Lines by language.
+    pub(super) lines: HashMap<LanguageType, Counted>,
+    /// Documents, by path.
+    pub(super) documents: Vec<DocumentFacts>,
+    /// Public symbols by file; `deep` alone, as all that follows.
+    pub(super) symbols: HashMap<Box<str>, Vec<Symbol>>,
+    /// How hard each program is to follow.
+    pub(super) weights: HashMap<Box<str>, Weight>,
+    /// Every word of the code.
+    pub(super) words: Words,
+    /// Files with marks of open tasks.
+    pub(super) tasks: Vec<TaskFile>,
+    /// Source files that hold tests of their own.
+    pub(super) inline_tests: u64,
+    /// Files that are no text, though their names say so.
+    pub(super) binary: Vec<(Box<str>, LanguageType)>,
+    /// Files that could not be read.
+    pub(super) problems: Vec<Problem>,
+}
+
+/// How far a scan has come, for whoever waits.
+pub(super) type Progress<'a> = &'a (dyn Fn(usize) + Sync);
+
+/// Reads every file whose language is known. Returns how many were not read because the work was stopped.
+pub(super) fn scan(
+    tree: &Tree,
+    parts: Parts,
+    halt: Halt<'_>,
+    progress: Progress<'_>,
+) -> (Scan, usize) {
+    let left = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let take = |mut found: Scan, file: &File| {
+        if halt() {
+            left.fetch_add(1, Ordering::Relaxed);
+            return found;
+        }
+        found.take(tree, file, parts, halt);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        found
+    };
+    let found = tree
+        .files()
+        .par_iter()
+        .filter(|file| file.language.is_some())
+        .fold(Scan::default, take)
+        .reduce(Scan::default, Scan::merge);
+    (found, left.into_inner())
+}
+
+impl Scan {
+    fn take(&mut self, tree: &Tree, file: &File, parts: Parts, halt: Halt<'_>) {
+        let Some(language) = file.language else { return };
+        let bytes = match tree.read(&file.path) {
+            Ok(bytes) => bytes,
+            Err(problem) => return self.problems.push(problem),
+        };
+        let Some(text) = as_utf8(&bytes) else {
+            return self.binary.push((file.path.clone(), language));
+        };
+        let counted = languages::count(language, &text);
+        self.lines.entry(language).or_default().add(counted);
+        if language == LanguageType::Rust && has_inline_tests(&text) {
+            self.inline_tests += 1;
+        }
+        let format = documents::format(&file.path, Some(language));
+        // Pages of HTML come by the thousand from generators; they matter where links are followed.
+        if let Some(format) = format.filter(|it| parts.links || *it != Format::Html) {
+            let text = String::from_utf8_lossy(&text);
+            self.documents.push(documents::read(&file.path, format, &text));
+        }
+        if parts.redundancy {
+            self.note_tasks(file, &text);
+        }
+        if parts.syntax {
+            let complexity = self.take_code(file, languages::nature(language), &text, halt);
+            let lines = counted.own.code;
+            let weight = complexity.map(|complexity| Weight { complexity, lines });
+            self.weights.extend(weight.map(|weight| (file.path.clone(), weight)));
+        }
+    }
+
+    fn note_tasks(&mut self, file: &File, text: &[u8]) {
+        let count = TASKS.iter().map(|mark| whole_words(text, mark)).sum();
+        if count > 0 {
+            self.tasks.push(TaskFile { path: file.path.to_string(), count });
+        }
+    }
+
+    /// Takes in words and symbols; tells how many ways lead through a program.
+    fn take_code(
+        &mut self,
+        file: &File,
+        nature: Nature,
+        text: &[u8],
+        halt: Halt<'_>,
+    ) -> Option<u64> {
+        if nature == Nature::Program || (nature == Nature::Data && file.bytes <= DATA_BYTES) {
+            self.words.take(text);
+        }
+        if nature != Nature::Program {
+            return None;
+        }
+        let read = std::str::from_utf8(text).ok().and_then(|t| syntax::read(&file.path, t, &halt));
+        let Some(facts) = read else { return Some(indentations(text)) };
+        self.symbols.insert(file.path.clone(), facts.symbols);
+        Some(u64::from(facts.complexity))
+    }
+
+    /// Takes in what another part of the scan found; the larger one is kept where that saves work.
+    fn merge(mut self, mut other: Self) -> Self {
+        for (language, lines) in other.lines {
+            self.lines.entry(language).or_default().add(lines);
+        }
+        self.documents.append(&mut other.documents);
+        self.symbols.extend(other.symbols);
+        self.weights.extend(other.weights);
+        self.words.merge(other.words);
+        self.tasks.append(&mut other.tasks);
+        self.inline_tests += other.inline_tests;
+        self.binary.append(&mut other.binary);
+        self.problems.append(&mut other.problems);
+        self
+    }
+}
+
+/// Text as UTF-8, whatever its byte order mark says it is in; `None` for what is no text.
+fn as_utf8(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+    let wide = |read: fn([u8; 2]) -> u16, rest: &[u8]| {
+        let units = rest.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(read);
+        let text: String =
+            char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        Some(Cow::Owned(text.into_bytes()))
+    };
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => wide(u16::from_le_bytes, rest),
+        [0xfe, 0xff, rest @ ..] => wide(u16::from_be_bytes, rest),
+        [0xef, 0xbb, 0xbf, rest @ ..] => Some(Cow::Borrowed(rest)),
+        _ if memchr::memchr(0, bytes.get(..BINARY_BYTES).unwrap_or(bytes)).is_some() => None,
+        _ => Some(Cow::Borrowed(bytes)),
+    }
+}
+
+fn whole_words(bytes: &[u8], word: &[u8]) -> u64 {
+    let is_part = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let found = memmem::find_iter(bytes, word);
+    found.filter(|&at| !is_part(at.checked_sub(1)) && !is_part(Some(at + word.len()))).count()
+        as u64
+}
+
+/// Whether a Rust source holds tests of its own.
+fn has_inline_tests(bytes: &[u8]) -> bool {
+    [&b"#[test]"[..], b"#[cfg(test)]", b"#[tokio::test"]
+        .iter()
+        .any(|mark| memmem::find(bytes, mark).is_some())
+}
+
+/// How often a line is indented more than the one above it: where no grammar counts branches, blocks stand in for them.
+fn indentations(text: &[u8]) -> u64 {
+    let (mut deeper, mut last) = (0, 0);
+    for line in text.split(|byte| *byte == b'\n') {
+        let Some(indent) = line.iter().position(|byte| !byte.is_ascii_whitespace()) else {
+            continue;
+        };
+        deeper += u64::from(indent > last);
+        last = indent;
+    }
+    deeper
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_whole_words() {
+        let text = b"// TODO: a\n// FIXME(b) XXX\nlet TODOS = todo; HACKED MY_TODO";
+        assert_eq!(TASKS.iter().map(|mark| whole_words(text, mark)).sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn text_is_told_from_bytes() {
+        let cases: [(&[u8], Option<&[u8]>); 6] = [
+            (b"plain", Some(b"plain")),
+            (b"", Some(b"")),
+            (b"\xef\xbb\xbfmarked", Some(b"marked")),
+            (b"\xff\xfea\0b\0", Some(b"ab")),
+            (b"\xfe\xff\0a\0b", Some(b"ab")),
+            (b"G@\0\x10", None),
+        ];
+        for (bytes, want) in cases {
+            assert_eq!(as_utf8(bytes).as_deref(), want, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_stand_in_for_branches() {
+        let cases = [("a\nb\n", 0), ("if a\n  b\n  c\n\n    d\ne\n  f\n", 3), ("", 0)];
+        for (text, want) in cases {
+            assert_eq!(indentations(text.as_bytes()), want, "{text:?}");
+        }
+    }
+}

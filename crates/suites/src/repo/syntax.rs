@@ -1,0 +1,25 @@
+//! What the syntax tree of one file tells: public symbols, whether they are documented, and how many ways lead through it.
+
+use super::facts::{Symbol, SyntaxFacts};
+use crate::code::{Language, analysis::complexity, parse};
+
+/// Reads a source file; `None` where its language is not read or the work was stopped.
+pub(super) fn read(path: &str, text: &str, stopped: &dyn Fn() -> bool) -> Option<SyntaxFacts> {
+    let language = Language::of(path)?;
+    let tree = parse::tree(language, text, stopped).ok()?;
+    if stopped() {
+        return None;
+    }
+    let definitions = parse::definitions(language, path, text, &tree);
+    let branches = complexity::branches(language, text, &tree);
+    let functions = definitions.iter().filter(|one| one.annotation.kind.is_callable()).count();
+    let public = definitions.into_iter().filter(|one| one.annotation.exported && !one.implements);
+    let symbols = public.map(|one| Symbol {
+        name: one.annotation.qualified_name.into(),
+        kind: one.annotation.kind.singular(),
+        line: one.annotation.line,
+        documented: one.annotation.description.is_some(),
+    });
+    let complexity = u32::try_from(branches + functions).unwrap_or(u32::MAX);
+    Some(SyntaxFacts { symbols: symbols.collect(), complexity })
+}

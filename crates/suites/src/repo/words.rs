@@ -1,0 +1,195 @@
+//! Every word of the project's code, so that a document can be asked whether what it names is still there.
+//!
+//! Every byte of every source file comes through here: the loop must stay short. Knows bytes alone, no language.
+
+use std::collections::HashSet;
+
+/// Keys that were met lately: most words of a file stand in it many times, and the set need not hear of each.
+const LATELY: usize = 8 << 10;
+
+/// Words of source files, as hashes. A word is a run of letters, digits and `_` that does not start with a digit; words
+/// joined by `-` count as one as well. It has a table of its own beside the words: keep one for each thread, not for
+/// each file.
+#[derive(Debug)]
+pub(super) struct Words {
+    // The keys can be foreseen by whoever writes the source; the set's own hasher is seeded, so that no file can make
+    // it slow.
+    seen: HashSet<u64>,
+    lately: Box<[u64]>,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { seen: HashSet::new(), lately: vec![0; LATELY].into() }
+    }
+}
+
+impl Words {
+    /// Takes in the text of a source file.
+    pub(super) fn take(&mut self, text: &[u8]) {
+        let Self { seen, lately } = self;
+        each(text, |key| {
+            let slot = &mut lately[usize::try_from(key % LATELY as u64).unwrap_or_default()];
+            if *slot != key {
+                *slot = key;
+                seen.insert(key);
+            }
+        });
+    }
+
+    /// Takes in what another has.
+    pub(super) fn merge(&mut self, mut other: Self) {
+        if other.seen.len() > self.seen.len() {
+            std::mem::swap(self, &mut other);
+        }
+        self.seen.extend(other.seen);
+    }
+
+    /// Whether a word, or words joined by `-`, stand somewhere in the code. Letters count as they are. Of what starts
+    /// with a digit nothing is known, and the answer is that it is there.
+    pub(super) fn has(&self, word: &str) -> bool {
+        let word = word.as_bytes();
+        word.first().is_some_and(u8::is_ascii_digit) || self.seen.contains(&finish(spell(word)))
+    }
+}
+
+/// What a byte can be to a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Part,
+    Joint,
+    Other,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Other; 256];
+    let mut byte = 0_u8;
+    loop {
+        if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
+            classes[byte as usize] = Class::Part;
+        }
+        if byte == u8::MAX {
+            break;
+        }
+        byte += 1;
+    }
+    classes[b'-' as usize] = Class::Joint;
+    classes
+};
+
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// One more byte of a word, by FNV-1a.
+fn add(key: u64, byte: u8) -> u64 {
+    (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+}
+
+fn spell(word: &[u8]) -> u64 {
+    word.iter().fold(EMPTY, |key, byte| add(key, *byte))
+}
+
+/// Spreads a key over all bits: short words differ in the upper ones alone.
+fn finish(key: u64) -> u64 {
+    let key = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    key ^ (key >> 32)
+}
+
+fn each(text: &[u8], mut take: impl FnMut(u64)) {
+    let class = |at: usize| text.get(at).map_or(Class::Other, |byte| CLASSES[usize::from(*byte)]);
+    let mut at = 0;
+    while at < text.len() {
+        if class(at) != Class::Part {
+            at += 1;
+            continue;
+        }
+        let number = text[at].is_ascii_digit();
+        let (mut joined, mut first) = (EMPTY, true);
+        loop {
+            let (start, mut word) = (at, EMPTY);
+            while class(at) == Class::Part {
+                word = add(word, text[at]);
+                if !first {
+                    joined = add(joined, text[at]);
+                }
+                at += 1;
+            }
+            if !text[start].is_ascii_digit() {
+                take(finish(word));
+            }
+            if first {
+                joined = word;
+            }
+            if class(at) != Class::Joint || class(at + 1) != Class::Part {
+                break;
+            }
+            (joined, first) = (add(joined, b'-'), false);
+            at += 1;
+        }
+        if !first && !number {
+            take(finish(joined));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_whole() {
+        let mut words = Words::default();
+        words.take(
+            b"fn read_all(a: &Foo) { flag(\"--dry-run\"); x-y; n--; a->b } caf\xc3\xa9 4711 v2",
+        );
+        words.take(b"-last-one-");
+        let cases = [
+            ("read_all", true),
+            ("read", false),
+            ("Foo", true),
+            ("foo", false),
+            ("dry-run", true),
+            ("dry", true),
+            ("run", true),
+            ("dry-", false),
+            ("-dry-run", false),
+            ("a", true),
+            ("n", true),
+            ("x-y", true),
+            ("a-b", false),
+            ("café", true),
+            ("v2", true),
+            ("last-one", true),
+            ("one-", false),
+            ("2fa", true),
+            ("", false),
+        ];
+        for (word, want) in cases {
+            assert_eq!(words.has(word), want, "{word}");
+        }
+    }
+
+    #[test]
+    fn words_come_together() {
+        let mut one = Words::default();
+        one.take(b"alpha beta gamma");
+        let mut other = Words::default();
+        other.take(b"delta");
+        other.merge(one);
+        for word in ["alpha", "beta", "gamma", "delta"] {
+            assert!(other.has(word), "{word}");
+        }
+        assert!(!other.has("epsilon"));
+        other.take(b"alpha epsilon");
+        assert!(other.has("epsilon") && other.has("alpha"));
+    }
+
+    #[test]
+    fn words_that_share_a_slot_are_all_kept() {
+        let text: String =
+            (0..50_000).map(|n| format!("w{n} w{}", n / 2)).collect::<Vec<_>>().join(" ");
+        let mut words = Words::default();
+        words.take(text.as_bytes());
+        assert!((0..50_000).all(|n| words.has(&format!("w{n}"))));
+        assert_eq!(words.seen.len(), 50_000);
+    }
+}
