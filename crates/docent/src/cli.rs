@@ -3,6 +3,7 @@
 //! Flags as typed are the structs here; settings as used are [`crate::config::Config`].
 
 use crate::{
+    analyze::{self, AnalyzeFlags, UsedWrongly},
     config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
     doctor, logging, serve, tools_page,
 };
@@ -31,6 +32,8 @@ struct Cli {
 enum Command {
     /// Serve MCP until stopped
     Serve(Box<SettingFlags>),
+    /// Tell what a repository is and what its documentation lacks
+    Analyze(Box<AnalyzeFlags>),
     /// Show or write the configuration
     Config {
         #[command(subcommand)]
@@ -183,7 +186,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 io::stderr().is_terminal() && Environment::of_process().get("NO_COLOR").is_none();
             let label = if red { "\u{1b}[1;31merror:\u{1b}[0m" } else { "error:" };
             writeln!(io::stderr(), "{label} {error:#}").unwrap_or_default();
-            ExitCode::from(1)
+            ExitCode::from(if error.is::<UsedWrongly>() { 2 } else { 1 })
         }
     }
 }
@@ -196,6 +199,11 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             let guard = logging::init(&config)?;
             serve::run(&config)?;
             drop(guard);
+        }
+        Command::Analyze(flags) => {
+            let printed = analyze::run(&flags, Environment::of_process())?;
+            print(&printed.text)?;
+            return Ok(printed.code);
         }
         Command::Config { command } => configure(command)?,
         Command::Doctor { settings, json } => {

@@ -2,9 +2,11 @@
 //!
 //! The only crate that reads the environment, prints, or uses anyhow. `main` calls [`cli::run`] and nothing else.
 
+mod analyze;
 pub mod cli;
 pub mod config;
 pub mod doctor;
+mod local;
 pub mod logging;
 pub mod serve;
 pub mod state;

@@ -64,7 +64,7 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
         tracing::warn!("{problem}");
     }
     hint_on_terminal(config);
-    let server = Server::new(setup(config, providers.clone()))?;
+    let server = Server::new(setup(config, providers.clone(), audit(config)))?;
     let closing = CancellationToken::new();
     tokio::spawn(close_on_signal(closing.clone()));
     let stopped = CancellationToken::new();
@@ -138,7 +138,7 @@ pub(crate) fn providers(config: &Config) -> anyhow::Result<Vec<Arc<dyn Provider>
     Ok(docent_suites::providers(Options { roots, collections }))
 }
 
-fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>) -> Setup {
+pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
     let auth = &config.server.auth;
     let keys = auth.keys.iter().map(|key| Key {
         name: key.name.clone(),
@@ -154,7 +154,7 @@ fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>) -> Setup {
         keys: keys.collect(),
         auth_required: auth.required,
         limits: limits(config),
-        audit: audit(config),
+        audit,
         list_page: 0,
         adopt_trace: config
             .telemetry
@@ -187,7 +187,7 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-fn audit(config: &Config) -> Audit {
+pub(crate) fn audit(config: &Config) -> Audit {
     if !config.audit.enabled {
         return Audit::off();
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
+mod analyze;
 mod bounds;
 mod doors;
 mod ending;

@@ -1,0 +1,222 @@
+//! `docent analyze`: the repository suite for people and for continuous integration.
+
+use crate::{
+    config::{Config, Environment, Flags, Inputs},
+    local::{self, Reply, Step},
+    serve,
+};
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use docent_server::{Audit, Limits, Setup};
+use docent_suites::repo::{findings::Findings, render, report::Report};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+/// Whoever waits at a terminal may wait as long as they like.
+const PATIENCE: Duration = Duration::from_hours(24);
+/// A message within one process has no peer to be protected from.
+const UNBOUNDED: usize = 1 << 40;
+
+/// What can be typed after `docent analyze`.
+#[derive(Args)]
+pub(crate) struct AnalyzeFlags {
+    /// Folder to analyse
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// How much to read [default: standard]
+    #[arg(long, value_enum, conflicts_with = "check")]
+    depth: Option<DepthFlag>,
+    /// How to print the result [default: text]
+    #[arg(long, value_enum)]
+    format: Option<FormatFlag>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Print what is wrong with the documentation instead, and exit with 1 where anything is
+    #[arg(long)]
+    check: bool,
+    /// What --check looks at, comma-separated [default: all]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "CHECK", requires = "check")]
+    checks: Vec<CheckFlag>,
+    /// File to write the result to, in place of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DepthFlag {
+    /// Names and sizes
+    Quick,
+    /// Also lines, dependencies, commands, licence and documents
+    Standard,
+    /// Also doc coverage, links, drift, history and duplicates
+    Deep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatFlag {
+    /// A page for the terminal, or a line for each finding
+    Text,
+    /// Everything, for programs
+    Json,
+    /// The whole report as Markdown
+    Markdown,
+    /// The whole report as one page with pictures
+    Html,
+    /// Findings for code hosts and editors; with --check
+    Sarif,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CheckFlag {
+    /// Relative links, anchors and pictures
+    Links,
+    /// Public symbols without a doc comment
+    Coverage,
+    /// Documents that the code has left behind
+    Drift,
+    /// What a reader of the README needs
+    Readme,
+}
+
+/// The word that a flag's value is typed as, which is also the tool's word for it.
+fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// What a command printed, and how it ended.
+pub(crate) struct Printed {
+    /// For standard output.
+    pub(crate) text: String,
+    /// How it ended.
+    pub(crate) code: ExitCode,
+}
+
+/// Analyses or checks a folder.
+pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Result<Printed> {
+    let format =
+        if flags.json { FormatFlag::Json } else { flags.format.unwrap_or(FormatFlag::Text) };
+    check_format(format, flags.check)?;
+    let (root, path) = place(&flags.folder)?;
+    let config = Config::load(&Inputs {
+        environment,
+        home: std::env::home_dir(),
+        working_dir: root.clone(),
+        flags: Flags { roots: vec![root], ..Flags::default() },
+    })?;
+    let setup = setup(&config)?;
+    let reply = if flags.check {
+        let checks: Vec<String> = flags.checks.iter().map(word).collect();
+        ask(setup, "check_documentation", json!({"path": path, "checks": checks}))?
+    } else {
+        let depth = word(&flags.depth.unwrap_or(DepthFlag::Standard));
+        ask(setup, "analyze_repository", json!({"path": path, "depth": depth}))?
+    };
+    if reply.is_error {
+        bail!("{}", reply.text.trim().trim_start_matches("Error: "));
+    }
+    let (text, found) = if flags.check {
+        told_findings(&reply, format)?
+    } else {
+        (told_report(reply, format)?, false)
+    };
+    let code = ExitCode::from(u8::from(found));
+    let Some(file) = &flags.output else { return Ok(Printed { text, code }) };
+    std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
+    Ok(Printed { text: format!("wrote {}\n", file.display()), code })
+}
+
+/// Flags that don't go together, in a way that the parser of the command line can't tell.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct UsedWrongly(String);
+
+fn check_format(format: FormatFlag, check: bool) -> Result<(), UsedWrongly> {
+    let wrongly = |told: String| Err(UsedWrongly(told));
+    match (format, check) {
+        (FormatFlag::Sarif, false) => wrongly("--format sarif tells findings: add --check".into()),
+        (FormatFlag::Markdown | FormatFlag::Html, true) => wrongly(format!(
+            "--check prints text, json or sarif; for a {} report leave --check out",
+            word(&format)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The root to serve and the path inside it: a folder of a git work tree is analysed with the history above it.
+fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
+    let folder = folder.canonicalize().with_context(|| {
+        format!("{} can't be analysed: name a folder that exists", folder.display())
+    })?;
+    let root = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&folder);
+    let inside = folder.strip_prefix(root).unwrap_or(Path::new(""));
+    let path = inside.to_str().with_context(|| format!("{} is not UTF-8", folder.display()))?;
+    let path = if path.is_empty() { "." } else { path };
+    Ok((root.to_owned(), path.to_owned()))
+}
+
+/// One person's own call: no keys, no rates, and no trace in the folder that is looked at unless a file is configured.
+fn setup(config: &Config) -> anyhow::Result<Setup> {
+    let audit = if config.audit.file.is_some() { serve::audit(config) } else { Audit::off() };
+    let limits = Limits {
+        message_bytes: UNBOUNDED,
+        page_bytes: UNBOUNDED,
+        tool_timeout: PATIENCE,
+        rate: None,
+        ..Limits::default()
+    };
+    let served = serve::setup(config, serve::providers(config)?, audit);
+    Ok(Setup { keys: Vec::new(), auth_required: false, limits, ..served })
+}
+
+fn ask(setup: Setup, tool: &str, arguments: Value) -> anyhow::Result<Reply> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let bar = ProgressBar::new_spinner();
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let show = |step: Step| {
+        if let Some(total) = step.total.filter(|_| bar.length().is_none()) {
+            let style = ProgressStyle::with_template("{spinner} {wide_bar} {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_length(total);
+        }
+        bar.set_position(step.done);
+        bar.set_message(step.message);
+    };
+    let reply = runtime.block_on(local::call(setup, tool, arguments, show));
+    bar.finish_and_clear();
+    reply
+}
+
+fn told_report(reply: Reply, format: FormatFlag) -> anyhow::Result<String> {
+    let parsed = |structured| -> anyhow::Result<Report> {
+        serde_json::from_value(structured).context("reading the report")
+    };
+    Ok(match format {
+        FormatFlag::Text | FormatFlag::Sarif => reply.text,
+        FormatFlag::Json => format!("{:#}\n", reply.structured),
+        FormatFlag::Markdown => render::markdown(&parsed(reply.structured)?),
+        FormatFlag::Html => render::html(&parsed(reply.structured)?),
+    })
+}
+
+/// The findings as text, and whether there are any.
+fn told_findings(reply: &Reply, format: FormatFlag) -> anyhow::Result<(String, bool)> {
+    let found: Findings =
+        serde_json::from_value(reply.structured.clone()).context("reading the findings")?;
+    let text = match format {
+        FormatFlag::Json => format!("{:#}\n", reply.structured),
+        FormatFlag::Sarif => format!("{:#}\n", render::sarif(&found)),
+        _ => {
+            let lines = found.findings.iter().map(|finding| finding.line_of_text() + "\n");
+            let more = found.finding_count.saturating_sub(found.findings.len() as u64);
+            let more = if more > 0 { format!("and {more} more\n") } else { String::new() };
+            format!("{}{more}{}\n", lines.collect::<String>(), found.summary())
+        }
+    };
+    Ok((text, found.finding_count > 0))
+}
