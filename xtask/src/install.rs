@@ -1,5 +1,5 @@
-//! Installs, once per set of pins, what the tests need beyond Rust: a Node runtime, npm packages, Python environments
-//! and cargo-deny. Everything is asked for by package name; which registry answers is the user's own configuration.
+//! Installs, once per set of pins, what the tests need beyond Rust: a Node runtime, npm packages, Python environments,
+//! cargo-deny and tokei. Everything is asked for by package name; which registry answers is the user's own configuration.
 
 use crate::{
     process::{self, Output},
@@ -18,6 +18,8 @@ use std::{
 const NODE_VERSION: &str = "22.23.3";
 const NODE_MAJOR: u32 = 22;
 const CARGO_DENY_VERSION: &str = "0.20.2";
+/// Whose counts docent's are compared with; the library that docent counts with has the same version.
+pub(crate) const TOKEI_VERSION: &str = "15.0.0";
 
 const DOWNLOAD_LIMIT: Duration = Duration::from_mins(15);
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
@@ -156,23 +158,33 @@ fn uv(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
 
 /// cargo-deny, compiled once and kept in the user's cache.
 pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<PathBuf> {
-    let folder =
-        workspace::user_cache()?.join("tools").join(format!("cargo-deny-{CARGO_DENY_VERSION}"));
-    let program = folder.join("bin/cargo-deny");
+    compiled(workspace, "cargo-deny", CARGO_DENY_VERSION)
+}
+
+/// tokei, compiled once and kept in the user's cache.
+pub(crate) fn tokei(workspace: &Workspace) -> Result<PathBuf> {
+    compiled(workspace, "tokei", TOKEI_VERSION)
+}
+
+/// A program of the same name as its crate.
+fn compiled(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
+    let folder = workspace::user_cache()?.join("tools").join(format!("{name}-{version}"));
+    let program = folder.join("bin").join(name);
     if program.is_file() {
         return Ok(program);
     }
-    println!("installing cargo-deny {CARGO_DENY_VERSION}; compiling it takes some minutes, once");
-    let mut install =
-        workspace.cargo(["install", "--locked", "--version", CARGO_DENY_VERSION, "--root"]);
+    // Standard output belongs to the tables of those who ask.
+    eprintln!("installing {name} {version}; compiling it takes some minutes, once");
+    let mut install = workspace.cargo(["install", "--locked", "--version", version, "--root"]);
     // The target directory of the workspace must not be filled with another project's artifacts.
-    install.arg(&folder).arg("cargo-deny").env_remove("CARGO_TARGET_DIR");
-    process::run(&mut install, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo install cargo-deny")?;
+    install.arg(&folder).arg(name).env_remove("CARGO_TARGET_DIR");
+    let what = format!("cargo install {name}");
+    process::run(&mut install, COMPILE_LIMIT, Output::Kept)?.or_fail(&what)?;
     Ok(program)
 }
 
 /// Fills a folder unless its stamp says that the same pins were installed there to the end.
-fn once(
+pub(crate) fn once(
     workspace: &Workspace,
     folder: &Path,
     stamp: &str,
@@ -186,7 +198,7 @@ fn once(
     if fs::read_to_string(&mark).is_ok_and(|found| found == stamp) {
         return Ok(());
     }
-    println!("installing into {}", workspace.shown(folder));
+    eprintln!("installing into {}", workspace.shown(folder));
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("emptying {}", folder.display()))?;
     }

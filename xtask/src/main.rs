@@ -1,4 +1,4 @@
-//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench`.
+//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval`.
 
 #![expect(
     clippy::print_stdout,
@@ -9,11 +9,16 @@
 mod bench;
 mod checks;
 mod ci;
+mod corpus;
+mod docent;
 mod docs;
+mod eval;
 mod install;
+mod machine;
 mod process;
 mod report;
 mod tidy;
+mod tokei;
 mod workspace;
 
 use anyhow::Result;
@@ -49,6 +54,9 @@ enum Chore {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Compare what docent finds with what people found
+    #[command(subcommand)]
+    Eval(eval::Evaluation),
 }
 
 fn main() -> ExitCode {
@@ -75,5 +83,6 @@ fn run(chore: Chore) -> Result<bool> {
             bench::run(&arguments)?;
             true
         }
+        Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
     })
 }

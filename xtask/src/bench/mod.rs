@@ -7,6 +7,7 @@ mod peer;
 mod pipe;
 mod post;
 mod reply;
+mod repo;
 mod table;
 mod usage;
 mod wire;
@@ -22,6 +23,8 @@ use std::{os::unix::process::CommandExt as _, process::Command};
 enum Bench {
     /// What one call costs on the wire: docent, a bare rmcp server, the TypeScript SDK and the Python SDK.
     Wire(wire::Options),
+    /// What an analysis of a repository costs: docent beside tokei and tree-sitter.
+    Repo(repo::Options),
 }
 
 /// Runs the benchmark that the arguments name; `args` is what follows `bench` on the command line.
@@ -38,6 +41,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
     match bench {
         Bench::Wire(options) => wire::run(&workspace, &options, args),
+        Bench::Repo(options) => repo::run(&workspace, &options, args),
     }
 }
 

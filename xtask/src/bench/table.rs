@@ -234,7 +234,8 @@ impl fmt::Display for Table {
     }
 }
 
-fn median(samples: &[f64]) -> f64 {
+/// The middle one, or the middle between the middle two.
+pub(crate) fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
@@ -247,11 +248,12 @@ fn median(samples: &[f64]) -> f64 {
 }
 
 /// As many digits as mean something.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
-fn times(ratio: Option<f64>) -> String {
+/// A ratio, or nothing where there is no base.
+pub(crate) fn times(ratio: Option<f64>) -> String {
     match ratio {
         Some(ratio) if ratio < 0.1 => format!("{ratio:.3}"),
         Some(ratio) => format!("{ratio:.2}"),

@@ -1,8 +1,15 @@
-//! What a server and the processes under it have used, as the kernel counts it. Servers are measured one at a time,
-//! so whatever descends from this process belongs to the server under test.
+//! What a server and the processes under it have used so far, and what a program used from its start to its end, as the
+//! kernel counts it. One thing is measured at a time, so whatever descends from this process belongs to it.
 
 use anyhow::{Context, Result, ensure};
-use std::{collections::HashMap, fs, time::Duration};
+use std::{
+    collections::HashMap,
+    fs,
+    io::{Read as _, Seek as _},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+use wait4::Wait4 as _;
 
 /// `/proc` counts processor time in ticks of `USER_HZ`, which Linux fixes at 100 a second for programs.
 const TICK: Duration = Duration::from_millis(10);
@@ -72,6 +79,41 @@ fn parse_resident(rollup: &str) -> Option<u32> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
+/// What a program used from its start to its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Used {
+    /// User and system time on all processors.
+    pub(crate) cpu: Duration,
+    /// By the clock.
+    pub(crate) wall: Duration,
+    /// The most resident memory that it held, in megabytes (10^6 bytes). Never less than what this process has held: the
+    /// kernel hands that on when the child begins, so a benchmark must stay small itself.
+    pub(crate) peak_mb: f64,
+}
+
+/// Runs a program to its end and throws its output away; it has to succeed.
+pub(crate) fn run(command: &mut Command) -> Result<Used> {
+    let what = command.get_program().display().to_string();
+    let mut complaint = tempfile::tempfile().context("making a file for standard error")?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(complaint.try_clone()?);
+    let began = Instant::now();
+    let child = command.spawn().with_context(|| format!("starting {what}"))?;
+    let ended = child.wait4().with_context(|| format!("waiting for {what}"))?;
+    let wall = began.elapsed();
+    if !ended.status.success() {
+        let mut said = String::new();
+        complaint.rewind()?;
+        complaint.read_to_string(&mut said)?;
+        anyhow::bail!("{what} failed ({}): {}", ended.status, said.trim());
+    }
+    let kilobytes = u32::try_from(ended.rusage.maxrss / 1024).context("terabytes of memory")?;
+    Ok(Used {
+        cpu: ended.rusage.utime + ended.rusage.stime,
+        wall,
+        peak_mb: f64::from(kilobytes) * 1024.0 / 1e6,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,13 +136,22 @@ mod tests {
 
     #[test]
     fn a_child_is_counted() {
-        let mut child =
-            std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let found = servers().unwrap();
         let used = resident_mb().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(found.contains_key(&child.id()), "{found:?}");
         assert!(used > 0.1, "{used} MB");
+    }
+
+    #[test]
+    fn a_program_is_measured_to_its_end() {
+        let shell = |script: &str| run(Command::new("sh").args(["-c", script]));
+        let used = shell("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done").unwrap();
+        assert!(used.cpu > Duration::ZERO && used.wall > Duration::ZERO, "{used:?}");
+        assert!(used.peak_mb > 0.1, "{used:?}");
+        let problem = shell("echo no luck >&2; exit 3").unwrap_err().to_string();
+        assert!(problem.contains("exit status: 3") && problem.contains("no luck"), "{problem}");
     }
 }

@@ -4,13 +4,14 @@
 use super::{
     idle::Client,
     load::Stretch,
-    peer::{Name, Peer, answer, eprint_step, folder},
+    peer::{Name, Peer, eprint_step, folder},
     pipe::Server,
     post::{self, Connection, Form},
     table::{Measure, Subject, Table},
     usage,
 };
 use crate::{
+    machine,
     process::{Background, free_port},
     workspace::Workspace,
 };
@@ -19,7 +20,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     fs,
     io::Write as _,
-    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -83,7 +83,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
             bench.turn(peer).with_context(|| format!("measuring {}", peer.name.shown()))?;
         }
     }
-    bench.table.describe("load average at the end", &load_average()?);
+    bench.table.describe("load average at the end", &machine::load_average()?);
     write!(std::io::stdout(), "{}", bench.table)?;
     let path = folder(workspace, "")?.join("wire.json");
     fs::write(&path, serde_json::to_vec_pretty(&bench.table.json())?)
@@ -100,15 +100,13 @@ struct Bench {
 impl Bench {
     /// The lines above the table.
     fn describe(&mut self, peers: &[Peer], args: &[String]) -> Result<()> {
-        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
-        self.table.describe("machine", &format!("{}, Linux {}", machine()?, kernel.trim()));
-        self.table
-            .describe("date", &answer(Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"]))?);
+        self.table.describe("machine", &machine::describe()?);
+        self.table.describe("date", &machine::now()?);
         self.table.describe("command", &format!("cargo xtask bench {}", args.join(" ")));
         let versions: Vec<_> =
             peers.iter().map(|peer| format!("{} {}", peer.name.shown(), peer.version)).collect();
         self.table.describe("versions", &versions.join("; "));
-        self.table.describe("load average at the start", &load_average()?);
+        self.table.describe("load average at the start", &machine::load_average()?);
         Ok(())
     }
 
@@ -203,23 +201,4 @@ fn raise_file_limit() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })
         .context("raising the limit on open files")
-}
-
-fn machine() -> Result<String> {
-    let cpu = fs::read_to_string("/proc/cpuinfo")?;
-    let field = |text: &str, name: &str| {
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
-    let model = field(&cpu, "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
-    let memory = field(&fs::read_to_string("/proc/meminfo")?, "MemTotal").unwrap_or_default();
-    let kilobytes: u32 =
-        memory.trim_end_matches(" kB").parse().context("MemTotal in /proc/meminfo")?;
-    let cores = thread::available_parallelism()?;
-    Ok(format!("{model}, {cores} cores, {:.1} GB of memory", f64::from(kilobytes) * 1024.0 / 1e9))
-}
-
-fn load_average() -> Result<String> {
-    let text = fs::read_to_string("/proc/loadavg")?;
-    Ok(text.split(' ').take(3).collect::<Vec<_>>().join(" "))
 }

@@ -4,6 +4,7 @@ mod acceptance;
 mod cargo_tests;
 mod clients;
 mod conformance;
+mod real;
 mod release;
 mod tally;
 
@@ -27,7 +28,7 @@ pub(crate) struct Selection {
     /// Print the steps and what they do
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `wire` and `clients`: only the cases whose name holds this word
+    /// In the steps `cargo`, `wire`, `clients` and `real`: only the cases whose name holds this word
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -43,7 +44,7 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -79,6 +80,12 @@ const STEPS: [Step; 6] = [
         about: "the official Python and TypeScript clients over each transport they have",
         needs_build: true,
         run: clients::run,
+    },
+    Step {
+        name: "real",
+        about: "analyses of real packages, held to facts that a person checked",
+        needs_build: true,
+        run: real::run,
     },
 ];
 

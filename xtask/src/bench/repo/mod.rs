@@ -1,0 +1,252 @@
+//! `cargo xtask bench repo`: what an analysis costs, beside counting the same lines with tokei and beside parsing the
+//! same files with tree-sitter, and whether that grows with the number of files alone.
+
+mod copies;
+mod table;
+
+use super::{
+    peer::{eprint_step, folder},
+    usage,
+};
+use crate::{
+    corpus::{self, Package},
+    docent::{Depth, Docent},
+    install, machine,
+    process::{self, Output},
+    tokei::Tokei,
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde::Deserialize;
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+use table::{Aim, Section, Table};
+
+const TREES: &str = "tests/real/bench.toml";
+const COMPILE_LIMIT: Duration = Duration::from_hours(1);
+const PARSE_LIMIT: Duration = Duration::from_mins(5);
+const TOKEI: &str = "tokei";
+const TREE_SITTER: &str = "tree-sitter";
+/// Against which size the others are judged: below it, the start of the process weighs too much.
+const MIDDLE: &str = "10000 files";
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+/// The largest tree takes minutes, and processor time hardly varies.
+const GROWTH_ROUNDS: u32 = 3;
+
+/// What to measure, and how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How often each program has its turn.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// The parts to measure.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "large,deep,linear")]
+    only: Vec<Part>,
+    /// The docent to measure; left out, this workspace's is built.
+    #[arg(long)]
+    docent: Option<PathBuf>,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Quick and standard on a large tree, beside tokei.
+    Large,
+    /// Deep, beside parsing with tree-sitter.
+    Deep,
+    /// All depths on trees of growing size.
+    Linear,
+}
+
+/// Which trees to measure on.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Trees {
+    /// Tens of thousands of files.
+    large: Package,
+    /// One well-known project.
+    project: Package,
+}
+
+/// Measures, prints the tables and writes them to target/bench/repo.json.
+pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+    let trees: Trees = corpus::expectations(workspace, TREES)?;
+    let bench = Bench {
+        workspace,
+        docent: Docent::given_or_built(workspace, options.docent.as_deref())?,
+        rounds: options.rounds,
+    };
+    let mut table = Table::default();
+    table.describe("machine", machine::describe()?);
+    table.describe("date", machine::now()?);
+    table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
+    table.describe(
+        "versions",
+        format!("{}; tokei {}", bench.docent.version(workspace)?, install::TOKEI_VERSION),
+    );
+    table.describe("load average at the start", machine::load_average()?);
+    for part in &options.only {
+        table.push(match part {
+            Part::Large => bench.large(&trees.large)?,
+            Part::Deep => bench.deep(&trees.project)?,
+            Part::Linear => bench.linear(&trees.project)?,
+        });
+    }
+    table.describe("load average at the end", machine::load_average()?);
+    write!(std::io::stdout(), "{table}")?;
+    let path = folder(workspace, "")?.join("repo.json");
+    fs::write(&path, serde_json::to_vec_pretty(&table.json())?)
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+struct Bench<'a> {
+    workspace: &'a Workspace,
+    docent: Docent,
+    rounds: u32,
+}
+
+/// A program that has its turns.
+struct Contender {
+    name: String,
+    command: Command,
+    /// What its processor time and its memory have to reach.
+    aims: [Option<Aim>; 2],
+}
+
+impl Bench<'_> {
+    fn large(&self, package: &Package) -> Result<Section> {
+        let tree = self.tree(package)?;
+        let tokei = Tokei::install(self.workspace)?;
+        let mut section = Section::new(format!("Large tree: {package}"), TOKEI);
+        section.describe(self.describe(&tree, &tokei)?);
+        let memory = Some(Aim::AtMost(300.0));
+        let mut contenders = vec![
+            Contender { name: TOKEI.to_owned(), command: tokei.count(&tree), aims: [None; 2] },
+            self.contender(&tree, Depth::Quick, [Some(Aim::TimesBaseAtMost(1.2)), memory]),
+            self.contender(&tree, Depth::Standard, [Some(Aim::TimesBaseAtMost(1.5)), memory]),
+        ];
+        self.take_turns(&mut contenders, &mut section)?;
+        // Its time is judged below, on a project of common size; here its memory is.
+        let mut deep = self.contender(&tree, Depth::Deep, [None, memory]);
+        eprint_step("once: docent deep");
+        section.add_run(&deep.name, usage::run(&mut deep.command)?, deep.aims);
+        Ok(section)
+    }
+
+    fn deep(&self, package: &Package) -> Result<Section> {
+        let tree = self.tree(package)?;
+        let parse = self.parser()?;
+        let mut command = Command::new(&parse);
+        command.arg(&tree);
+        let said = process::run(&mut command, PARSE_LIMIT, Output::Kept)?.or_fail("parse")?;
+        let mut section = Section::new(format!("Deep: {package}"), TREE_SITTER);
+        section.describe(format!(
+            "tree-sitter: {} in Python, JavaScript, TypeScript and Rust read and parsed once, on one thread, the trees \
+             dropped",
+            said.trim()
+        ));
+        let mut contenders = vec![
+            Contender { name: TREE_SITTER.to_owned(), command, aims: [None; 2] },
+            self.contender(&tree, Depth::Deep, [Some(Aim::TimesBaseAtMost(3.0)), None]),
+        ];
+        self.take_turns(&mut contenders, &mut section)?;
+        Ok(section)
+    }
+
+    fn linear(&self, package: &Package) -> Result<Section> {
+        let tree = self.tree(package)?;
+        let files = copies::files(&tree)?;
+        let place = tempfile::Builder::new()
+            .prefix("copies-")
+            .tempdir_in(corpus::folder(self.workspace))
+            .context("making a folder for the copies")?;
+        let mut section = Section::new(format!("Growth: copies of {package}"), MIDDLE);
+        section.describe(format!(
+            "trees: as many copies of its {} files as it takes, in numbered folders, the last one thinned out evenly",
+            files.len()
+        ));
+        for size in SIZES {
+            let folder = place.path().join(size.to_string());
+            eprint_step(&format!("copying {size} files"));
+            copies::fill(&folder, &tree, &files, size)?;
+            corpus::set_apart(&folder)?;
+            self.grown(&folder, size, &mut section)?;
+            fs::remove_dir_all(&folder)?;
+        }
+        Ok(section)
+    }
+
+    /// Every depth on a tree of this size.
+    fn grown(&self, folder: &Path, size: usize, section: &mut Section) -> Result<()> {
+        let aim = (Some(&size) == SIZES.last()).then_some(Aim::TimesBaseAtMost(1.25));
+        let count = f64::from(u32::try_from(size)?);
+        // The copies share their contents with the tree, so only their names are new to the page cache.
+        usage::run(&mut self.docent.analysis(folder, Depth::Quick))?;
+        for depth in [Depth::Quick, Depth::Standard, Depth::Deep] {
+            let mut analysis = self.docent.analysis(folder, depth);
+            let (subject, word) = (format!("{size} files"), depth.word());
+            for round in 1..=self.rounds.min(GROWTH_ROUNDS) {
+                eprint_step(&format!("round {round}: {word}, {subject}"));
+                let used = usage::run(&mut analysis)?;
+                let sample = used.cpu.as_secs_f64() * 1e6 / count;
+                section.add(&format!("CPU per file, {word} (µs)"), &subject, aim, sample);
+                section.add(&format!("peak RSS, {word} (MB)"), &subject, None, used.peak_mb);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets each program run once unmeasured, and then all of them in turn.
+    fn take_turns(&self, contenders: &mut [Contender], section: &mut Section) -> Result<()> {
+        for round in 0..=self.rounds {
+            for Contender { name, command, aims } in &mut *contenders {
+                eprint_step(&format!("round {round} of {}: {name}", self.rounds));
+                let used = usage::run(command)?;
+                if round > 0 {
+                    section.add_run(name, used, *aims);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn contender(&self, tree: &Path, depth: Depth, aims: [Option<Aim>; 2]) -> Contender {
+        let command = self.docent.analysis(tree, depth);
+        Contender { name: format!("docent {}", depth.word()), command, aims }
+    }
+
+    fn tree(&self, package: &Package) -> Result<PathBuf> {
+        eprint_step(&format!("fetching {package}"));
+        corpus::tree(self.workspace, package)
+    }
+
+    /// What both programs see: they are to do the same work.
+    fn describe(&self, tree: &Path, tokei: &Tokei) -> Result<String> {
+        let report = self.docent.report(tree, Depth::Quick)?;
+        let languages = report["languages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let known: u64 = languages.iter().filter_map(|language| language["files"].as_u64()).sum();
+        Ok(format!(
+            "tree: {} files, {} bytes, {} languages; files of a known language: {} by tokei, {known} by docent",
+            report["structure"]["files"],
+            report["structure"]["bytes"],
+            languages.len(),
+            // Not from its JSON, which is large: see `Used::peak_mb`.
+            tokei.files(tree)?
+        ))
+    }
+
+    /// The example of the suites that parses and does nothing else.
+    fn parser(&self) -> Result<PathBuf> {
+        eprint_step("building the parser");
+        let mut build = self.workspace.cargo(["build", "--release", "-p", "docent-suites"]);
+        build.args(["--example", "parse"]);
+        process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+        Ok(self.workspace.binary("release/examples", "parse"))
+    }
+}

@@ -1,0 +1,235 @@
+//! Figures of programs that run to their end, their ratios and whether they reach what is asked of docent: one Markdown
+//! table for each tree, and JSON.
+
+use crate::bench::{
+    table::{median, number, times},
+    usage::Used,
+};
+use serde_json::{Value, json};
+use std::fmt;
+
+/// What docent is asked to reach.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Aim {
+    /// The figure itself.
+    AtMost(f64),
+    /// The figure divided by that of the base.
+    TimesBaseAtMost(f64),
+}
+
+#[derive(Debug)]
+struct Row {
+    measure: String,
+    subject: String,
+    aim: Option<Aim>,
+    samples: Vec<f64>,
+}
+
+impl Row {
+    fn least(&self) -> f64 {
+        self.samples.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    fn most(&self) -> f64 {
+        self.samples.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// What was measured on one tree.
+#[derive(Debug)]
+pub(crate) struct Section {
+    title: String,
+    /// What the others are divided by.
+    base: &'static str,
+    about: Vec<String>,
+    rows: Vec<Row>,
+}
+
+impl Section {
+    /// Of nothing yet.
+    pub(crate) fn new(title: impl Into<String>, base: &'static str) -> Self {
+        Self { title: title.into(), base, about: Vec::new(), rows: Vec::new() }
+    }
+
+    /// A line above the table.
+    pub(crate) fn describe(&mut self, text: String) {
+        self.about.push(text);
+    }
+
+    /// One more sample of a figure. Rows of one measure stand together, in the order in which they came.
+    pub(crate) fn add(&mut self, measure: &str, subject: &str, aim: Option<Aim>, sample: f64) {
+        let same = |row: &&mut Row| row.measure == measure && row.subject == subject;
+        if let Some(row) = self.rows.iter_mut().find(same) {
+            return row.samples.push(sample);
+        }
+        let row = Row {
+            measure: measure.to_owned(),
+            subject: subject.to_owned(),
+            aim,
+            samples: vec![sample],
+        };
+        let after = self.rows.iter().rposition(|row| row.measure == measure);
+        self.rows.insert(after.map_or(self.rows.len(), |last| last + 1), row);
+    }
+
+    /// Everything that one run used, with what its processor time and its memory have to reach.
+    pub(crate) fn add_run(&mut self, subject: &str, used: Used, aims: [Option<Aim>; 2]) {
+        let [cpu, peak] = aims;
+        self.add("CPU (ms)", subject, cpu, used.cpu.as_secs_f64() * 1e3);
+        self.add("wall time (ms)", subject, None, used.wall.as_secs_f64() * 1e3);
+        self.add("peak RSS (MB)", subject, peak, used.peak_mb);
+    }
+
+    fn ratio(&self, row: &Row) -> Option<f64> {
+        let base = |other: &&Row| other.measure == row.measure && other.subject == self.base;
+        self.rows.iter().find(base).map(|base| median(&row.samples) / median(&base.samples))
+    }
+
+    /// The aim and whether the row reaches it; nothing where there is none, or where the base was not measured.
+    fn verdict(&self, row: &Row) -> Option<String> {
+        let (text, met) = match row.aim? {
+            Aim::AtMost(limit) => (format!("≤ {limit}"), median(&row.samples) <= limit),
+            Aim::TimesBaseAtMost(limit) => {
+                (format!("≤ {limit} × {}", self.base), self.ratio(row)? <= limit)
+            }
+        };
+        Some(format!("{text}: {}", if met { "yes" } else { "no" }))
+    }
+
+    fn row_json(&self, row: &Row) -> Value {
+        json!({
+            "measure": row.measure,
+            "subject": row.subject,
+            "median": median(&row.samples),
+            "min": row.least(),
+            "max": row.most(),
+            "samples": row.samples,
+            "toBase": self.ratio(row),
+            "aim": self.verdict(row),
+        })
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\n### {}\n", self.title)?;
+        for text in &self.about {
+            writeln!(f, "- {text}")?;
+        }
+        let base = self.base;
+        writeln!(f, "\n| measure | subject | figure | range | samples | × {base} | to reach |")?;
+        writeln!(f, "|---|---|--:|--:|--:|--:|---|")?;
+        for row in &self.rows {
+            writeln!(
+                f,
+                "| {} | {} | {} | {} – {} | {} | {} | {} |",
+                row.measure,
+                row.subject,
+                number(median(&row.samples)),
+                number(row.least()),
+                number(row.most()),
+                row.samples.len(),
+                times(self.ratio(row)),
+                self.verdict(row).unwrap_or_default()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Everything that one run found.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    about: Vec<(&'static str, String)>,
+    sections: Vec<Section>,
+}
+
+impl Table {
+    /// A line above all tables.
+    pub(crate) fn describe(&mut self, what: &'static str, text: String) {
+        self.about.push((what, text));
+    }
+
+    /// One more tree.
+    pub(crate) fn push(&mut self, section: Section) {
+        self.sections.push(section);
+    }
+
+    /// The same as JSON, with every sample.
+    pub(crate) fn json(&self) -> Value {
+        let about: serde_json::Map<_, _> =
+            self.about.iter().map(|(what, text)| ((*what).to_owned(), json!(text))).collect();
+        let sections = self.sections.iter().map(|section| {
+            let rows: Vec<_> = section.rows.iter().map(|row| section.row_json(row)).collect();
+            json!({
+                "title": section.title,
+                "about": section.about,
+                "base": section.base,
+                "rows": rows,
+            })
+        });
+        json!({ "about": about, "sections": sections.collect::<Vec<_>>() })
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "## Repository analysis\n")?;
+        for (what, text) in &self.about {
+            writeln!(f, "- {what}: {text}")?;
+        }
+        writeln!(
+            f,
+            "- figures: the median of the samples and their range; × is the figure divided by that of the one it names;\n  \
+             CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; every program\n  \
+             ran once before it was measured, so that files come from the page cache, and programs take turns"
+        )?;
+        self.sections.iter().try_for_each(|section| write!(f, "{section}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(section: &Section, expected: &[&str]) {
+        let text = section.to_string();
+        let rows: Vec<&str> =
+            text.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn measures_stand_together_and_are_compared_with_the_base() {
+        let mut section = Section::new("A tree", "tokei");
+        for (sample, factor) in [(100.0, 1.0), (300.0, 2.0), (200.0, 1.6)] {
+            section.add("CPU (ms)", "tokei", None, sample);
+            section.add("peak RSS (MB)", "tokei", None, 10.0);
+            let aim = Some(Aim::TimesBaseAtMost(1.5));
+            section.add("CPU (ms)", "docent", aim, sample * factor);
+            section.add("peak RSS (MB)", "docent", Some(Aim::AtMost(300.0)), sample + 50.0);
+        }
+        check(
+            &section,
+            &[
+                "| CPU (ms) | tokei | 200 | 100 – 300 | 3 | 1.00 |  |",
+                "| CPU (ms) | docent | 320 | 100 – 600 | 3 | 1.60 | ≤ 1.5 × tokei: no |",
+                "| peak RSS (MB) | tokei | 10.0 | 10.0 – 10.0 | 3 | 1.00 |  |",
+                "| peak RSS (MB) | docent | 250 | 150 – 350 | 3 | 25.00 | ≤ 300: yes |",
+            ],
+        );
+        assert!(section.to_string().starts_with("\n### A tree\n\n\n| measure |"));
+    }
+
+    #[test]
+    fn an_aim_without_its_base_is_not_judged() {
+        let mut section = Section::new("A tree", "tokei");
+        section.add("CPU (ms)", "docent", Some(Aim::TimesBaseAtMost(1.5)), 1.0);
+        check(&section, &["| CPU (ms) | docent | 1.0 | 1.0 – 1.0 | 1 |  |  |"]);
+        let mut table = Table::default();
+        table.push(section);
+        let row = &table.json()["sections"][0]["rows"][0];
+        assert_eq!((&row["median"], &row["aim"]), (&json!(1.0), &Value::Null));
+    }
+}

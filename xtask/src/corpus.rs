@@ -1,0 +1,326 @@
+//! Real trees: packages of the registries, pinned by version and checksum and unpacked under the target directory.
+//! Everything is asked for by package name; which registry answers is the user's own configuration.
+
+use crate::{
+    install,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, de::DeserializeOwned};
+use sha2::{Digest as _, Sha256};
+use std::{
+    fmt::{self, Write as _},
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const DOWNLOAD_LIMIT: Duration = Duration::from_mins(20);
+const UNPACK_LIMIT: Duration = Duration::from_mins(5);
+const QUESTION_LIMIT: Duration = Duration::from_secs(30);
+const REASON_LENGTH: usize = 200;
+
+/// Where packages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Registry {
+    /// Crates, asked for with cargo.
+    Cargo,
+    /// Asked for with npm.
+    Npm,
+    /// Source distributions, asked for with pip.
+    Python,
+}
+
+impl Registry {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cargo => "cargo",
+            Self::Npm => "npm",
+            Self::Python => "python",
+        }
+    }
+}
+
+/// One version of one package.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Package {
+    pub(crate) registry: Registry,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// Of the archive as the registry serves it.
+    pub(crate) sha256: String,
+}
+
+impl fmt::Display for Package {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} ({})", self.name, self.version, self.registry.name())
+    }
+}
+
+/// What came of asking for a package.
+#[derive(Debug)]
+pub(crate) enum Fetched {
+    /// Its files.
+    Tree(PathBuf),
+    /// The registry did not give it; why, in the words of the tool that asked.
+    Away(String),
+}
+
+/// The tool that was to fetch a package failed: no network, no such version, nobody at home.
+#[derive(Debug)]
+struct Away(String);
+
+impl fmt::Display for Away {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Away {}
+
+/// Everything unpacked lies below this folder.
+pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.tools().join("corpus")
+}
+
+/// Makes a tree a repository of its own, without a commit: neither the ignore rules nor the history of the one around
+/// the target directory reach it, and tokei heeds ignore files in repositories alone.
+pub(crate) fn set_apart(tree: &Path) -> Result<()> {
+    let mut init = Command::new("git");
+    // Without a template, nothing lies in `.git` that anybody counts lines of.
+    init.args(["init", "--quiet", "--template="]).arg(tree);
+    process::run(&mut init, QUESTION_LIMIT, Output::Kept)?.or_fail("git init").map(drop)
+}
+
+/// Fetches a package once and keeps its files. A wrong checksum is an error, an absent registry is not.
+pub(crate) fn fetch(workspace: &Workspace, package: &Package) -> Result<Fetched> {
+    let name = package.name.replace(['@', '/'], "");
+    let place =
+        folder(workspace).join(package.registry.name()).join(format!("{name}-{}", package.version));
+    // The stamp lies beside the tree, not in it.
+    let tree = place.join(&name);
+    let stamp = format!("{} {}\n", package, package.sha256);
+    let fetched = install::once(workspace, &place, &stamp, || {
+        let scratch = tempfile::tempdir().context("making a folder for the download")?;
+        let archive = download(workspace, package, scratch.path())?;
+        unpack(&archive, &tree)?;
+        set_apart(&tree)
+    });
+    match fetched {
+        Ok(()) => Ok(Fetched::Tree(tree)),
+        Err(problem) => match problem.downcast::<Away>() {
+            Ok(away) => Ok(Fetched::Away(away.0)),
+            Err(problem) => Err(problem).with_context(|| format!("fetching {package}")),
+        },
+    }
+}
+
+/// The files of a package without which nothing can be done.
+pub(crate) fn tree(workspace: &Workspace, package: &Package) -> Result<PathBuf> {
+    match fetch(workspace, package)? {
+        Fetched::Tree(tree) => Ok(tree),
+        Fetched::Away(reason) => anyhow::bail!("{package} can't be fetched ({reason})"),
+    }
+}
+
+/// The archive of a package, its checksum found right.
+fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<PathBuf> {
+    let archive = match package.registry {
+        Registry::Cargo => krate(workspace, package, scratch)?,
+        Registry::Npm => npm(package, scratch)?,
+        Registry::Python => python(package, scratch)?,
+    };
+    let found = checksum(&archive)?;
+    ensure!(
+        found == package.sha256,
+        "{package} has the SHA-256 {found}, not the pinned {}",
+        package.sha256
+    );
+    Ok(archive)
+}
+
+/// `cargo info` reads a crate's manifest, and leaves its archive in cargo's own cache.
+fn krate(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<PathBuf> {
+    let Package { name, version, .. } = package;
+    let cache = cargo_home()?.join("registry/cache");
+    let file = format!("{name}-{version}.crate");
+    if let Some(archive) = below_folders_of(&cache, &file) {
+        return Ok(archive);
+    }
+    let mut cargo = workspace.cargo(["info", "--quiet"]);
+    // Inside a workspace, cargo would answer for the version that is locked there.
+    cargo.arg(format!("{name}@{version}")).current_dir(scratch);
+    ask(&mut cargo)?;
+    below_folders_of(&cache, &file)
+        .with_context(|| format!("cargo has not put {file} into {}", cache.display()))
+}
+
+fn npm(package: &Package, scratch: &Path) -> Result<PathBuf> {
+    let mut npm = Command::new("npm");
+    // By default npm waits more than a minute before it says that nobody answers.
+    npm.args(["pack", "--loglevel=error", "--ignore-scripts", "--fetch-retries=1"]);
+    npm.arg(format!("{}@{}", package.name, package.version)).current_dir(scratch);
+    ask(&mut npm)?;
+    archive_in(scratch)
+}
+
+/// pip has no command that only downloads: it asks the source distribution for its metadata, and so runs its code. With
+/// the checksum among the requirements it is compared before that.
+fn python(package: &Package, scratch: &Path) -> Result<PathBuf> {
+    let Package { name, version, sha256, .. } = package;
+    let requirements = scratch.join("requirements.txt");
+    fs::write(&requirements, format!("{name}=={version} --hash=sha256:{sha256}\n"))?;
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]);
+    // `:all:` would also build the build tools from source.
+    pip.args(["--no-binary", name, "--require-hashes", "--requirement"]).arg(&requirements);
+    pip.arg("--dest").arg(scratch).current_dir(scratch);
+    ask(&mut pip)?;
+    archive_in(scratch)
+}
+
+fn ask(command: &mut Command) -> Result<()> {
+    let done = process::run(command, DOWNLOAD_LIMIT, Output::Kept)?;
+    if done.success {
+        return Ok(());
+    }
+    let wrong = done.text.to_lowercase().contains("do not match the hashes");
+    ensure!(!wrong, "{}", process::tail(&done.text, 6));
+    Err(Away(format!("{}: {}", done.ending, reason(&done.text))).into())
+}
+
+/// The line that tells what went wrong: the first one with an error in it, or else the last one.
+fn reason(text: &str) -> String {
+    let error = text.lines().find(|line| line.to_lowercase().contains("error"));
+    let line = error.or_else(|| text.lines().last()).unwrap_or("it said nothing");
+    line.chars().take(REASON_LENGTH).collect()
+}
+
+fn cargo_home() -> Result<PathBuf> {
+    if let Some(home) = std::env::var_os("CARGO_HOME").filter(|value| !value.is_empty()) {
+        return Ok(home.into());
+    }
+    let home = std::env::var_os("HOME").context("neither CARGO_HOME nor HOME is set")?;
+    Ok(PathBuf::from(home).join(".cargo"))
+}
+
+/// A file by its name in any of the folders of this one: cargo's cache has one for each registry.
+fn below_folders_of(folder: &Path, file: &str) -> Option<PathBuf> {
+    let folders = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    folders.map(|entry| entry.path().join(file)).find(|path| path.is_file())
+}
+
+fn archive_in(folder: &Path) -> Result<PathBuf> {
+    let files = fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path());
+    let mut archives = files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "tgz" || ending == "gz"));
+    archives.next().context("the download left no archive behind; only .tar.gz and .tgz are read")
+}
+
+fn checksum(archive: &Path) -> Result<String> {
+    let mut file = File::open(archive).with_context(|| format!("reading {}", archive.display()))?;
+    let mut hasher = Sha256::new();
+    // In pieces: what this process holds at its peak, the kernel counts for the programs that it starts and measures.
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut piece)?;
+        if read == 0 {
+            break;
+        }
+        hasher.update(piece.get(..read).unwrap_or_default());
+    }
+    let mut text = String::new();
+    for byte in hasher.finalize() {
+        write!(text, "{byte:02x}")?;
+    }
+    Ok(text)
+}
+
+/// Unpacks what the archive's one folder holds.
+fn unpack(archive: &Path, tree: &Path) -> Result<()> {
+    fs::create_dir_all(tree)?;
+    let mut tar = Command::new("tar");
+    tar.args(["--strip-components=1", "--no-same-owner", "-xzf"]);
+    tar.arg(archive).arg("-C").arg(tree);
+    process::run(&mut tar, UNPACK_LIMIT, Output::Kept)?.or_fail("tar").map(drop)
+}
+
+/// Reads one of the files of expectations.
+pub(crate) fn expectations<T: DeserializeOwned>(workspace: &Workspace, path: &str) -> Result<T> {
+    let text = fs::read_to_string(workspace.root.join(path));
+    let text = text.with_context(|| format!("reading {path}"))?;
+    toml::from_str(&text).with_context(|| format!("reading {path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(folder: &Path) -> PathBuf {
+        let inner = folder.join("thing-1.0/src");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("a.py"), "a = 1\n").unwrap();
+        fs::write(folder.join("thing-1.0/.hidden"), "x").unwrap();
+        let path = folder.join("thing-1.0.tar.gz");
+        let mut tar = Command::new("tar");
+        tar.arg("-C").arg(folder).arg("-czf").arg(&path).arg("thing-1.0");
+        assert!(tar.status().unwrap().success());
+        path
+    }
+
+    #[test]
+    fn archives_are_unpacked_without_their_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        unpack(&archive(folder.path()), &tree).unwrap();
+        assert_eq!(fs::read_to_string(tree.join("src/a.py")).unwrap(), "a = 1\n");
+        assert!(tree.join(".hidden").is_file());
+        assert_eq!(archive_in(folder.path()).unwrap(), folder.path().join("thing-1.0.tar.gz"));
+        assert!(archive_in(&tree).is_err());
+    }
+
+    #[test]
+    fn checksums_are_hexadecimal() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(checksum(&file).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_failed_download_is_away_and_a_wrong_checksum_is_an_error() {
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            ask(&mut command)
+        };
+        shell("true").unwrap();
+        let away = shell("echo no route to host; exit 1").unwrap_err();
+        let away = away.downcast::<Away>().unwrap();
+        assert_eq!(away.to_string(), "exit status: 1: no route to host");
+        let away = shell("echo WARN; echo npm error code X; echo npm error more; exit 1");
+        assert_eq!(away.unwrap_err().to_string(), "exit status: 1: npm error code X");
+        assert!(shell("exit 1").unwrap_err().to_string().ends_with("it said nothing"));
+        let wrong = "echo 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES'; exit 1";
+        assert!(!shell(wrong).unwrap_err().is::<Away>());
+    }
+
+    #[test]
+    fn crates_are_found_in_the_cache_of_any_registry() {
+        let folder = tempfile::tempdir().unwrap();
+        for (registry, file) in [("one", "a-1.0.0.crate"), ("two", "b-1.0.0.crate")] {
+            fs::create_dir(folder.path().join(registry)).unwrap();
+            fs::write(folder.path().join(registry).join(file), "").unwrap();
+        }
+        let found = |file: &str| below_folders_of(folder.path(), file);
+        assert_eq!(found("b-1.0.0.crate"), Some(folder.path().join("two/b-1.0.0.crate")));
+        assert_eq!(found("c-1.0.0.crate"), None);
+        assert_eq!(below_folders_of(&folder.path().join("none"), "a-1.0.0.crate"), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! The docent binary as a program that analyses trees: how it is built, started and read.
+
+use crate::{
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const COMPILE_LIMIT: Duration = Duration::from_hours(1);
+const QUESTION_LIMIT: Duration = Duration::from_secs(30);
+/// No tree of the tests takes longer, however slow the machine.
+const ANALYSIS_LIMIT: Duration = Duration::from_mins(10);
+
+/// How much docent is to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Depth {
+    Quick,
+    Standard,
+    Deep,
+}
+
+impl Depth {
+    /// As it is typed.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Standard => "standard",
+            Self::Deep => "deep",
+        }
+    }
+}
+
+/// A docent that is ready to run.
+#[derive(Debug)]
+pub(crate) struct Docent {
+    program: PathBuf,
+}
+
+impl Docent {
+    /// A binary that is there already.
+    pub(crate) fn at(program: PathBuf) -> Self {
+        Self { program }
+    }
+
+    /// The binary that was given, or the release build of this workspace.
+    pub(crate) fn given_or_built(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
+        if let Some(program) = given {
+            ensure!(program.is_file(), "{} is no file", program.display());
+            return Ok(Self::at(fs::canonicalize(program)?));
+        }
+        eprintln!("building docent");
+        // Both packages at once, as the tests build them: features are unified over what is built together.
+        let packages = ["build", "--release", "-p", "docent", "-p", "docent-testkit"];
+        let mut build = workspace.cargo(packages);
+        process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+        Ok(Self::at(workspace.binary("release", "docent")))
+    }
+
+    /// What it calls itself, and the commit that is checked out.
+    pub(crate) fn version(&self, workspace: &Workspace) -> Result<String> {
+        let mut command = Command::new(&self.program);
+        command.arg("--version");
+        let said = process::run(&mut command, QUESTION_LIMIT, Output::Kept)?;
+        let said = said.or_fail("docent --version")?;
+        let mut git = Command::new("git");
+        git.args(["rev-parse", "--short", "HEAD"]).current_dir(&workspace.root);
+        let commit = process::run(&mut git, QUESTION_LIMIT, Output::Kept)?;
+        let commit = if commit.success { commit.text } else { "no commit yet".to_owned() };
+        Ok(format!("{} ({})", said.trim(), commit.trim()))
+    }
+
+    /// An analysis whose report goes to standard output, in an environment that configures nothing.
+    pub(crate) fn analysis(&self, tree: &Path, depth: Depth) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["analyze", "--depth", depth.word(), "--format", "json"]).arg(tree);
+        command.env_clear().env("HOME", "/nonexistent").env("NO_COLOR", "1");
+        command
+    }
+
+    /// What an analysis finds, as JSON.
+    pub(crate) fn report(&self, tree: &Path, depth: Depth) -> Result<Value> {
+        let place = tempfile::tempdir().context("making a folder for the report")?;
+        let file = place.path().join("report.json");
+        let analysis = self.analysis(tree, depth);
+        // Standard error is what the failure is told with, so the report goes elsewhere.
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "file=$1; shift; exec \"$@\" >\"$file\"", "sh"]).arg(&file);
+        command.arg(analysis.get_program()).args(analysis.get_args());
+        command
+            .env_clear()
+            .envs(analysis.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        let done = process::run(&mut command, ANALYSIS_LIMIT, Output::Kept)?;
+        let what = format!("docent analyze --depth {} {}", depth.word(), tree.display());
+        done.or_fail(&what)?;
+        let text = fs::read(&file).with_context(|| format!("reading what {what} printed"))?;
+        serde_json::from_slice(&text).with_context(|| format!("reading what {what} printed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn the_report_is_standard_output_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("docent");
+        let script = "#!/bin/sh\necho progress >&2\n[ -d \"$6\" ] || exit 2\n\
+                      echo \"{\\\"said\\\": \\\"$*\\\", \\\"home\\\": \\\"$HOME\\\"}\"\n";
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let docent = Docent::at(program);
+        let said = format!("analyze --depth deep --format json {}", folder.path().display());
+        let found = docent.report(folder.path(), Depth::Deep).unwrap();
+        assert_eq!(found, json!({"said": said, "home": "/nonexistent"}));
+        let problem = docent.report(Path::new("/nowhere"), Depth::Quick).unwrap_err().to_string();
+        assert!(
+            problem.contains("--depth quick /nowhere") && problem.contains("progress"),
+            "{problem}"
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! `cargo xtask eval`: what docent finds in real trees beside what other programs and people found there, printed as one
+//! Markdown page. What people found is data under tests/real.
+
+mod licences;
+mod lines;
+mod links;
+
+use crate::{
+    corpus::{self, Fetched, Package},
+    docent::Docent,
+    install, machine,
+    report::Counts,
+    tokei::Tokei,
+    workspace::Workspace,
+};
+use anyhow::Result;
+use clap::{Subcommand, ValueEnum};
+use std::{
+    fmt::Write as _,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+/// What to evaluate.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Evaluation {
+    /// The repository suite: lines by tokei, licences and broken links by hand
+    Repo(Options),
+}
+
+/// Which parts, and of which docent.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The parts to evaluate
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "lines,licences,links")]
+    only: Vec<Part>,
+    /// The docent to evaluate; left out, this workspace's is built
+    #[arg(long)]
+    docent: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Lines of each language, as tokei counts them
+    Lines,
+    /// Licences, as people read them
+    Licences,
+    /// Broken links, as people found them
+    Links,
+}
+
+/// What the parts share.
+struct Context<'a> {
+    workspace: &'a Workspace,
+    docent: Docent,
+}
+
+impl Context<'_> {
+    /// The files of a package, or nothing where its registry is away, which the page then says.
+    fn tree(&self, package: &Package, page: &mut Page) -> Result<Option<PathBuf>> {
+        eprintln!("{package}");
+        match corpus::fetch(self.workspace, package)? {
+            Fetched::Tree(tree) => Ok(Some(tree)),
+            Fetched::Away(reason) => {
+                page.skip(&format!("{package} can't be fetched ({reason})"));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What is printed, and how many of its rows are right.
+#[derive(Debug, Default)]
+struct Page {
+    text: String,
+    counts: Counts,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        // Writing to a string cannot fail.
+        writeln!(self.text, "{line}").ok();
+    }
+
+    /// A row of a table; its last cell says whether it is right.
+    fn row(&mut self, cells: &[&str], right: bool) {
+        self.count(right);
+        let verdict = if right { "right" } else { "**wrong**" };
+        self.line(&format!("| {} | {verdict} |", cells.join(" | ")));
+    }
+
+    fn count(&mut self, right: bool) {
+        if right {
+            self.counts.passed += 1;
+        } else {
+            self.counts.failed += 1;
+        }
+    }
+
+    fn skip(&mut self, reason: &str) {
+        self.counts.skipped += 1;
+        self.line(&format!("skipped: {}", reason.replace('\n', " ")));
+    }
+
+    /// A table's opening, with the column of verdicts added.
+    fn table(&mut self, columns: &[&str]) {
+        self.line(&format!("\n| {} | |", columns.join(" | ")));
+        self.line(&format!("|{}", "---|".repeat(columns.len() + 1)));
+    }
+}
+
+/// Evaluates and prints; true when everything was right.
+pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool> {
+    let Evaluation::Repo(options) = evaluation;
+    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let context = Context { workspace, docent };
+    let mut page = Page::default();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    page.line("## Repository analysis\n");
+    page.line(&format!("- date: {}", machine::now()?));
+    page.line(&format!("- command: cargo xtask {}", arguments.join(" ")));
+    page.line(&format!(
+        "- versions: {}; tokei {}",
+        context.docent.version(workspace)?,
+        install::TOKEI_VERSION
+    ));
+    for part in &options.only {
+        match part {
+            Part::Lines => lines::evaluate(&context, &Tokei::install(workspace)?, &mut page)?,
+            Part::Licences => licences::evaluate(&context, &mut page)?,
+            Part::Links => links::evaluate(&context, &mut page)?,
+        }
+    }
+    write!(std::io::stdout(), "{}\n{}\n", page.text, page.counts)?;
+    Ok(page.counts.failed == 0)
+}
+
+/// A path inside the repository of expectations.
+fn data(file: &str) -> String {
+    Path::new("tests/real").join(file).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_counts_its_rows() {
+        let mut page = Page::default();
+        page.table(&["package", "found"]);
+        page.row(&["a", "MIT"], true);
+        page.row(&["b", "none"], false);
+        page.skip("c can't be fetched (no\nnetwork)");
+        let expected = "\n| package | found | |\n|---|---|---|\n| a | MIT | right |\n| b | none | **wrong** |\n\
+                        skipped: c can't be fetched (no network)\n";
+        assert_eq!(page.text, expected);
+        assert_eq!(page.counts, Counts { passed: 1, failed: 1, skipped: 1 });
+    }
+}

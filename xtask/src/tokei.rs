@@ -1,0 +1,126 @@
+//! The tokei binary, whose counts and whose speed docent's are compared with.
+
+use crate::{
+    install,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const LIMIT: Duration = Duration::from_mins(5);
+/// Of all languages together.
+const TOTAL: &str = "Total";
+
+/// Lines by what is on them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lines {
+    pub(crate) code: u64,
+    pub(crate) comments: u64,
+    pub(crate) blanks: u64,
+}
+
+impl Lines {
+    /// From an object with these three numbers; what is not there is none.
+    pub(crate) fn of(value: &Value) -> Self {
+        let number = |key: &str| value[key].as_u64().unwrap_or_default();
+        Self { code: number("code"), comments: number("comments"), blanks: number("blanks") }
+    }
+
+    /// All of them.
+    pub(crate) fn total(self) -> u64 {
+        self.code + self.comments + self.blanks
+    }
+}
+
+/// One language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Counted {
+    pub(crate) files: usize,
+    pub(crate) lines: Lines,
+}
+
+/// A tokei that is ready to run.
+#[derive(Debug)]
+pub(crate) struct Tokei {
+    program: PathBuf,
+}
+
+impl Tokei {
+    /// Compiles it where that has not been done before.
+    pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
+        Ok(Self { program: install::tokei(workspace)? })
+    }
+
+    /// A count of everything that docent reads too: files whose names start with a dot included.
+    pub(crate) fn count(&self, tree: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("--hidden").arg(tree);
+        // The user's own settings for tokei and git must not change what is counted.
+        command.env_clear().env("HOME", "/nonexistent").current_dir("/");
+        command
+    }
+
+    /// How many files have a language that it knows.
+    pub(crate) fn files(&self, tree: &Path) -> Result<u64> {
+        let said = process::run(&mut self.count(tree), LIMIT, Output::Kept)?.or_fail("tokei")?;
+        total_files(&said).context("tokei printed no total")
+    }
+
+    /// Every language by name, without the lines of languages inside other ones.
+    pub(crate) fn languages(&self, tree: &Path) -> Result<BTreeMap<String, Counted>> {
+        let mut command = self.count(tree);
+        command.args(["--output", "json"]);
+        let said = process::run(&mut command, LIMIT, Output::Kept)?.or_fail("tokei")?;
+        let json = serde_json::from_str(&said).context("reading what tokei printed")?;
+        Ok(languages(&json))
+    }
+}
+
+/// From the table for people.
+fn total_files(table: &str) -> Option<u64> {
+    let mut totals = table.lines().filter_map(|line| line.trim().strip_prefix(TOTAL));
+    totals.next_back()?.split_whitespace().next()?.parse().ok()
+}
+
+fn languages(json: &Value) -> BTreeMap<String, Counted> {
+    let languages = json.as_object().into_iter().flatten().filter(|(name, _)| *name != TOTAL);
+    languages
+        .map(|(name, found)| {
+            let files = found["reports"].as_array().map_or(0, Vec::len);
+            (name.clone(), Counted { files, lines: Lines::of(found) })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_total_is_read_from_the_table() {
+        let table =
+            " Language  Files  Lines\n HTML  2  9\n (Total)  10\n====\n Total  40810  7885\n====\n";
+        assert_eq!(total_files(table), Some(40810));
+        assert_eq!(total_files(" Language  Files\n"), None);
+    }
+
+    #[test]
+    fn languages_are_read_without_their_total() {
+        let json = json!({
+            "HTML": {"blanks": 3, "code": 2, "comments": 1, "reports": [{}, {}], "children": {"CSS": []}},
+            "Total": {"blanks": 3, "code": 2, "comments": 1, "reports": []},
+        });
+        let lines = Lines { code: 2, comments: 1, blanks: 3 };
+        let expected = BTreeMap::from([("HTML".to_owned(), Counted { files: 2, lines })]);
+        assert_eq!(languages(&json), expected);
+    }
+}
