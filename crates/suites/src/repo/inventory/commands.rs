@@ -254,8 +254,8 @@ pub(super) fn testing(code: &str) -> Option<&str> {
 pub(super) fn is_testing(line: &str) -> bool {
     matches(line, TEST, false)
         || words(line).is_some_and(|words| {
-            let script = words.iter().any(|word| word.ends_with("manage.py"));
-            script && words.contains(&"test")
+            let is_script = |word: &&str| word.ends_with("manage.py") || *word == "xtask";
+            words.iter().any(is_script) && words.contains(&"test")
         })
 }
 
@@ -447,6 +447,8 @@ mod tests {
     fn testing_commands_of_every_ecosystem() {
         let cases = [
             ("cargo test --workspace", true),
+            ("cargo xtask test", true),
+            ("cargo xtask docs", false),
             ("cargo nextest run", true),
             ("npm test", true),
             ("npm run test:unit", true),

@@ -298,6 +298,16 @@ pub(super) fn licence(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| reading.link_on(WORDS, TARGETS))
         .or_else(|| reading.sentence_with(PHRASES))
         .or_else(|| reading.badge_with("licen"))
+        .or_else(|| bare_licence(reading))
+}
+
+/// A paragraph that is nothing but a licence: `MIT OR Apache-2.0.`
+fn bare_licence(reading: &Reading<'_>) -> Option<Evidence> {
+    reading.prose().find_map(|(line, text)| {
+        let text = text.trim().trim_end_matches('.');
+        let is_licence = text.len() < 80 && spdx::Expression::parse(text).is_ok();
+        is_licence.then(|| Evidence::new(line, format!("`{text}`")))
+    })
 }
 
 /// A command and its line, which the line of its block and its place in it tell.

@@ -147,6 +147,7 @@ fn items_are_judged_by_what_stands_there() {
         ("help", "Please open an issue.", Some("`Please open an issue.`")),
         ("contributing", "Pull requests are welcome.", Some("`Pull requests are welcome.`")),
         ("licence", "Licensed under MIT.", Some("`Licensed under MIT.`")),
+        ("licence", "MIT OR Apache-2.0.", Some("`MIT OR Apache-2.0`")),
         ("licence", "![l](https://img.shields.io/license.svg)", Some("badge `l`")),
         ("tests", "```\npython manage.py test\n```", Some("`python manage.py test`")),
     ];
