@@ -5,6 +5,9 @@ use super::draft::Draft;
 /// Lines of this kind open and close a block that holds no marks.
 const FENCES: [&str; 5] = ["----", "....", "++++", "////", "```"];
 
+/// Longer lines are data.
+const LONGEST_LINE: usize = 10_000;
+
 /// Reads a document.
 pub(super) fn read(draft: &mut Draft, text: &str) {
     let mut reader = Reader { draft, images: String::new(), language: None };
@@ -73,8 +76,10 @@ impl Reader<'_> {
         {
             if attribute.0 == "imagesdir" {
                 attribute.1.trim().clone_into(&mut self.images);
+            } else if attribute.0.starts_with("page-") {
+                self.draft.link("site:", number, false);
             }
-        } else if line.starts_with('[') && line.ends_with(']') {
+        } else if is_attributes(line) {
             self.attributes(line);
         } else if line.starts_with("include::") {
             self.includes(line, number);
@@ -115,6 +120,9 @@ impl Reader<'_> {
 
     /// Macros and code in running text.
     fn inline(&mut self, line: &str, number: u32) {
+        if line.len() > LONGEST_LINE {
+            return self.draft.text(line);
+        }
         for path in macros_of(line, "image:") {
             self.image(path, number);
         }
@@ -150,8 +158,9 @@ impl Reader<'_> {
                 self.draft.link(address.get(..end).unwrap_or_default(), number, false);
             }
         }
+        let quotes = line.matches('`').count();
         for (at, part) in line.split('`').enumerate() {
-            if at % 2 == 1 && line.matches('`').count() > at {
+            if at % 2 == 1 && quotes > at {
                 self.draft.mention(part.trim_matches('+'), number, false);
             }
         }
@@ -181,6 +190,15 @@ fn fence_of(line: &str) -> Option<&str> {
     let is_fence =
         FENCES.iter().any(|fence| line.starts_with(fence)) && line.chars().all(|c| c == mark);
     is_fence.then_some(line)
+}
+
+/// Whether brackets fill a line: they tell of the block that comes next.
+fn is_attributes(line: &str) -> bool {
+    let inside = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+    inside.is_some_and(|inside| {
+        let anchor = inside.strip_prefix('[').and_then(|inside| inside.strip_suffix(']'));
+        !anchor.unwrap_or(inside).contains(']')
+    })
 }
 
 /// `== Title`, or `## Title`, with its level.

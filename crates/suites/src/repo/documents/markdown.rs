@@ -3,11 +3,14 @@
 use super::{
     draft::{Draft, Lines},
     html::Scanner,
+    places::ends_in,
     restructured::{self, Body},
 };
-use crate::repo::tree::has_ending;
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::{borrow::Cow, ops::Range};
+
+/// Longer braces hold no mark.
+const LONGEST_MARK: usize = 300;
 
 /// Reads a document; `modules` where lines of `import` and `export` are no text, as in MDX.
 pub(super) fn read(draft: &mut Draft, text: &str, modules: bool) {
@@ -259,7 +262,7 @@ fn without_modules<'a>(draft: &mut Draft, text: &'a str) -> Cow<'a, str> {
 fn import(draft: &mut Draft, line: &str, number: u32) {
     let quoted = line.trim_end_matches(';').trim_end().strip_suffix(['"', '\'']);
     let path = quoted.and_then(|line| line.rsplit(['"', '\'']).next()).unwrap_or_default();
-    if has_ending(path, "md") || has_ending(path, "mdx") {
+    if ends_in(path, &["md", "mdx"]) {
         draft.include(path, number);
     }
 }
@@ -268,8 +271,10 @@ fn import(draft: &mut Draft, line: &str, number: u32) {
 fn find_marks(draft: &mut Draft, text: &str) {
     let mut lines = Lines::of(text);
     for at in memchr::memchr_iter(b'{', text.as_bytes()) {
-        let after = text.get(at + 1..).unwrap_or_default();
-        let mark = after.split(['}', '\n']).next().unwrap_or_default();
+        let after = text.as_bytes().get(at + 1..).unwrap_or_default();
+        let near = after.get(..LONGEST_MARK).unwrap_or(after);
+        let Some(length) = memchr::memchr2(b'}', b'\n', near) else { continue };
+        let mark = text.get(at + 1..at + 1 + length).unwrap_or_default();
         match mark.as_bytes() {
             [b'#' | b':' | b' ' | b'/', ..] => {
                 for word in mark.split_whitespace() {
@@ -284,9 +289,11 @@ fn find_marks(draft: &mut Draft, text: &str) {
             _ => {}
         }
     }
+    let mut fenced = false;
     let mut all = (1..).zip(text.lines()).peekable();
     while let Some((number, line)) = all.next() {
         let line = line.trim_start();
+        fenced ^= line.starts_with("```") || line.starts_with("~~~");
         let has_options = all.peek().is_some_and(|(_, next)| next.starts_with("    "));
         if let Some(label) =
             line.strip_prefix('(').and_then(|line| line.trim_end().strip_suffix(")="))
@@ -300,8 +307,20 @@ fn find_marks(draft: &mut Draft, text: &str) {
             draft.include(module, number);
         } else if let Some(path) = line.strip_prefix("<<< ") {
             draft.include(path, number);
+        } else if let Some(name) = line.strip_prefix('<').and_then(component).filter(|_| !fenced) {
+            // With braces in its attributes it is no HTML to the parser.
+            draft.include(name, number);
         }
     }
+}
+
+/// The name of a component that a tag opens.
+fn component(tag: &str) -> Option<&str> {
+    let (name, _) = tag.split_once([' ', '>', '/']).unwrap_or((tag, ""));
+    let is_name = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.contains(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+    is_name.then_some(name)
 }
 
 /// `::: tip` opens a box, `::: package.module` the documentation of a module.

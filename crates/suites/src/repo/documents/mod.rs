@@ -21,7 +21,7 @@ pub(super) use draft::kept_runs;
 
 use super::{
     facts::{DocumentFacts, Format},
-    tree::{folder_of, has_ending, name_of},
+    tree::{folder_of, name_of},
 };
 use draft::Draft;
 use tokei::LanguageType;
@@ -75,7 +75,7 @@ const FOR_PROGRAMS: [&str; 9] = [
 /// What a file is written in, where it is a document.
 pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<Format> {
     let name = name_of(path);
-    if name.ends_with(".rst.inc") {
+    if name.to_ascii_lowercase().ends_with(".rst.inc") {
         return Some(Format::Restructured);
     }
     match language {
@@ -109,7 +109,7 @@ pub(super) fn read(path: &str, format: Format, text: &str) -> DocumentFacts {
     let format = if restructured { Format::Restructured } else { format };
     let mut draft = Draft::new(path, format);
     match format {
-        Format::Markdown => markdown::read(&mut draft, text, has_ending(path, "mdx")),
+        Format::Markdown => markdown::read(&mut draft, text, places::ends_in(path, &["mdx"])),
         Format::Html => html::read(&mut draft, text),
         Format::Restructured => restructured::read(&mut draft, text),
         Format::AsciiDoc => asciidoc::read(&mut draft, text),

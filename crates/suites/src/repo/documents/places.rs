@@ -1,6 +1,6 @@
 //! What the path of a document tells of it: a folder of documentation, a fixture, a translation, a version.
 
-use crate::repo::tree::{has_ending, name_of};
+use crate::repo::tree::name_of;
 
 /// Folders that hold documentation.
 const DOCUMENTATION: [&str; 16] = [
@@ -202,7 +202,7 @@ pub(in crate::repo) fn is_index(path: &str) -> bool {
 /// Whether a document is made to be a part of others, by its name or its folder.
 pub(in crate::repo) fn is_partial(path: &str) -> bool {
     let stem = stem_of(path);
-    has_ending(path, "inc")
+    ends_in(path, &["inc"])
         || stem.starts_with('_') && stem != "_index"
         || folders(path).any(|folder| has(&PARTS, folder))
 }
@@ -210,6 +210,11 @@ pub(in crate::repo) fn is_partial(path: &str) -> bool {
 /// Whether a document is a README, in any language.
 pub(in crate::repo) fn is_readme(path: &str) -> bool {
     name_of(path).get(..6).is_some_and(|start| start.eq_ignore_ascii_case("readme"))
+}
+
+/// Whether the ending of a path is one of these, in letters of any size.
+pub(in crate::repo) fn ends_in(path: &str, endings: &[&str]) -> bool {
+    name_of(path).rsplit_once('.').is_some_and(|(_, ending)| has(endings, ending))
 }
 
 /// The name of a file without its ending.
@@ -294,4 +299,91 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
 
 fn has(names: &[&str], name: &str) -> bool {
     names.iter().any(|other| other.eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, is: fn(&str) -> bool, yes: &[&str], no: &[&str]) {
+        for (paths, want) in [(yes, true), (no, false)] {
+            for path in paths {
+                assert_eq!(is(path), want, "{name}: {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn paths_tell_what_a_document_is() {
+        check(
+            "documentation",
+            lies_in_documentation,
+            &["docs/a.md", "x/Documentation/a/b.md"],
+            &["a.md", "docs.md", "src/docs_tool/a.md"],
+        );
+        check(
+            "sample",
+            is_sample,
+            &[
+                "a/fixtures/b.md",
+                "vendor/x/README.md",
+                "template-react/README.md",
+                "docs/issue.template.md",
+            ],
+            &["docs/a.md", "docs/templating.md"],
+        );
+        check(
+            "test",
+            is_test,
+            &["tests/a.md", "e2e/README.md", "load-tests/a.md"],
+            &["docs/testing.md"],
+        );
+        check("output", is_output, &["dist/a.js", "x/_build/a.html"], &["docs/build.md"]);
+        check(
+            "index",
+            is_index,
+            &["docs/index.md", "README.rst", "a/_index.md"],
+            &["docs/indexes.md"],
+        );
+        check(
+            "partial",
+            is_partial,
+            &["docs/_a.md", "a/snippets/b.md", "a.rst.inc"],
+            &["a/_index.md", "a.md"],
+        );
+        check(
+            "variant",
+            is_variant,
+            &[
+                "docs/de/a.md",
+                "docs/pt-BR/a.md",
+                "v1.2/a.md",
+                "README.zh-CN.md",
+                "README_ja.md",
+                "runs/2024-01-31-x/a.md",
+            ],
+            &["docs/a.md", "docs/design/a.md", "README-design.md", "v/a.md"],
+        );
+        check(
+            "series",
+            is_in_series,
+            &["docs/adr/1.md", "docs/releases/a.md", "docs/1.2.3.md"],
+            &["docs/adrift.md"],
+        );
+    }
+
+    #[test]
+    fn variants_differ_in_one_folder() {
+        let cases = [
+            ("docs/em/a.md", "docs/en/a.md", true),
+            ("docs/1.0/a.md", "docs/2.0/a.md", true),
+            ("docs/x/a.md", "docs/y/a.md", false),
+            ("docs/de/a.md", "docs/en/b.md", false),
+            ("de/docs/a.md", "en/doc/a.md", false),
+            ("docs/a.md", "docs/en/a.md", false),
+        ];
+        for (one, other, want) in cases {
+            assert_eq!(is_variant_of(one, other), want, "{one} {other}");
+        }
+    }
 }

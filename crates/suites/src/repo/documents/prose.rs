@@ -165,15 +165,14 @@ mod tests {
         let (_, runs) = read(&[text], 8);
         assert_eq!(runs.len(), 2);
         assert_eq!(read(&["one *two* three", "\nfour FIVE six seven eight: nine."], 8).1, runs);
-        assert_eq!(read(&["one two three four five six seven"], 8).1, [0_u64; 0]);
+        assert!(read(&["one two three four five six seven"], 8).1.is_empty());
         assert_eq!(read(&["eight seven six five four three two one"], 8).1.len(), 1);
-        assert_eq!(read(&[text], 0).1, [0_u64; 0]);
+        assert!(read(&[text], 0).1.is_empty());
     }
 
     #[test]
     fn the_lowest_are_kept_however_long_the_text() {
-        let text: String =
-            (0..10_000).map(|number| format!("word{number}")).collect::<Vec<_>>().join(" ");
+        let text = (0..10_000).map(|number| format!("word{number}")).collect::<Vec<_>>().join(" ");
         let (words, all) = read(&[&text], 100_000);
         let (_, few) = read(&[&text], 16);
         assert_eq!((words, all.len(), few.len()), (10_000, 9_993, 16));

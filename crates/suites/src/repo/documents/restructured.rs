@@ -75,6 +75,9 @@ const NAMES: [&str; 12] = [
     "literal",
 ];
 
+/// Longer paragraphs are data.
+const LONGEST_PARAGRAPH: usize = 50_000;
+
 /// What became of the block of a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
@@ -134,11 +137,11 @@ impl<'a> Reader<'_, 'a> {
         } else if trimmed == ".." {
             self.at = self.block_end(self.at);
         } else if trimmed == ":orphan:" {
-            self.draft.link("orphan:", Self::number(self.at), false);
+            self.draft.link("orphan:", number(self.at), false);
             self.at += 1;
         } else if trimmed.starts_with(">>> ") {
             let end = self.paragraph_end(self.at);
-            self.draft.code_block(Self::number(self.at), "python", "", 0);
+            self.draft.code_block(number(self.at), "python", "", 0);
             self.at = end;
         } else {
             self.paragraph();
@@ -147,10 +150,6 @@ impl<'a> Reader<'_, 'a> {
 
     fn line(&self, at: usize) -> &'a str {
         self.lines.get(at).copied().unwrap_or_default()
-    }
-
-    fn number(at: usize) -> u32 {
-        u32::try_from(at + 1).unwrap_or(u32::MAX)
     }
 
     /// Reads a title, where one starts here.
@@ -178,7 +177,7 @@ impl<'a> Reader<'_, 'a> {
             self.styles.push(style);
             self.styles.len() - 1
         });
-        let line = Self::number(self.at + usize::from(is_over));
+        let line = number(self.at + usize::from(is_over));
         let text: String = without_marks(text.trim());
         self.draft.heading(u8::try_from(level + 1).unwrap_or(u8::MAX), &text, line);
         self.at += length;
@@ -187,7 +186,7 @@ impl<'a> Reader<'_, 'a> {
 
     /// Reads what stands after two dots: a target, a substitution, a directive or a comment.
     fn explicit(&mut self, mark: &'a str) {
-        let line = Self::number(self.at);
+        let line = number(self.at);
         if let Some(target) = mark.strip_prefix('_') {
             self.target(target, line);
             self.at += 1;
@@ -253,7 +252,7 @@ impl<'a> Reader<'_, 'a> {
             let stop = self.starts.get(until).copied().unwrap_or(self.text.len());
             let start = self.starts.get(first).copied().unwrap_or_default();
             let block = self.text.get(start..stop).unwrap_or_default();
-            self.draft.code_block(Self::number(first), "", block, Self::number(first));
+            self.draft.code_block(number(first), "", block, number(first));
             self.at = until;
         }
     }
@@ -284,8 +283,11 @@ impl<'a> Reader<'_, 'a> {
 
     /// Reads roles, links and code in running text that starts in a line.
     fn inline(&mut self, text: &str, at: usize) {
+        if text.len() > LONGEST_PARAGRAPH {
+            return self.draft.text(text);
+        }
         let mut lines = Lines::of(text);
-        let number = |place: usize, lines: &mut Lines<'_>| {
+        let line_at = |place: usize, lines: &mut Lines<'_>| {
             u32::try_from(at).unwrap_or(u32::MAX).saturating_add(lines.at(place))
         };
         let mut rest = text;
@@ -295,7 +297,7 @@ impl<'a> Reader<'_, 'a> {
             self.draft.text(plain);
             let literal = after.strip_prefix('`').and_then(|after| after.split_once("``"));
             if let Some((code, next)) = literal {
-                self.draft.mention(code, number(place, &mut lines), false);
+                self.draft.mention(code, line_at(place, &mut lines), false);
                 self.draft.text(code);
                 rest = next;
                 continue;
@@ -304,7 +306,7 @@ impl<'a> Reader<'_, 'a> {
                 rest = after;
                 continue;
             };
-            let line = number(place, &mut lines);
+            let line = line_at(place, &mut lines);
             rest = next;
             let (shown, target) = shown_and_target(quoted);
             self.draft.text(shown);
@@ -366,9 +368,8 @@ pub(super) fn directive(
             }
         }
         "toctree" => {
-            let entries =
-                block.lines().skip(skipped).map(str::trim).filter(|entry| !entry.is_empty());
-            for (number, entry) in (first..).zip(entries) {
+            let entries = (first..).zip(block.lines().map(str::trim)).skip(skipped);
+            for (number, entry) in entries.filter(|(_, entry)| !entry.is_empty()) {
                 draft.page(shown_and_target(entry).1.unwrap_or(entry), number);
             }
         }
@@ -418,6 +419,11 @@ fn role_before(text: &str) -> (&str, Option<&str>) {
         (!role.is_empty()).then_some((text.get(..start)?, role))
     });
     found.map_or((text, None), |(before, role)| (before, Some(role)))
+}
+
+/// The number of a line, from 1.
+fn number(at: usize) -> u32 {
+    u32::try_from(at + 1).unwrap_or(u32::MAX)
 }
 
 /// The mark of a line that underlines a title.

@@ -1,6 +1,7 @@
 //! Links and anchors that lead nowhere. Says so only where it is sure: a wrong finding costs trust.
 
 mod ignored;
+mod parts;
 mod route;
 pub(super) mod sites;
 mod suggestion;
@@ -35,6 +36,11 @@ pub(super) fn check(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) ->
         .map(|document| checker.document(document))
         .reduce(Tally::default, Tally::with);
     let mut broken = tally.broken;
+    let own = broken.iter().filter_map(|broken| Some((broken.document, broken.own_fragment()?)));
+    let assembled = parts::folders_of_parts(documents, own);
+    broken.retain(|broken| {
+        broken.own_fragment().is_none() || !assembled.contains(folder_of(&broken.document.path))
+    });
     broken.sort_by(|one, other| one.order().cmp(&other.order()));
     let broken_count = broken.len() as u64;
     broken.truncate(LISTED);
@@ -66,7 +72,12 @@ struct Broken<'a> {
     found: Option<String>,
 }
 
-impl Broken<'_> {
+impl<'a> Broken<'a> {
+    /// The anchor of the document itself that is not there.
+    fn own_fragment(&self) -> Option<&'a str> {
+        self.link.target.strip_prefix('#')
+    }
+
     fn order(&self) -> (&str, u32, &str) {
         (&self.document.path, self.link.line, &self.link.target)
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::repo::{
     documents::places,
     facts::{DocumentFacts, Format},
-    tree::{Tree, folder_of, has_ending, join, name_of},
+    tree::{Tree, folder_of, join, name_of},
 };
 use std::{
     collections::{HashMap, HashSet},
@@ -83,7 +83,8 @@ const HOST_PAGES: [&str; 33] = [
     "blame",
 ];
 /// Files that HTML needs to look and work as it should, which a build may make.
-const BUILT: [&str; 6] = ["js", "mjs", "css", "map", "wasm", "json"];
+const BUILT: [&str; 11] =
+    ["js", "mjs", "css", "map", "wasm", "json", "zip", "gz", "tgz", "dmg", "exe"];
 
 /// Where a link leads.
 #[derive(Debug, PartialEq, Eq)]
@@ -173,7 +174,7 @@ impl<'a> Routes<'a> {
         }
         let certain = match document.format {
             Format::Markdown => self.is_certain_in_markdown(document, joined, site),
-            Format::Html => Self::is_certain_in_html(document, joined, site),
+            Format::Html => is_certain_in_html(document, joined, site),
             Format::Restructured => ending_of(joined).is_some_and(|ending| ending != "html"),
             Format::AsciiDoc => {
                 let ending = ending_of(joined);
@@ -189,6 +190,7 @@ impl<'a> Routes<'a> {
             || self.named(joined).iter().any(|other| places::is_variant_of(joined, other))
             || is_any_file(name_of(joined))
             || is_rustdoc_page(name_of(joined))
+            || self.is_served(document, path)
             || places::is_variant(&document.path) && self.has_name(joined);
         let is_made = || self.ignored.get_or_init(|| Ignored::of(self.tree)).has(joined);
         if certain && !is_elsewhere && !is_made() { End::Missing } else { End::Unknown }
@@ -299,7 +301,7 @@ impl<'a> Routes<'a> {
         let is_page = site.is_some() || document.links.iter().any(|link| &*link.target == "site:");
         match ending_of(joined).as_deref() {
             // A site, or a program that writes pages, may make it.
-            Some("html" | "htm" | "php" | "xml") => {
+            Some("html" | "htm" | "php" | "xml" | "epub") => {
                 !is_page && self.pages().contains(folder_of(joined))
             }
             None => !is_page && !self.is_rust_name(document, joined),
@@ -315,17 +317,26 @@ impl<'a> Routes<'a> {
         }
     }
 
-    fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&Site>) -> bool {
-        let is_example = || {
-            folder_of(&document.path)
-                .split('/')
-                .any(|folder| matches!(folder, "examples" | "example" | "demo" | "src" | "app"))
-        };
-        match ending_of(joined).as_deref() {
-            None => false,
-            Some(ending) if BUILT.contains(&ending) => false,
-            Some(_) => site.is_none() && !is_example(),
+    /// Whether a path is there under another root: a program that shows the document puts it together from several.
+    fn is_served(&self, document: &DocumentFacts, path: &str) -> bool {
+        let climbed = path.trim_start_matches("./").trim_start_matches("../");
+        // Apple's DocC finds resources by their names.
+        let is_catalogue =
+            folder_of(&document.path).split('/').any(|it| places::ends_in(it, &["docc"]));
+        if is_catalogue && self.has_name(path) {
+            return true;
         }
+        let is_below_top = |rest: &str| rest.contains('/') && self.tree.file(rest).is_some();
+        if climbed.match_indices('/').filter_map(|(at, _)| climbed.get(at + 1..)).any(is_below_top)
+        {
+            return true;
+        }
+        let ends =
+            |other: &&str| other.strip_suffix(climbed).is_some_and(|root| root.ends_with('/'));
+        climbed.contains('/')
+            && places::lies_in_documentation(&document.path)
+            && !places::is_readme(&document.path)
+            && self.named(path).iter().any(ends)
     }
 
     /// Whether rustdoc looks a name up in the code: that of a type, or of a module, in a text that stands in the code too.
@@ -368,12 +379,18 @@ impl<'a> Routes<'a> {
     }
 
     fn pages(&self) -> &HashSet<&'a str> {
-        let is_page = |path: &str| has_ending(path, "html") || has_ending(path, "htm");
+        let is_page = |path: &str| places::ends_in(path, &["html", "htm"]);
         self.pages.get_or_init(|| {
             let files = self.tree.files().iter();
             files.filter(|file| is_page(&file.path)).map(|file| folder_of(&file.path)).collect()
         })
     }
+}
+
+fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&Site>) -> bool {
+    let is_app = |folder| matches!(folder, "examples" | "example" | "demo" | "src" | "app");
+    let is_written = ending_of(joined).is_some_and(|ending| !BUILT.contains(&ending.as_str()));
+    is_written && site.is_none() && !folder_of(&document.path).split('/').any(is_app)
 }
 
 /// Whether a path lies in a folder.

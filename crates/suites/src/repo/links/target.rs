@@ -1,6 +1,6 @@
 //! The target of a link, as written: where it would lead, before any file is looked at.
 
-use crate::repo::tree::has_ending;
+use crate::repo::documents::places::ends_in;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
@@ -100,7 +100,7 @@ pub(super) fn is_free(fragment: &str) -> bool {
     let fragment = fragment.strip_prefix("user-content-").unwrap_or(fragment);
     let lower = fragment.to_ascii_lowercase();
     let is_number = |text: &str| {
-        text.bytes().any(|byte| byte.is_ascii_digit())
+        text.starts_with(|c: char| c.is_ascii_digit())
             && text.bytes().all(|byte| byte.is_ascii_digit() || b"-,l:c".contains(&byte))
     };
     let is_line = lower.strip_prefix('l').is_some_and(is_number) || is_number(&lower);
@@ -151,7 +151,7 @@ pub(super) fn is_rustdoc_page(name: &str) -> bool {
         "keyword.",
         "traitalias.",
     ];
-    has_ending(name, "html") && kinds.iter().any(|kind| name.starts_with(kind))
+    ends_in(name, &["html"]) && kinds.iter().any(|kind| name.starts_with(kind))
 }
 
 #[cfg(test)]

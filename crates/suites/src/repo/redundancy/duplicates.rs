@@ -21,7 +21,9 @@ const COMMON: usize = 16;
 /// Folders of projects that start out alike.
 const EXAMPLES: [&str; 6] = ["examples", "example", "demos", "demo", "samples", "starters"];
 /// Names of texts that every copy of a project has, or that are written anew for each release.
-const EVERYWHERE: [&str; 13] = [
+const EVERYWHERE: [&str; 15] = [
+    "authors",
+    "ofl.",
     "summary",
     "license",
     "licence",

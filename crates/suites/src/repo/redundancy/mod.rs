@@ -18,7 +18,8 @@ const LISTED: usize = 100;
 /// Fewer words say nothing.
 const WORDS: u64 = 15;
 /// Documents that are read by programs, or filled in by people.
-const FORMS: [&str; 8] = [
+const FORMS: [&str; 9] = [
+    "changelog",
     "pull_request_template",
     "issue_template",
     "claude",
@@ -71,7 +72,10 @@ fn is_empty(document: &DocumentFacts) -> bool {
 /// Whether a page with front matter shows its text and nothing else, as far as its site is known.
 fn shows_its_text(document: &DocumentFacts, sites: &Sites) -> bool {
     let site = sites.around(&document.path);
-    document.words > 0 && site.is_some_and(|site| site.generator != Generator::Automatic)
+    // In AsciiDoc, attributes of a page ask for lists of others.
+    document.words > 0
+        && document.format != Format::AsciiDoc
+        && site.is_some_and(|site| site.generator != Generator::Automatic)
 }
 
 /// Folders of lines that are put together elsewhere: words with their meaning, notes for the next release.

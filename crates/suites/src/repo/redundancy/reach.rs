@@ -4,7 +4,7 @@ use crate::repo::{
     documents::places,
     facts::{DocumentFacts, Format},
     links::sites::{Generator, Site, Sites},
-    tree::{Tree, folder_of, join, name_of},
+    tree::{File, Tree, folder_of, join, name_of},
 };
 use percent_encoding::percent_decode_str;
 use std::collections::{HashMap, HashSet};
@@ -32,6 +32,10 @@ const KNOWN: [&str; 18] = [
     "maintainers",
     "404",
 ];
+/// Larger files are data, not lists of pages.
+const LARGEST_LIST: u64 = 256 << 10;
+/// More files than these are no lists of pages.
+const MOST_LISTS: usize = 50;
 /// Endings of documents.
 const ENDINGS: [&str; 10] =
     ["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "html", "htm", "txt", "ipynb"];
@@ -85,8 +89,14 @@ pub(super) fn find_dead(tree: &Tree, sites: &Sites, documents: &[DocumentFacts])
     }
     let mut found: Vec<String> = Vec::new();
     for (root, group) in groups {
-        if navigations.contains_key(root) || group.has_an_index() {
+        if navigations.contains_key(root) {
             found.extend(group.dead.iter().map(|document| document.path.to_string()));
+        } else if group.has_an_index() && !group.dead.is_empty() {
+            // A program that nobody knows may take its list of pages from a file beside them.
+            let mut lists = Navigation::default();
+            lists.take_folder(tree, root, &["yml", "yaml", "json", "toml"]);
+            let dead = group.dead.iter().filter(|document| !lists.names(&document.path));
+            found.extend(dead.map(|document| document.path.to_string()));
         }
     }
     found.sort_unstable();
@@ -241,6 +251,7 @@ fn last_name(path: &str) -> String {
 }
 
 /// The list of pages of a site.
+#[derive(Default)]
 struct Navigation {
     /// Whether the site makes it itself.
     is_automatic: bool,
@@ -250,7 +261,7 @@ struct Navigation {
 
 impl Navigation {
     fn of(tree: &Tree, site: &Site, documents: &[DocumentFacts]) -> Self {
-        let mut navigation = Self { is_automatic: false, named: HashSet::new() };
+        let mut navigation = Self::default();
         let text = tree.text(&site.configuration).unwrap_or_default();
         match site.generator {
             Generator::Sphinx => navigation.is_automatic = has_pattern(documents, &site.root),
@@ -261,7 +272,7 @@ impl Navigation {
                         || text.contains("not_in_nav")
                         || text.contains("exclude_docs");
             }
-            // Their lists are documents, read like all others.
+            // Their lists are documents, read like all others, or the configuration itself.
             Generator::MdBook
             | Generator::GitBook
             | Generator::Docsify
@@ -269,7 +280,11 @@ impl Navigation {
             | Generator::JupyterBook
             | Generator::Mintlify => {}
             Generator::Docusaurus => navigation.take_files(tree, &site.configuration, "sidebars"),
-            Generator::VitePress => navigation.take_folder(tree, folder_of(&site.configuration)),
+            Generator::VitePress => navigation.take_folder(
+                tree,
+                folder_of(&site.configuration),
+                &["ts", "mts", "js", "mjs", "json"],
+            ),
             Generator::Astro => navigation.is_automatic = !text.contains("sidebar"),
             Generator::DocFx | Generator::Automatic => navigation.is_automatic = true,
         }
@@ -296,20 +311,18 @@ impl Navigation {
         self.is_automatic |= !found;
     }
 
-    /// Scripts and lists in a folder and below.
-    fn take_folder(&mut self, tree: &Tree, folder: &str) {
+    /// Files with these endings in a folder and below.
+    fn take_folder(&mut self, tree: &Tree, folder: &str, endings: &[&str]) {
         let prefix = format!("{folder}/");
-        let is_script = |name: &str| {
-            [".ts", ".mts", ".js", ".mjs", ".json"].iter().any(|ending| name.ends_with(ending))
+        let is_list = |file: &&File| {
+            file.path.starts_with(&prefix)
+                && file.bytes <= LARGEST_LIST
+                && places::ends_in(&file.path, endings)
+                && !file.path.contains("/theme/")
+                && !file.path.contains("/cache/")
         };
-        for file in tree
-            .files()
-            .iter()
-            .filter(|file| file.path.starts_with(&prefix) && is_script(file.name()))
-        {
-            if !file.path.contains("/theme/") && !file.path.contains("/cache/") {
-                self.take_text(&tree.text(&file.path).unwrap_or_default());
-            }
+        for file in tree.files().iter().filter(is_list).take(MOST_LISTS) {
+            self.take_text(&tree.text(&file.path).unwrap_or_default());
         }
     }
 

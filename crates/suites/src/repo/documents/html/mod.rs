@@ -41,10 +41,8 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
 
 /// Reads HTML piece by piece: in Markdown an element may open in one piece and close in another.
 #[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "what has been seen so far, each by itself")]
 pub(super) struct Scanner {
-    /// Whether this is HTML inside Markdown.
-    inside_markdown: bool,
+    around: Around,
     /// How many quiet elements are open.
     quiet: u32,
     pre: Option<Pre>,
@@ -54,6 +52,14 @@ pub(super) struct Scanner {
     based: bool,
     template: bool,
     generated: bool,
+}
+
+/// What the HTML is part of.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Around {
+    #[default]
+    Nothing,
+    Markdown,
 }
 
 /// A block of code that is open.
@@ -67,7 +73,7 @@ struct Pre {
 impl Scanner {
     /// For the HTML inside a Markdown document.
     pub(super) fn inside_markdown() -> Self {
-        Self { inside_markdown: true, ..Self::default() }
+        Self { around: Around::Markdown, ..Self::default() }
     }
 
     /// Takes in a piece that starts at `start` of the document.
@@ -99,7 +105,8 @@ impl Scanner {
             title.push_str(&decode(text));
         } else if self.quiet == 0 || draft.has_open_heading() {
             draft.text(&decode(text));
-            self.template |= self.code == 0 && !self.inside_markdown && text.contains("{{");
+            self.template |=
+                self.code == 0 && self.around == Around::Nothing && text.contains("{{");
         }
     }
 
@@ -137,7 +144,9 @@ impl Scanner {
             }
             Element::Base => self.based |= parts.attribute("href").is_some(),
             Element::Meta => self.meta(draft, parts, &mut place),
-            Element::Component if self.inside_markdown => draft.include(name, place.line()),
+            Element::Component if self.around == Around::Markdown => {
+                draft.include(name, place.line());
+            }
             Element::Component | Element::Other => {}
         }
     }
@@ -169,7 +178,7 @@ impl Scanner {
 
     fn comment(&mut self, draft: &mut Draft, text: &str, line: u32) {
         let start = text.split_at_checked(200).map_or(text, |(start, _)| start).trim_start();
-        if self.inside_markdown {
+        if self.around == Around::Markdown {
             if let Some(path) = start.strip_prefix("@include:") {
                 draft.include(path.split_whitespace().next().unwrap_or_default(), line);
             }
@@ -205,7 +214,7 @@ impl Scanner {
         for (name, value) in parts.attributes() {
             match attribute(name) {
                 Attribute::Name => draft.anchor(&decode(value)),
-                Attribute::Link => Self::link(draft, element, value, (parts, place)),
+                Attribute::Link => take_link(draft, element, value, (parts, place)),
                 Attribute::Shown if !value.starts_with('{') => {
                     // Sphinx says nowhere else that it wrote the page.
                     self.generated |= value.contains("documentation_options.js");
@@ -219,34 +228,36 @@ impl Scanner {
                 }
                 _ => {}
             }
-            if !self.inside_markdown {
+            if self.around == Around::Nothing {
                 let is_bound = || BINDINGS.iter().any(|start| name.starts_with(start));
                 self.template |= value.contains("{{") || is_bound();
             }
         }
     }
+}
 
-    fn link(
-        draft: &mut Draft,
-        element: &str,
-        value: &str,
-        (parts, place): (&Parts<'_>, &mut Place<'_, '_>),
-    ) {
-        if value.starts_with('{') {
-            return;
+/// Takes in what an element leads to, or needs to be shown.
+fn take_link(
+    draft: &mut Draft,
+    element: &str,
+    value: &str,
+    (parts, place): (&Parts<'_>, &mut Place<'_, '_>),
+) {
+    if value.starts_with('{') {
+        return;
+    }
+    let is = |name: &str| element.eq_ignore_ascii_case(name);
+    let is_component = Element::of(element) == Element::Component;
+    if is("link") && !is_component {
+        let relation = parts.attribute("rel").unwrap_or_default();
+        if relation.split_whitespace().any(|word| is_in(&NEEDED, word)) {
+            draft.link(&decode(value), place.line(), true);
         }
-        let is = |name: &str| element.eq_ignore_ascii_case(name);
-        if is("link") {
-            let relation = parts.attribute("rel").unwrap_or_default();
-            if relation.split_whitespace().any(|word| is_in(&NEEDED, word)) {
-                draft.link(&decode(value), place.line(), true);
-            }
-        } else if (is("a") || is("area") || Element::of(element) == Element::Component)
-            // A script acts on a click: what it names is no place.
-            && !(value.starts_with('#') && parts.attributes().iter().any(acts))
-        {
-            draft.link(&decode(value), place.line(), false);
-        }
+    } else if (is("a") || is("area") || is_component)
+        // A script acts on a click: what it names is no place.
+        && !(value.starts_with('#') && parts.attributes().iter().any(acts))
+    {
+        draft.link(&decode(value), place.line(), false);
     }
 }
 

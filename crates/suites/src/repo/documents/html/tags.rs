@@ -26,6 +26,9 @@ const NAMED: [(&str, &str); 20] = [
     ("rarr", "→"),
 ];
 
+/// Bytes in which a reference ends.
+const LONGEST_REFERENCE: usize = 10;
+
 /// A part of a text in HTML.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
@@ -161,12 +164,11 @@ impl<'a> Parts<'a> {
             let rest = bytes.get(start..).unwrap_or_default();
             let length = memchr::memchr(*quote, rest).unwrap_or(rest.len());
             self.at = bytes.len().min(start + length + 1);
-            self.cut(start, start + length)
-        } else {
-            let start = self.at;
-            self.skip_while(|byte| !byte.is_ascii_whitespace() && byte != b'>');
-            self.cut(start, self.at)
+            return self.cut(start, start + length);
         }
+        let start = self.at;
+        self.skip_while(|byte| !byte.is_ascii_whitespace() && byte != b'>');
+        self.cut(start, self.at)
     }
 
     fn skip_while(&mut self, is: impl Fn(u8) -> bool) {
@@ -197,8 +199,12 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let Some((before, mut rest)) = text.split_once('&') else { return Cow::Borrowed(text) };
     let mut decoded = before.to_owned();
     loop {
-        let reference = rest.split_once(';').filter(|(name, _)| name.len() <= 8);
-        match reference.and_then(|(name, after)| Some((character(name)?, after))) {
+        let length = rest.bytes().take(LONGEST_REFERENCE).position(|byte| byte == b';');
+        let reference = length.and_then(|length| {
+            let (name, after) = rest.split_at_checked(length)?;
+            Some((character(name)?, after.strip_prefix(';')?))
+        });
+        match reference {
             Some((character, after)) => {
                 decoded.push_str(&character);
                 rest = after;
@@ -238,10 +244,10 @@ mod tests {
                 Part::Close(name) => format!("{at} /{name}"),
                 Part::Comment(text) => format!("{at} !{text}"),
                 Part::Open(name) => {
-                    let mut shown = format!("{at} {name}");
-                    for (name, value) in parts.attributes() {
-                        shown.extend([" ", name, "=", value]);
-                    }
+                    let pairs = parts.attributes().iter();
+                    let attributes: Vec<String> =
+                        pairs.map(|(name, value)| format!(" {name}={value}")).collect();
+                    let shown = format!("{at} {name}{}", attributes.concat());
                     if name == "script" {
                         parts.skip_to_end_of("script");
                     }
