@@ -68,13 +68,22 @@ fn entries(text: &str) -> Vec<Entry> {
         if fenced || !is_heading(line, below) {
             continue;
         }
-        if let Some(entry) = entry(line)
+        if let Some(mut entry) = entry(line)
             && !entries.iter().rev().take(40).any(|known| known.version == entry.version)
         {
+            entry.date = entry.date.or_else(|| released(lines.get(at + 1..)?));
             entries.push(entry);
         }
     }
     entries
+}
+
+/// The date of a first line such as `Released 2026-01-31`.
+fn released(below: &[&str]) -> Option<String> {
+    let is_text = |line: &&&str| line.chars().any(char::is_alphanumeric);
+    let first = below.iter().take(4).find(is_text)?.trim_start_matches(['*', '_', ' ']);
+    let says = first.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("released"));
+    if says { date(first) } else { None }
 }
 
 /// Whether a line may be the heading of a release: marked, underlined, or a line that begins with a version.
@@ -362,7 +371,7 @@ mod tests {
                 "Version 1.2\n-----------\n\nReleased January 31, 2026\n\nVersion 1.1\n-----------\n",
                 2,
                 "1.2",
-                None,
+                Some("2026-01-31"),
             ),
             (
                 "words for the month",
@@ -381,6 +390,13 @@ mod tests {
                 "oldest first",
                 "# 1.0.0\n# 1.1.0\n# 1.2.0 - 2026.01.31\n",
                 3,
+                "1.2.0",
+                Some("2026-01-31"),
+            ),
+            (
+                "date below",
+                "Version 1.2.0\n-------------\n\nReleased 2026-01-31\n\n-   Released 1.1 again.\n",
+                1,
                 "1.2.0",
                 Some("2026-01-31"),
             ),
