@@ -1,7 +1,7 @@
 //! Scripts, targets and subcommands that documents tell their reader to run and that are not there.
 
 use super::{
-    Doubt, Found, Ground,
+    Doubt, Family, Found, Ground,
     known::Known,
     likeness, outdated,
     runners::{Runner, Verdict},
@@ -59,11 +59,12 @@ pub(super) fn look(
     found: &mut Found,
 ) {
     let developers = scope::is_for_developers(known, &document.path);
+    let family = (!developers).then(|| Family::Scripts(document.path.to_string()));
     for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
         for request in requests(step) {
             let own = developers || COMMON.binary_search(&request.name).is_err();
             if own && is_plain(request.name) {
-                ask(known, step, &request, found);
+                ask(known, step, &request, family.as_ref(), found);
             }
         }
         super::cargo::look(known, step, found);
@@ -71,7 +72,13 @@ pub(super) fn look(
     }
 }
 
-fn ask(known: &Known<'_>, step: &Step<'_>, request: &Request<'_>, found: &mut Found) {
+fn ask(
+    known: &Known<'_>,
+    step: &Step<'_>,
+    request: &Request<'_>,
+    family: Option<&Family>,
+    found: &mut Found,
+) {
     let mut folders = step.folders();
     let joined: Vec<String> = request
         .folder
@@ -90,6 +97,7 @@ fn ask(known: &Known<'_>, step: &Step<'_>, request: &Request<'_>, found: &mut Fo
         Verdict::Unsure => return,
         Verdict::There => {
             found.checked += 1;
+            found.here.extend(family.map(|family| (family.clone(), request.shown.clone())));
             return;
         }
         Verdict::Absent { file, offer } => {
@@ -115,7 +123,7 @@ fn ask(known: &Known<'_>, step: &Step<'_>, request: &Request<'_>, found: &mut Fo
         severity: Severity::High,
         suggestion,
         ground: Ground::Presumed,
-        family: None,
+        family: family.cloned(),
     });
 }
 

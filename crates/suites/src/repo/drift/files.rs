@@ -6,7 +6,9 @@
 use super::{
     Doubt, Found, Ground,
     known::{Known, above},
-    likeness, scope,
+    likeness,
+    names::{CONVENTIONAL, MADE, WRITTEN},
+    scope,
     shell::{Folder, Step, Word},
 };
 use crate::repo::{
@@ -16,162 +18,6 @@ use crate::repo::{
     tree::{folder_of, join, name_of},
 };
 use std::collections::BTreeMap;
-
-/// Endings of files that people write; others may come out of a build.
-const WRITTEN: [&str; 61] = [
-    "adoc", "bash", "bat", "bzl", "c", "cc", "cfg", "clj", "cmake", "cmd", "cpp", "cs", "css",
-    "cts", "cxx", "dart", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h",
-    "hpp", "hs", "ini", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "md", "mdx", "mjs",
-    "ml", "nix", "php", "pl", "proto", "ps1", "py", "pyi", "r", "rb", "rs", "rst", "scala", "scss",
-    "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx",
-];
-
-/// The rest of them, told apart only so that the line stays short.
-const WRITTEN_TOO: [&str; 5] = ["vue", "yaml", "yml", "zig", "zsh"];
-
-/// Folders that builds, tests and tools make, unless the project has one of that name.
-const MADE: [&str; 62] = [
-    ".cache",
-    ".coverage",
-    ".eggs",
-    ".git",
-    ".gradle",
-    ".idea",
-    ".next",
-    ".nox",
-    ".nuxt",
-    ".pytest_cache",
-    ".terraform",
-    ".tox",
-    ".venv",
-    ".vscode",
-    "__pycache__",
-    "_build",
-    "_site",
-    "artifacts",
-    "bin",
-    "build",
-    "cache",
-    "checkpoints",
-    "cjs",
-    "coverage",
-    "data",
-    "datasets",
-    "deriveddata",
-    "dist",
-    "downloads",
-    "env",
-    "es",
-    "esm",
-    "gen",
-    "generated",
-    "htmlcov",
-    "lib",
-    "lib64",
-    "log",
-    "logs",
-    "models",
-    "node_modules",
-    "obj",
-    "out",
-    "output",
-    "outputs",
-    "pkg",
-    "public",
-    "release",
-    "reports",
-    "results",
-    "site",
-    "site-packages",
-    "static",
-    "storybook-static",
-    "target",
-    "temp",
-    "tmp",
-    "uploads",
-    "vendor",
-    "venv",
-    "weights",
-    "wheelhouse",
-];
-
-/// Names that every project may have: one without a folder before it need not be this project's.
-const CONVENTIONAL: [&str; 74] = [
-    "__init__.py",
-    "__main__.py",
-    "admin.py",
-    "api.md",
-    "app.js",
-    "app.py",
-    "app.ts",
-    "app.tsx",
-    "apps.py",
-    "babel.config.js",
-    "build.gradle",
-    "build.gradle.kts",
-    "build.rs",
-    "build.sh",
-    "cargo.toml",
-    "changelog.md",
-    "changes.md",
-    "claude.md",
-    "cli.py",
-    "client.py",
-    "code_of_conduct.md",
-    "composer.yml",
-    "conf.py",
-    "config.py",
-    "config.toml",
-    "config.yaml",
-    "config.yml",
-    "conftest.py",
-    "contributing.md",
-    "custom.css",
-    "docker-compose.yaml",
-    "docker-compose.yml",
-    "entrypoint.sh",
-    "environment.yml",
-    "forms.py",
-    "history.md",
-    "index.css",
-    "index.js",
-    "index.md",
-    "index.ts",
-    "index.tsx",
-    "jest.config.js",
-    "lib.rs",
-    "license.md",
-    "main.c",
-    "main.cpp",
-    "main.go",
-    "main.js",
-    "main.py",
-    "main.rs",
-    "main.ts",
-    "manage.py",
-    "mkdocs.yml",
-    "mod.rs",
-    "models.py",
-    "package.json",
-    "pyproject.toml",
-    "pytest.ini",
-    "readme.md",
-    "readme.rst",
-    "run.py",
-    "run.sh",
-    "security.md",
-    "server.js",
-    "server.py",
-    "settings.py",
-    "setup.cfg",
-    "setup.py",
-    "setup.sh",
-    "test.py",
-    "tests.py",
-    "tox.ini",
-    "urls.py",
-    "views.py",
-];
 
 /// How a document names a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -273,17 +119,7 @@ fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let is_gone = |path: &String| past.files.get(path.as_str()).is_some_and(|past| past.gone);
     let end = named.path.trim_start_matches("./");
     let exact = candidates.into_iter().find(is_gone);
-    let path = if let Some(path) = exact {
-        path
-    } else {
-        // Named as from some folder that is not known: certain only where a single file of the past ends so.
-        let mut ending = known.gone().ending(end);
-        let path = ending.next().filter(|_| !end.starts_with(".."))?;
-        if ending.next().is_some() {
-            return None;
-        }
-        path.to_owned()
-    };
+    let path = exact.or_else(|| only_ending(known, end))?;
     let lower = name_of(end).to_lowercase();
     let conventional = CONVENTIONAL.binary_search(&lower.as_str()).is_ok();
     let run = named.manner == Manner::Run && named.inward;
@@ -294,6 +130,13 @@ fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let evidence = tell(&path, past.files.get(path.as_str()), now.as_deref());
     let suggestion = now.or_else(|| namesake(known, end));
     Some(named.doubt(evidence, Severity::High, suggestion))
+}
+
+/// The single file of the past that ends so, where a path is named as from some folder that is not known.
+fn only_ending(known: &Known<'_>, end: &str) -> Option<String> {
+    let mut ending = known.gone().ending(end);
+    let path = ending.next().filter(|_| !end.starts_with(".."))?;
+    ending.next().is_none().then(|| path.to_owned())
 }
 
 /// Where a file that was renamed is today, through all its names.
@@ -454,9 +297,7 @@ fn ending(path: &str) -> Option<&str> {
 }
 
 fn is_written(path: &str) -> bool {
-    ending(path).is_some_and(|ending| {
-        WRITTEN.binary_search(&ending).is_ok() || WRITTEN_TOO.contains(&ending)
-    })
+    ending(path).is_some_and(|ending| WRITTEN.binary_search(&ending).is_ok())
 }
 
 /// Whether a path stands for one of the reader's own.
@@ -526,14 +367,4 @@ fn is_made(known: &Known<'_>, named: &Named<'_>) -> bool {
         .iter()
         .filter_map(|base| join(base, path))
         .any(|path| known.ignored.has(tree, &path))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_sorted() {
-        assert!(WRITTEN.is_sorted() && MADE.is_sorted() && CONVENTIONAL.is_sorted());
-    }
 }

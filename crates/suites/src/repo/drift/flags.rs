@@ -129,20 +129,54 @@ fn flags(arguments: &[Word]) -> Vec<&str> {
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
             && !name.ends_with('-');
         let told = word.opaque && !flag.contains('=');
-        if plain && !told && name.len() > 2 && COMMON.binary_search(&name).is_err() {
+        if plain
+            && !told
+            && !is_stand_in(name)
+            && name.len() > 2
+            && COMMON.binary_search(&name).is_err()
+        {
             flags.push(name);
         }
     }
     flags
 }
 
-/// Whether an option stands in the code, in any of the ways in which libraries name it there.
-pub(super) fn is_in_code(known: &Known<'_>, flag: &str) -> bool {
+/// Starts of functions that take an option or run a subcommand: `opt_zone`, `do_list`.
+const HANDLERS: [&str; 10] =
+    ["arg_", "cmd_", "command_", "do_", "flag_", "handle_", "opt_", "option_", "run_", "set_"];
+
+/// Whether an option or a subcommand stands in the code, in any of the ways in which libraries name it there.
+pub(super) fn is_in_code(known: &Known<'_>, name: &str) -> bool {
+    let words = known.today.words;
     let positive = ["no-", "not-", "without-", "with-", "disable-", "enable-", "skip-"];
-    let bare = positive.iter().filter_map(|prefix| flag.strip_prefix(prefix));
-    std::iter::once(flag)
-        .chain(bare)
-        .any(|flag| spellings(flag).iter().any(|it| known.today.words.has(it)))
+    let bare = positive.iter().filter_map(|prefix| name.strip_prefix(prefix));
+    std::iter::once(name).chain(bare).any(|name| {
+        let snake = name.replace('-', "_");
+        spellings(name).iter().any(|spelt| words.has(spelt))
+            || HANDLERS.iter().any(|start| words.has(&format!("{start}{snake}")))
+    })
+}
+
+/// Whether an option stands for any: `--any-other-options`, `--do-x`.
+fn is_stand_in(name: &str) -> bool {
+    name.split(['-', '_']).any(|word| {
+        matches!(
+            word,
+            "any"
+                | "bar"
+                | "flag"
+                | "flags"
+                | "foo"
+                | "my"
+                | "option"
+                | "options"
+                | "some"
+                | "your"
+                | "x"
+                | "y"
+                | "z"
+        )
+    })
 }
 
 /// A name of words joined by `-` as code may write it.

@@ -36,15 +36,15 @@ impl<'a> Tails<'a> {
     }
 }
 
-/// How a name begins and how long it is: names that look alike agree in both, or nearly so.
-type Shape = (Option<u8>, usize);
-
 /// Where a symbol is declared.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Declared<'a> {
     pub(super) path: &'a str,
     pub(super) symbol: &'a Symbol,
 }
+
+/// The first byte of a name, and its length.
+type Shape = (Option<u8>, usize);
 
 /// Everything that the project has.
 pub(super) struct Known<'a> {
@@ -184,9 +184,9 @@ impl<'a> Known<'a> {
 
     /// Names of public symbols with the same first letter and about the same length.
     pub(super) fn symbols_like(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        let shape = |name: &str| (name.bytes().next(), name.len());
+        let shape = |name: &str| -> Shape { (name.bytes().next(), name.len()) };
         let shapes = self.shapes.get_or_init(|| {
-            let mut shapes: HashMap<_, Vec<&str>> = HashMap::new();
+            let mut shapes: HashMap<Shape, Vec<&str>> = HashMap::new();
             for name in self.symbols().keys() {
                 shapes.entry(shape(name)).or_default().push(name);
             }

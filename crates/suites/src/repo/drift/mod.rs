@@ -13,7 +13,9 @@ mod flags;
 mod ignored;
 mod known;
 mod likeness;
+mod names;
 mod outdated;
+mod phrases;
 mod runners;
 mod scope;
 mod shell;
@@ -80,6 +82,8 @@ enum Family {
     Symbols,
     /// Subcommands of a program.
     Subcommands(String),
+    /// Scripts and targets that a page for users names, by page: they may be those of the reader's own project.
+    Scripts(String),
 }
 
 /// What looking at one document gives.
@@ -103,7 +107,9 @@ impl Tally {
         let (least, share) = match family {
             // The first word after a program may as well be an argument: only many that are known tell otherwise.
             Family::Subcommands(_) => (4, 4),
-            Family::Flags(_) | Family::Variables(_) | Family::Symbols => (2, 2),
+            Family::Flags(_) | Family::Variables(_) => (2, 2),
+            // What a symbol lies in is known to be the project's already.
+            Family::Symbols | Family::Scripts(_) => (1, 1),
         };
         self.here.len() >= least && self.here.len() >= share * self.absent.len()
     }
@@ -124,7 +130,7 @@ pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_
         for (family, name) in here {
             tallies.entry(family).or_default().here.insert(name);
         }
-        let doubts = confirm(today.tree, document, doubts);
+        let doubts = confirm(&known, document, doubts);
         for doubt in &doubts {
             if let Some(family) = doubt.family.clone() {
                 tallies.entry(family).or_default().absent.insert(doubt.mention.clone());
@@ -167,16 +173,17 @@ fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
 }
 
 /// Drops what the words around a name explain, and what is named twice.
-fn confirm(tree: &Tree, document: &DocumentFacts, mut doubts: Vec<Doubt>) -> Vec<Doubt> {
+fn confirm(known: &Known<'_>, document: &DocumentFacts, mut doubts: Vec<Doubt>) -> Vec<Doubt> {
     if doubts.is_empty() {
         return doubts;
     }
     // A document that can't be read again gives no words that could clear a doubt, so that none can be upheld.
-    let Ok(text) = tree.text(&document.path) else { return Vec::new() };
+    let Ok(text) = known.today.tree.text(&document.path) else { return Vec::new() };
     let around = Surroundings::new(document, &text);
     let mut named = HashSet::new();
-    doubts
-        .retain(|doubt| !around.clear(doubt) && named.insert((doubt.kind, doubt.mention.clone())));
+    doubts.retain(|doubt| {
+        !around.clear(known, doubt) && named.insert((doubt.kind, doubt.mention.clone()))
+    });
     doubts
 }
 

@@ -1,7 +1,7 @@
 //! Files that name what can be run: scripts, targets, recipes, tasks. Reads the names; what they do is not its matter.
 
 use super::known::{Known, above};
-use crate::repo::tree::{Tree, folder_of, has_ending, join, name_of};
+use crate::repo::tree::{Tree, folder_of, join, name_of};
 use serde_json::Value;
 use std::{
     cell::RefCell,
@@ -70,12 +70,13 @@ impl Runner {
     fn read(self, tree: &Tree, path: &str) -> Offer {
         let Ok(text) = tree.text(path) else { return Offer::unread() };
         match self {
-            Self::Npm | Self::Composer => keys(serde_json::from_str(&text).ok(), &["scripts"]),
-            Self::Deno if name_of(path) == "package.json" => {
-                keys(serde_json::from_str(&text).ok(), &["scripts"])
+            // A file with comments is not read, so that it may hold anything.
+            Self::Deno if name_of(path) != "package.json" => {
+                keys(serde_json::from_str(&text).ok(), "tasks")
             }
-            // A file with comments is not read.
-            Self::Deno => keys(serde_json::from_str(&text).ok(), &["tasks"]),
+            Self::Npm | Self::Composer | Self::Deno => {
+                keys(serde_json::from_str(&text).ok(), "scripts")
+            }
             Self::Task => task(&text),
             Self::Poe => poe(&text),
             Self::Make => make(tree, folder_of(path), &text, INCLUDES),
@@ -194,9 +195,9 @@ impl Runners {
 }
 
 /// The keys of an object inside another.
-fn keys(value: Option<Value>, path: &[&str]) -> Offer {
+fn keys(value: Option<Value>, key: &str) -> Offer {
     let Some(value) = value else { return Offer::unread() };
-    let inner = path.iter().try_fold(&value, |value, key| value.get(key));
+    let inner = value.get(key);
     let names = inner.and_then(Value::as_object).into_iter().flat_map(|map| map.keys().cloned());
     Offer { names: names.collect(), ..Offer::default() }
 }
@@ -212,7 +213,7 @@ fn task(text: &str) -> Offer {
         .flatten()
         .filter_map(|alias| alias.as_str().map(str::to_owned))
         .collect();
-    let mut offer = keys(Some(value), &["tasks"]);
+    let mut offer = keys(Some(value), "tasks");
     offer.open |= included || offer.names.iter().any(|name| name.contains('*'));
     offer.names.extend(aliases);
     offer
@@ -226,7 +227,7 @@ fn poe(text: &str) -> Offer {
         return Offer::unread();
     };
     let included = poe.get("include").is_some();
-    let mut offer = keys(Some(poe.clone()), &["tasks"]);
+    let mut offer = keys(Some(poe.clone()), "tasks");
     offer.open |= included;
     offer
 }
@@ -248,19 +249,11 @@ fn just(text: &str) -> Offer {
                 offer.open = true;
             }
             ["alias", name, ..] => drop(offer.names.insert((*name).to_owned())),
-            ["set" | "export", ..] => {}
-            [name, ..] if line.contains(':') && !line.contains(":=") || line.contains("='") => {
+            // `name := value` sets a variable; the `:=` of a recipe stands in a parameter's default.
+            ["set" | "export", ..] | [_, ":=", ..] => {}
+            [name, ..] if line.contains(':') && !name.contains(":=") => {
                 let name = name.trim_start_matches('@').split(':').next().unwrap_or_default();
                 offer.names.insert(name.to_owned());
-            }
-            [name, ..] if line.contains(':') => {
-                // `name parameter := default` is none, `name parameter='a:=b':` is one.
-                let head = line.split(":=").next().unwrap_or_default();
-                if head.contains(':') || head.split_whitespace().count() > 1 {
-                    offer
-                        .names
-                        .insert(name.trim_start_matches('@').trim_end_matches(':').to_owned());
-                }
             }
             _ => {}
         }
@@ -317,7 +310,7 @@ fn include(tree: &Tree, folder: &str, path: &str, depth: usize) -> Offer {
     let mut tried = tried.iter().filter_map(|base| join(base, path));
     let found = tried.find(|path| tree.file(path).is_some()).filter(|_| depth > 0);
     // What a build writes for itself holds dependencies of files, not targets.
-    if has_ending(path, "d") {
+    if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "d") {
         return Offer::default();
     }
     match found.map(|path| tree.text(&path)) {

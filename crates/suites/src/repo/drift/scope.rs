@@ -3,363 +3,22 @@
 //! Changelogs, guides for moving on and records of decisions name what is gone on purpose; so does a sentence with
 //! `renamed` in it. Knows words, not what they name.
 
-use super::{Doubt, Ground, known::Known};
+use super::{
+    Doubt, Family, Ground,
+    known::Known,
+    phrases::{EXAMPLES, FOLDERS, FOREIGN, HEADINGS, INVENTED, NAMES, PAST, STRONG},
+};
 use crate::repo::{
     facts::DocumentFacts,
+    report::MentionKind,
     tree::{folder_of, name_of},
 };
 
-/// Folders whose documents tell of the past, of plans, or of somebody else's project.
-const FOLDERS: [&str; 78] = [
-    ".changeset",
-    "__fixtures__",
-    "__snapshots__",
-    "__tests__",
-    "_posts",
-    "adr",
-    "adrs",
-    "archive",
-    "archived",
-    "archives",
-    "attic",
-    "blog",
-    "boilerplate",
-    "boilerplates",
-    "changelog",
-    "changelog.d",
-    "changelogs",
-    "changes",
-    "decision-records",
-    "decisions",
-    "deprecated",
-    "design-docs",
-    "drafts",
-    "enhancements",
-    "external",
-    "fixture",
-    "fixtures",
-    "history",
-    "ideas",
-    "incidents",
-    "keps",
-    "legacy",
-    "meetings",
-    "migrating",
-    "migration",
-    "migrations",
-    "minutes",
-    "mocks",
-    "news",
-    "newsfragments",
-    "node_modules",
-    "obsolete",
-    "old",
-    "plans",
-    "postmortems",
-    "posts",
-    "proposal",
-    "proposals",
-    "release-notes",
-    "release_notes",
-    "releasenotes",
-    "releases",
-    "research",
-    "retrospectives",
-    "rfc",
-    "rfcs",
-    "roadmap",
-    "scaffold",
-    "scaffolds",
-    "skeleton",
-    "snapshots",
-    "specs",
-    "template",
-    "templates",
-    "test",
-    "test-data",
-    "test_data",
-    "testdata",
-    "tests",
-    "third-party",
-    "third_party",
-    "thirdparty",
-    "upgrade",
-    "upgrading",
-    "vendor",
-    "versioned_docs",
-    "whats_new",
-    "whatsnew",
-];
-
-/// Words in the name of a document that does so.
-const NAMES: [&str; 50] = [
-    "adr",
-    "archive",
-    "archived",
-    "authors",
-    "backlog",
-    "breaking",
-    "changelog",
-    "changelogs",
-    "changes",
-    "conduct",
-    "contributors",
-    "copying",
-    "copyright",
-    "credits",
-    "decisions",
-    "deprecated",
-    "deprecation",
-    "deprecations",
-    "draft",
-    "history",
-    "legacy",
-    "licence",
-    "licences",
-    "license",
-    "licenses",
-    "migrate",
-    "migrating",
-    "migration",
-    "migrations",
-    "news",
-    "notes",
-    "notice",
-    "obsolete",
-    "old",
-    "plan",
-    "plans",
-    "postmortem",
-    "proposal",
-    "proposals",
-    "releases",
-    "rfc",
-    "roadmap",
-    "template",
-    "thanks",
-    "todo",
-    "todos",
-    "upgrade",
-    "upgrading",
-    "whatsnew",
-    "wishlist",
-];
-
-/// Phrases in a title or a heading above which names are not of today.
-const HEADINGS: [&str; 44] = [
-    "backward compatibility",
-    "backwards compatibility",
-    "before",
-    "breaking change",
-    "breaking changes",
-    "change log",
-    "changelog",
-    "changes",
-    "deprecated",
-    "deprecation",
-    "deprecations",
-    "earlier",
-    "future",
-    "history",
-    "ideas",
-    "legacy",
-    "migrate",
-    "migrating",
-    "migration",
-    "migrations",
-    "news",
-    "next steps",
-    "non goals",
-    "not planned",
-    "obsolete",
-    "old",
-    "out of scope",
-    "planned",
-    "plans",
-    "previous",
-    "previously",
-    "proposal",
-    "proposed",
-    "release notes",
-    "removal",
-    "removed",
-    "renamed",
-    "roadmap",
-    "todo",
-    "upgrade",
-    "upgrading",
-    "what changed",
-    "what s new",
-    "wishlist",
-];
-
-/// Phrases that tell of what is gone, or was never there.
-const PAST: [&str; 73] = [
-    "back when",
-    "before version",
-    "coming soon",
-    "delete",
-    "deleted",
-    "deprecate",
-    "deprecated",
-    "deprecates",
-    "deprecation",
-    "discontinued",
-    "do not exist",
-    "do not use",
-    "does not exist",
-    "doesn t exist",
-    "don t exist",
-    "don t use",
-    "dropped",
-    "earlier",
-    "eliminated",
-    "extracted",
-    "folded into",
-    "former",
-    "formerly",
-    "future",
-    "gone",
-    "historic",
-    "historical",
-    "historically",
-    "in favor of",
-    "in favour of",
-    "instead of",
-    "is not a",
-    "isn t a",
-    "legacy",
-    "merged into",
-    "moved",
-    "no longer",
-    "no more",
-    "not exist",
-    "not yet",
-    "obsolete",
-    "old",
-    "older",
-    "once",
-    "once was",
-    "originally",
-    "planned",
-    "previous",
-    "previously",
-    "prior",
-    "rather than",
-    "remove",
-    "removed",
-    "removes",
-    "removing",
-    "rename",
-    "renamed",
-    "renames",
-    "renaming",
-    "replace",
-    "replaced",
-    "replaces",
-    "replacing",
-    "superseded",
-    "there are no",
-    "there is no",
-    "todo",
-    "unlike",
-    "used to",
-    "used to be",
-    "was",
-    "were",
-    "will be",
-];
-
-/// Phrases that tell of other people's code.
-const FOREIGN: [&str; 15] = [
-    "another project",
-    "as in",
-    "custom",
-    "external",
-    "hypothetical",
-    "other projects",
-    "plug in",
-    "plugin",
-    "plugins",
-    "should provide",
-    "third party",
-    "upstream",
-    "user defined",
-    "vendored",
-    "your own",
-];
-
-/// Words that make everything below them in a section an invention.
-const INVENTED: [&str; 9] = [
-    "fake",
-    "fictional",
-    "fictitious",
-    "hypothetical",
-    "imaginary",
-    "imagine",
-    "made up",
-    "pretend",
-    "suppose",
-];
+/// Lines below a name in which such a phrase counts.
+const BELOW: u32 = 6;
 
 /// Lines above a name in which such a word counts.
 const ABOVE: u32 = 15;
-
-/// Phrases that tell of an example, of something to be made, or of what comes out.
-const EXAMPLES: [&str; 52] = [
-    "add a",
-    "add the",
-    "an example",
-    "assume",
-    "assuming",
-    "call it",
-    "called",
-    "copy",
-    "could",
-    "create",
-    "created",
-    "creates",
-    "creating",
-    "e g",
-    "emit",
-    "emits",
-    "equivalent",
-    "expected",
-    "for example",
-    "for instance",
-    "generate",
-    "generated",
-    "generates",
-    "generating",
-    "hypothetical",
-    "if you have",
-    "imagine",
-    "let s",
-    "like",
-    "make a",
-    "might",
-    "my",
-    "named",
-    "new",
-    "optional",
-    "optionally",
-    "output",
-    "outputs",
-    "produce",
-    "produces",
-    "put",
-    "save",
-    "say",
-    "similar to",
-    "such as",
-    "suppose",
-    "would",
-    "write",
-    "writes",
-    "written",
-    "you can add",
-    "your",
-];
 
 /// Whether a document speaks of the project as it is today.
 pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
@@ -481,12 +140,15 @@ impl<'a> Surroundings<'a> {
     }
 
     /// Whether the words around a name, or the headings above it, explain why it is not there.
-    pub(super) fn clear(&self, doubt: &Doubt) -> bool {
+    pub(super) fn clear(&self, known: &Known<'_>, doubt: &Doubt) -> bool {
+        let program = matches!(doubt.family, Some(Family::Flags(_) | Family::Subcommands(_)));
         let plain = plain(&self.passage(doubt.line).replace(&doubt.mention, " "));
         PAST.iter().chain(&FOREIGN).any(|phrase| holds(&plain, phrase))
             || self.is_invented(doubt.line)
+            || self.is_taken_back(doubt.line)
             || (doubt.ground == Ground::Presumed
                 && EXAMPLES.iter().any(|phrase| holds(&plain, phrase)))
+            || (program && self.has_plugin(known, doubt.line))
             || self.is_linked(doubt)
             || self.is_defined(doubt)
             || self.headings_above(doubt.line).any(is_of_past)
@@ -494,12 +156,37 @@ impl<'a> Surroundings<'a> {
 
     /// Whether the section has told that it makes things up.
     fn is_invented(&self, line: u32) -> bool {
-        let headings = self.document.headings.iter().map(|heading| heading.line);
-        let start = headings.filter(|heading| *heading <= line).max().unwrap_or(1);
-        (start.max(line.saturating_sub(ABOVE))..=line).any(|line| {
-            let plain = plain(self.line(line));
+        self.section(line, ABOVE, 1).any(|line| {
+            let plain = plain(line);
             INVENTED.iter().any(|word| holds(&plain, word))
         })
+    }
+
+    /// The lines around one, as far as they lie under the same heading.
+    fn section(&self, line: u32, above: u32, below: u32) -> impl Iterator<Item = &'a str> {
+        let headings = || self.document.headings.iter().map(|heading| heading.line);
+        let start = headings().filter(|heading| *heading <= line).max().unwrap_or(1);
+        let end = headings().filter(|heading| *heading > line).min().unwrap_or(u32::MAX);
+        let lines = start.max(line.saturating_sub(above))..end.min(line.saturating_add(below));
+        lines.map(|line| self.line(line))
+    }
+
+    /// Whether what follows in the section takes the name back.
+    fn is_taken_back(&self, line: u32) -> bool {
+        self.section(line, 0, BELOW).any(|line| {
+            let plain = plain(line);
+            STRONG.iter().any(|phrase| holds(&plain, phrase))
+        })
+    }
+
+    /// Whether a plug-in of the project is named in the section: it brings names of its own.
+    fn has_plugin(&self, known: &Known<'_>, line: u32) -> bool {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let mut words =
+            self.section(line, ABOVE, BELOW).flat_map(|line| line.split(move |c| !is_part(c)));
+        let is_own = |word: &str| known.is_own_name(word) || known.is_own_program(word);
+        words
+            .any(|word| word.split_once('-').is_some_and(|(stem, _)| is_own(stem)) && !is_own(word))
     }
 
     fn line(&self, number: u32) -> &'a str {
@@ -563,14 +250,25 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    /// Whether the document itself tells the reader to set up the script or target that it names.
+    /// Whether the document itself shows how to make what it names: a script, a class, an option of a task.
     fn is_defined(&self, doubt: &Doubt) -> bool {
         let Some(name) = doubt.mention.split_whitespace().next_back() else { return false };
-        doubt.ground == Ground::Presumed
-            && (self.text.contains(&format!("\"{name}\":"))
-                || self.lines.iter().any(|line| {
-                    line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
-                }))
+        match doubt.kind {
+            MentionKind::File => false,
+            MentionKind::Flag => {
+                let name = name.trim_start_matches('-');
+                let snake = name.replace('-', "_");
+                let shown = |name: &str| self.lines.iter().any(|line| declares(line, name));
+                (snake != name && self.text.contains(&snake)) || shown(&snake)
+            }
+            MentionKind::Command | MentionKind::Symbol => {
+                let name = name.split('(').next().unwrap_or(name);
+                let last = name.rsplit(['.', '#']).next().unwrap_or(name);
+                let last = last.rsplit("::").next().unwrap_or(last);
+                self.text.contains(&format!("\"{name}\":"))
+                    || self.lines.iter().any(|line| declares(line, last) || heads(line, name))
+            }
+        }
     }
 
     /// The headings that a line lies under, innermost first.
@@ -586,6 +284,35 @@ impl<'a> Surroundings<'a> {
     }
 }
 
+/// Whether a line declares a name, in most languages.
+fn declares(line: &str, name: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "class",
+        "const",
+        "def",
+        "enum",
+        "fn",
+        "func",
+        "function",
+        "interface",
+        "let",
+        "struct",
+        "trait",
+    ];
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(name).any(|(at, _)| {
+        let before = line.get(..at).and_then(|before| before.strip_suffix(' '));
+        let after = line.get(at + name.len()..).unwrap_or_default();
+        let word = before.and_then(|before| before.rsplit(|c| !is_part(c)).next());
+        word.is_some_and(|word| WORDS.contains(&word)) && !after.starts_with(is_part)
+    })
+}
+
+/// Whether a line is the head of a rule for a name: `name:`.
+fn heads(line: &str, name: &str) -> bool {
+    line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
+}
+
 /// Whether a line begins something of its own: an item of a list, a row, a heading, or nothing at all.
 fn starts_item(line: &str) -> bool {
     let line = line.trim_start();
@@ -593,17 +320,4 @@ fn starts_item(line: &str) -> bool {
         || line.starts_with(['|', '#', '>'])
         || ["- ", "* ", "+ ", "```", "~~~", ".. "].iter().any(|mark| line.starts_with(mark))
         || line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['.', ')'])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_sorted() {
-        assert!(FOLDERS.is_sorted() && NAMES.is_sorted());
-        assert!(
-            HEADINGS.is_sorted() && PAST.is_sorted() && FOREIGN.is_sorted() && EXAMPLES.is_sorted()
-        );
-    }
 }

@@ -7,6 +7,7 @@ use super::{
     Doubt, Family, Found, Ground, declaration,
     known::{Declared, Known},
     likeness,
+    names::{COMMON, MEMBERS},
     shell::{Folder, Step},
 };
 use crate::repo::{
@@ -95,7 +96,7 @@ fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut 
         return true;
     }
     let evidence = format!("{holder} is this project's, and no source file has the word {part}");
-    let suggestion = recased(known, part).or_else(|| member(known, holder, part));
+    let suggestion = member(known, holder, part).or_else(|| recased(known, part));
     let family = Some(Family::Symbols);
     let doubt = doubt(mention, evidence, Severity::Medium, suggestion);
     found.doubts.push(Doubt { family, ..doubt });
@@ -282,11 +283,12 @@ fn read(text: &str) -> Option<Name<'_>> {
     parts.iter().all(|part| is_identifier(part)).then_some(Name { parts, joint, called })
 }
 
-/// Whether a part of a name stands for any: `MARKER_NAME`, `MyClass`, `foo`.
+/// Whether a part of a name stands for any, or is but the start of some: `MARKER_NAME`, `MyClass`, `foo`, `debug_`.
 fn is_stand_in(part: &str) -> bool {
     let lower = part.to_lowercase();
     let shouted = !part.chars().any(|c| c.is_ascii_lowercase());
-    (shouted && (part.contains("NAME") || part.contains("XX")))
+    part.ends_with('_')
+        || (shouted && (part.contains("NAME") || part.contains("XX")))
         || lower.starts_with("your")
         || lower.starts_with("some")
         || lower.contains("foo")
@@ -317,137 +319,11 @@ fn is_file_or_host(name: &Name<'_>) -> bool {
 
 /// Names that every language or its library has.
 fn is_common(name: &str) -> bool {
-    const COMMON: [&str; 62] = [
-        "Array",
-        "Box",
-        "Buffer",
-        "Client",
-        "Config",
-        "Context",
-        "Date",
-        "Duration",
-        "Element",
-        "Error",
-        "Event",
-        "Exception",
-        "File",
-        "Function",
-        "HashMap",
-        "Iterator",
-        "JSON",
-        "List",
-        "Map",
-        "Math",
-        "Node",
-        "Number",
-        "Object",
-        "Option",
-        "Path",
-        "Promise",
-        "Request",
-        "Response",
-        "Result",
-        "Rust",
-        "Self",
-        "Session",
-        "Set",
-        "String",
-        "Symbol",
-        "Type",
-        "Vec",
-        "alloc",
-        "asyncio",
-        "collections",
-        "config",
-        "console",
-        "core",
-        "crate",
-        "document",
-        "fmt",
-        "json",
-        "logging",
-        "module",
-        "object",
-        "os",
-        "path",
-        "process",
-        "python",
-        "request",
-        "response",
-        "self",
-        "std",
-        "super",
-        "sys",
-        "this",
-        "window",
-    ];
     COMMON.binary_search(&name).is_ok()
 }
 
 /// Members that types have without a word of their own code: from derives, base classes, the language.
 fn is_inherited(part: &str) -> bool {
-    const MEMBERS: [&str; 60] = [
-        "apply",
-        "args",
-        "as_mut",
-        "as_ref",
-        "as_slice",
-        "as_str",
-        "assign",
-        "bind",
-        "borrow",
-        "builder",
-        "call",
-        "clone",
-        "cmp",
-        "command",
-        "constructor",
-        "copy",
-        "default",
-        "deref",
-        "deserialize",
-        "dict",
-        "drop",
-        "encode",
-        "entries",
-        "eq",
-        "extend",
-        "filter",
-        "fmt",
-        "forEach",
-        "from",
-        "from_str",
-        "hash",
-        "hasOwnProperty",
-        "id",
-        "index",
-        "into",
-        "into_iter",
-        "items",
-        "iter",
-        "keys",
-        "length",
-        "map",
-        "message",
-        "name",
-        "new",
-        "next",
-        "objects",
-        "parse",
-        "pk",
-        "prototype",
-        "query",
-        "serialize",
-        "toJSON",
-        "toString",
-        "to_owned",
-        "to_string",
-        "try_from",
-        "try_into",
-        "unwrap",
-        "value",
-        "values",
-    ];
     part.starts_with("__") || MEMBERS.binary_search(&part).is_ok()
 }
 
