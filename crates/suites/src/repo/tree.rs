@@ -43,11 +43,6 @@ pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// Whether a path ends in `.` and this; case makes no difference.
-pub(super) fn has_ending(path: &str, ending: &str) -> bool {
-    name_of(path).rsplit_once('.').is_some_and(|(_, found)| found.eq_ignore_ascii_case(ending))
-}
-
 /// The path that a relative one leads to from a folder, `.` and `..` included; `None` where that is outside.
 pub(super) fn join(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();

@@ -30,15 +30,11 @@ pub(super) enum Folder {
 #[derive(Debug, Clone)]
 pub(super) struct Step<'a> {
     pub(super) line: u32,
-    /// The line as the document has it.
-    pub(super) whole: &'a str,
     /// The document's folder.
     pub(super) home: &'a str,
     pub(super) folder: Folder,
     /// The program and its arguments.
     pub(super) words: Vec<Word>,
-    /// Whether it stands in running text.
-    pub(super) inline: bool,
 }
 
 impl Step<'_> {
@@ -131,8 +127,7 @@ pub(super) fn steps<'a>(known: &Known<'_>, document: &'a DocumentFacts) -> Vec<S
 }
 
 fn step<'a>(mention: &'a Mention, home: &'a str, folder: Folder, words: Vec<Word>) -> Step<'a> {
-    let inline = !mention.command;
-    Step { line: mention.line, whole: &mention.text, home, folder, words, inline }
+    Step { line: mention.line, home, folder, words }
 }
 
 /// Where the commands of a document have led so far.
