@@ -2,6 +2,19 @@
 //!
 //! Knows nothing of languages, documents or protocols: whoever wants to be found hands over [`Source`]s of [`Unit`]s.
 
+mod analysis;
+pub mod embed;
+mod query;
+pub mod rank;
+mod scan;
+mod store;
 mod unit;
 
+pub use query::{Answer, Filter, Hit, Matched, Paths, Place, Query, Question, ScoreParts, Snippet};
+pub use rank::search;
+pub use store::{
+    Candidate, Candidates, Change, Found, Repairs, Row, Statistics, Status, Store, StoreError,
+    View,
+    embedded::{Embedded, Settings},
+};
 pub use unit::{Digest, Genre, Source, Span, Unit};

@@ -1,0 +1,274 @@
+//! Terms, and how often each stands in which field of a unit.
+
+use super::words::{identifiers, parts};
+use crate::unit::Unit;
+use rust_stemmers::{Algorithm, Stemmer};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    sync::LazyLock,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Words that say nothing of what is asked for.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
+    "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by",
+    "can", "could", "did", "do", "does", "doing", "down", "during", "each", "few", "for", "from",
+    "further", "had", "has", "have", "having", "he", "her", "here", "hers", "him", "his", "how",
+    "i", "if", "in", "into", "is", "it", "its", "itself", "just", "me", "more", "most", "my", "no",
+    "nor", "not", "of", "off", "on", "once", "only", "or", "other", "our", "ours", "out", "over",
+    "own", "same", "she", "should", "so", "some", "such", "than", "that", "the", "their", "theirs",
+    "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
+    "until", "up", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
+    "whom", "why", "will", "with", "would", "you", "your", "yours",
+];
+/// Stems that a thread remembers. Vocabularies are small: most words come again and again.
+const REMEMBERED: usize = 1 << 16;
+
+static STOPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP_WORDS.iter().copied().collect());
+
+thread_local! {
+    /// What a word in lower case becomes; nothing, where it says nothing.
+    static STEMS: RefCell<HashMap<Box<str>, Option<Box<str>>>> = RefCell::default();
+}
+
+/// The fields of a unit that are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Field {
+    Name,
+    Path,
+    Signature,
+    Doc,
+    Body,
+}
+
+impl Field {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Name, Self::Path, Self::Signature, Self::Doc, Self::Body];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Path => "path",
+            Self::Signature => "signature",
+            Self::Doc => "doc",
+            Self::Body => "body",
+        }
+    }
+
+    /// How often a word of it counts when candidates are looked for: as if it stood there that many times.
+    pub(crate) const fn weight(self) -> usize {
+        match self {
+            Self::Name => 4,
+            Self::Doc => 2,
+            Self::Path | Self::Signature | Self::Body => 1,
+        }
+    }
+
+    pub(crate) fn of<'a>(self, unit: &'a Unit, path: &'a str) -> &'a str {
+        match self {
+            Self::Name => &unit.name,
+            Self::Path => path,
+            Self::Signature => &unit.signature,
+            Self::Doc => &unit.doc,
+            Self::Body => &unit.body,
+        }
+    }
+}
+
+/// Calls `each` with the terms of a text in order, and whether it is a name of several parts. Such a name gives itself
+/// whole and each of its parts.
+pub(crate) fn terms(text: &str, mut each: impl FnMut(&str, bool)) {
+    let mut lower = String::new();
+    for identifier in identifiers(text) {
+        let mut count = 0;
+        parts(identifier, |_| count += 1);
+        if count > 1 {
+            lower_into(identifier, &mut lower);
+            each(&lower, true);
+        }
+        parts(identifier, |part| {
+            // A lone letter out of a name says nothing; a name of one letter does.
+            if count == 1 || part.chars().nth(1).is_some() {
+                lower_into(part, &mut lower);
+                stemmed(&lower, |term| each(term, false));
+            }
+        });
+    }
+}
+
+fn lower_into(text: &str, lower: &mut String) {
+    lower.clear();
+    if text.is_ascii() {
+        lower.push_str(text);
+        lower.make_ascii_lowercase();
+    } else {
+        lower.extend(text.chars().flat_map(char::to_lowercase));
+    }
+}
+
+fn stemmed(word: &str, each: impl FnOnce(&str)) {
+    STEMS.with_borrow_mut(|stems| {
+        if let Some(stem) = stems.get(word) {
+            return stem.as_deref().map_or((), each);
+        }
+        if stems.len() >= REMEMBERED {
+            stems.clear();
+        }
+        let stem = stem(word);
+        if let Some(stem) = &stem {
+            each(stem);
+        }
+        stems.insert(word.into(), stem);
+    });
+}
+
+fn stem(word: &str) -> Option<Box<str>> {
+    if STOPPED.contains(word) {
+        return None;
+    }
+    let plain = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    if !plain {
+        return Some(word.into());
+    }
+    Some(Stemmer::create(Algorithm::English).stem(word).into())
+}
+
+/// A term as it is kept: four bytes. Two of a unit's few hundred terms share one about once in ten million units.
+pub(crate) fn key(term: &str) -> u32 {
+    #[expect(clippy::cast_possible_truncation, reason = "the low half of a hash is a hash")]
+    let low = xxh3_64(term.as_bytes()) as u32;
+    low
+}
+
+/// Two terms that follow one another, as they are kept.
+pub(crate) fn pair_key(first: u32, second: u32) -> u32 {
+    // Any mixing will do that tells the two orders apart.
+    first.rotate_left(15).wrapping_mul(0x9e37_79b1) ^ second
+}
+
+/// The terms of a unit, and the pairs of them that follow one another: how often each stands in each field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Terms {
+    /// In the order of their keys.
+    pub(crate) counts: Vec<(u32, TermCounts)>,
+    /// Terms in each field.
+    pub(crate) lengths: [u16; 5],
+}
+
+/// Mentions in each field; more than 255 are counted as 255.
+pub(crate) type TermCounts = [u8; 5];
+
+impl Terms {
+    /// Counts the terms of a unit, and writes them out for the lexical index, a space between two, each as often as its
+    /// field weighs. Of a body, only the first `body_terms` are looked at.
+    pub(crate) fn of(unit: &Unit, path: &str, body_terms: usize, weighted: &mut String) -> Self {
+        // Sorted, equal keys meet: faster than a map for a few hundred of them.
+        let mut mentions: Vec<(u32, usize)> = Vec::new();
+        let mut lengths = [0_u16; 5];
+        for (n, field) in Field::ALL.into_iter().enumerate() {
+            let mut before = None;
+            terms(bounded(field.of(unit, path), body_terms), |term, whole| {
+                if usize::from(lengths[n]) >= body_terms {
+                    return;
+                }
+                lengths[n] = lengths[n].saturating_add(1);
+                let this = key(term);
+                mentions.push((this, n));
+                if !whole && let Some(before) = before.replace(this) {
+                    mentions.push((pair_key(before, this), n));
+                }
+                for _ in 0..field.weight() {
+                    weighted.push_str(term);
+                    weighted.push(' ');
+                }
+            });
+        }
+        mentions.sort_unstable();
+        let mut counts: Vec<(u32, TermCounts)> = Vec::with_capacity(mentions.len());
+        for (key, field) in mentions {
+            if counts.last().is_none_or(|(last, _)| *last != key) {
+                counts.push((key, [0; 5]));
+            }
+            if let Some((_, count)) = counts.last_mut() {
+                count[field] = count[field].saturating_add(1);
+            }
+        }
+        Self { counts, lengths }
+    }
+}
+
+/// As much of a text as so many terms can come from: a file of one long line is not worth reading to its end.
+fn bounded(text: &str, terms: usize) -> &str {
+    let most = terms.saturating_mul(24);
+    if text.len() <= most {
+        return text;
+    }
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<String> {
+        let mut got = Vec::new();
+        terms(text, |term, _| got.push(term.to_owned()));
+        got
+    }
+
+    #[test]
+    fn text_becomes_terms() {
+        let cases: &[(&str, &[&str])] = &[
+            ("", &[]),
+            ("The users of a table", &["user", "tabl"]),
+            ("loginUser", &["loginuser", "login", "user"]),
+            ("max_connections", &["max_connections", "max", "connect"]),
+            ("--no-verify", &["no-verify", "verifi"]),
+            ("parseHTTPResponse", &["parsehttpresponse", "pars", "http", "respons"]),
+            ("SHA256Sum", &["sha256sum", "sha", "256", "sum"]),
+            ("utf8", &["utf8", "utf"]),
+            ("B-trees", &["b-trees", "tree"]),
+            ("__init__", &["init"]),
+            ("Authenticates authentication", &["authent", "authent"]),
+            ("größerÄnderung", &["größeränderung", "größer", "änderung"]),
+            ("C", &["c"]),
+            ("email/password, done.", &["email", "password", "done"]),
+            ("_ - --", &[]),
+        ];
+        for (text, want) in cases {
+            assert_eq!(all(text), *want, "{text}");
+            assert_eq!(all(text), *want, "{text}, remembered");
+        }
+    }
+
+    #[test]
+    fn terms_are_counted_by_field_and_weighted() {
+        let unit = Unit {
+            name: "copyFile".into(),
+            doc: "Copies a file.".into(),
+            body: "copy(file, file)".into(),
+            ..Unit::default()
+        };
+        let mut weighted = String::new();
+        let terms = Terms::of(&unit, "src/copy.rs", 100, &mut weighted);
+        let counts: HashMap<u32, TermCounts> = terms.counts.iter().copied().collect();
+        assert_eq!(counts[&key("file")], [1, 0, 0, 1, 2]);
+        assert_eq!(counts[&key("copi")], [1, 1, 0, 1, 1]);
+        assert_eq!(counts[&key("copyfile")], [1, 0, 0, 0, 0]);
+        assert_eq!(counts[&pair_key(key("copi"), key("file"))], [1, 0, 0, 1, 1]);
+        assert!(!counts.contains_key(&pair_key(key("rs"), key("copi"))));
+        assert_eq!(terms.lengths, [3, 3, 0, 2, 3]);
+        assert_eq!(weighted.split(' ').filter(|term| *term == "file").count(), 4 + 2 + 2);
+    }
+
+    #[test]
+    fn a_long_body_is_read_in_part() {
+        let unit = Unit { body: "word ".repeat(50_000), ..Unit::default() };
+        let mut weighted = String::new();
+        let terms = Terms::of(&unit, "", 10, &mut weighted);
+        assert_eq!(terms.lengths, [0, 0, 0, 0, 10]);
+        assert_eq!(weighted, "word ".repeat(10));
+    }
+}

@@ -1,0 +1,217 @@
+//! Models that somebody serves in the way of `OpenAI`: Ollama, LM Studio, vLLM and others.
+
+use super::{Document, EmbedError, Embedder, Identity, Vector};
+use serde::{Deserialize, Serialize};
+use std::{fmt, thread, time::Duration};
+use ureq::{Agent, http::StatusCode};
+
+/// Times that a text is sent before the endpoint counts as gone.
+const TRIES: u32 = 4;
+/// The first pause between two of them; each is twice the one before.
+const PAUSE: Duration = Duration::from_millis(200);
+/// However long an endpoint asks to wait, this is the most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// What is sent of one unit: models read a few hundred words, and some refuse what is longer.
+const LONGEST_TEXT: usize = 2_000;
+/// An answer may not be larger.
+const LARGEST_ANSWER: u64 = 64 << 20;
+/// What is shown of an endpoint's own words.
+const LONGEST_MESSAGE: usize = 300;
+
+/// Where a model is served.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The address before `/embeddings`, such as `http://localhost:11434/v1`.
+    pub url: String,
+    /// The model's name there.
+    pub model: String,
+    /// Sent as a bearer token.
+    pub key: Option<String>,
+    /// Texts in one request.
+    pub batch: usize,
+    /// How long one request may take.
+    pub timeout: Duration,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The key stays out of logs and panics.
+        f.debug_struct("Endpoint")
+            .field("url", &self.url)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A model behind an endpoint.
+#[derive(Debug)]
+pub struct Remote {
+    endpoint: Endpoint,
+    identity: Identity,
+    agent: Agent,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [String],
+    encoding_format: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    data: Vec<Embedding>,
+}
+
+#[derive(Deserialize)]
+struct Embedding {
+    index: Option<usize>,
+    embedding: Vec<f32>,
+}
+
+/// What came of one request.
+enum Outcome {
+    Done(Vec<Vec<f32>>),
+    /// Worth trying again, after as long as the endpoint asks for.
+    Later(EmbedError, Option<Duration>),
+}
+
+impl Remote {
+    /// Asks the endpoint for one vector, which tells how many dimensions its model has.
+    pub fn connect(endpoint: Endpoint) -> Result<Self, EmbedError> {
+        let config = Agent::config_builder()
+            .timeout_global(Some(endpoint.timeout))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build();
+        let identity = Identity { model: endpoint.model.clone(), dimensions: 0 };
+        let mut remote = Self { endpoint, identity, agent: config.into() };
+        let first = remote.send(&["docent".to_owned()])?;
+        remote.identity.dimensions = first.first().map_or(0, Vec::len);
+        if remote.identity.dimensions == 0 {
+            return Err(remote.unexpected("its vectors are empty"));
+        }
+        Ok(remote)
+    }
+
+    fn url(&self) -> String {
+        format!("{}/embeddings", self.endpoint.url.trim_end_matches('/'))
+    }
+
+    fn unexpected(&self, reason: impl Into<String>) -> EmbedError {
+        EmbedError::Unexpected { url: self.url(), reason: reason.into() }
+    }
+
+    fn send(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut pause = PAUSE;
+        for _ in 1..TRIES {
+            match self.try_once(texts)? {
+                Outcome::Done(vectors) => return Ok(vectors),
+                Outcome::Later(error, asked) => {
+                    let wait = asked.unwrap_or(pause).min(LONGEST_PAUSE);
+                    tracing::debug!(%error, ?wait, "embedding is tried again");
+                    thread::sleep(wait);
+                    pause *= 2;
+                }
+            }
+        }
+        match self.try_once(texts)? {
+            Outcome::Done(vectors) => Ok(vectors),
+            Outcome::Later(error, _) => Err(error),
+        }
+    }
+
+    fn try_once(&self, texts: &[String]) -> Result<Outcome, EmbedError> {
+        let url = self.url();
+        let request =
+            Request { model: &self.endpoint.model, input: texts, encoding_format: "float" };
+        let mut call = self.agent.post(&url).content_type("application/json");
+        if let Some(key) = &self.endpoint.key {
+            call = call.header("authorization", format!("Bearer {key}"));
+        }
+        let body =
+            serde_json::to_string(&request).map_err(|error| self.unexpected(error.to_string()))?;
+        let mut answer = match call.send(body) {
+            Ok(answer) => answer,
+            Err(source) => {
+                let error = EmbedError::Unreachable { url, source: Box::new(source) };
+                return Ok(Outcome::Later(error, None));
+            }
+        };
+        let status = answer.status();
+        let asked = answer.headers().get("retry-after").and_then(|value| value.to_str().ok());
+        let asked = asked.and_then(|value| value.parse().ok()).map(Duration::from_secs);
+        let read = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_string();
+        let text = match read {
+            Ok(text) => text,
+            Err(source) => {
+                let error = EmbedError::Unreachable { url, source: Box::new(source) };
+                return Ok(Outcome::Later(error, None));
+            }
+        };
+        if status.is_success() {
+            return self.vectors(&text, texts.len()).map(Outcome::Done);
+        }
+        let message = text.chars().take(LONGEST_MESSAGE).collect();
+        let error = EmbedError::Refused { url, status: status.as_u16(), message };
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            return Ok(Outcome::Later(error, asked));
+        }
+        Err(error)
+    }
+
+    fn vectors(&self, text: &str, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let reply: Reply =
+            serde_json::from_str(text).map_err(|error| self.unexpected(error.to_string()))?;
+        if reply.data.len() != count {
+            return Err(self.unexpected(format!("{} vectors for {count} texts", reply.data.len())));
+        }
+        let mut ordered = vec![Vec::new(); count];
+        for (at, one) in reply.data.into_iter().enumerate() {
+            let index = one.index.unwrap_or(at);
+            let dimensions = self.identity.dimensions;
+            if dimensions != 0 && one.embedding.len() != dimensions {
+                let got = one.embedding.len();
+                return Err(self.unexpected(format!(
+                    "{got} numbers where the model gave {dimensions} before: start docent again"
+                )));
+            }
+            let slot = ordered.get_mut(index);
+            *slot.ok_or_else(|| self.unexpected(format!("there is no text {index}")))? =
+                one.embedding;
+        }
+        Ok(ordered)
+    }
+}
+
+fn text_of(document: &Document<'_>) -> String {
+    let unit = document.unit;
+    let parts = [&unit.name, document.path, &unit.signature, &unit.doc, &unit.body];
+    let said: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let mut text = said.join("\n");
+    text.truncate(text.floor_char_boundary(LONGEST_TEXT));
+    text
+}
+
+impl Embedder for Remote {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError> {
+        let mut vectors = Vec::with_capacity(documents.len());
+        for batch in documents.chunks(self.endpoint.batch.max(1)) {
+            let texts: Vec<String> = batch.iter().map(text_of).collect();
+            vectors.extend(self.send(&texts)?.iter().map(|numbers| Vector::new(numbers)));
+        }
+        Ok(vectors)
+    }
+
+    fn query(&self, text: &str) -> Result<Vector, EmbedError> {
+        let numbers = self.send(&[text.to_owned()])?;
+        Ok(Vector::new(numbers.first().map_or(&[], Vec::as_slice)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

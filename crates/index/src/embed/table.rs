@@ -1,0 +1,280 @@
+//! The embedding table that is compiled in: a row for each word piece. A text is the sum of its pieces' rows.
+//!
+//! How the table was made, and of what, is told in `models/`.
+
+use super::{Document, EmbedError, Embedder, Identity, Vector};
+use crate::{
+    analysis::words,
+    unit::{Genre, Unit},
+};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+static WEIGHTS: &[u8] = include_bytes!("../../../../models/table.bin");
+
+/// The first bytes of a table.
+const MAGIC: &[u8; 8] = b"DOCENTV1";
+/// The longest piece in characters; no match is looked for beyond it.
+const LONGEST_PIECE: usize = 40;
+/// Words of a body that count: what a definition does is mostly said by then.
+const CODE_WORDS: usize = 100;
+/// The same of a section.
+const PROSE_WORDS: usize = 250;
+
+/// The table that is built in.
+pub struct Table {
+    identity: Identity,
+    dimensions: usize,
+    scales: Vec<f32>,
+    rows: &'static [u8],
+    /// Pieces that start a word.
+    starts: HashMap<&'static str, u32>,
+    /// Pieces that go on with it.
+    inner: HashMap<&'static str, u32>,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+/// The pieces of a text, and how much each counts; one that comes again is in it again.
+type Bag = Vec<(u32, f32)>;
+
+impl Table {
+    /// The one table of this program. It is read when it is first asked for.
+    ///
+    /// # Panics
+    ///
+    /// Where the table that was compiled in is not whole, which the tests rule out.
+    pub fn built_in() -> Arc<Self> {
+        static TABLE: OnceLock<Arc<Table>> = OnceLock::new();
+        let read = || Arc::new(Self::read(WEIGHTS).expect("the table that is built in is whole"));
+        Arc::clone(TABLE.get_or_init(read))
+    }
+
+    fn read(bytes: &'static [u8]) -> Option<Self> {
+        let number = |at: usize| -> Option<usize> {
+            let four = bytes.get(at..at + 4)?.try_into().ok()?;
+            usize::try_from(u32::from_le_bytes(four)).ok()
+        };
+        if bytes.get(..8)? != MAGIC {
+            return None;
+        }
+        let (count, dimensions) = (number(8)?, number(12)?);
+        let (scales, rest) = bytes.get(16..)?.split_at_checked(count * 4)?;
+        let (rows, vocabulary) = rest.split_at_checked(count * dimensions)?;
+        let (scales, _) = scales.as_chunks::<4>();
+        let scales = scales.iter().map(|four| f32::from_le_bytes(*four)).collect();
+        let (mut starts, mut inner) = (HashMap::new(), HashMap::new());
+        for (piece, row) in std::str::from_utf8(vocabulary).ok()?.lines().zip(0_u32..) {
+            match piece.strip_prefix("##") {
+                Some(piece) => inner.insert(piece, row),
+                None => starts.insert(piece, row),
+            };
+        }
+        let digest = crate::unit::Digest::of(&[bytes]);
+        let identity = Identity { model: format!("docent-static-{digest:?}"), dimensions };
+        (starts.len() + inner.len() == count).then_some(Self {
+            identity,
+            dimensions,
+            scales,
+            rows,
+            starts,
+            inner,
+        })
+    }
+
+    /// Adds the pieces of a text to a bag, as often as `weight` says, and stops after so many words.
+    fn add(&self, bag: &mut Bag, text: &str, weight: f32, most: usize) {
+        let mut pieces = Vec::new();
+        let mut count = 0;
+        words(text, |word| {
+            count += 1;
+            if count <= most {
+                self.pieces(word, &mut pieces);
+                bag.extend(pieces.drain(..).map(|piece| (piece, weight)));
+            }
+        });
+    }
+
+    /// The longest pieces that make up a word, from its start; none where one of them is not known.
+    fn pieces(&self, word: &str, pieces: &mut Vec<u32>) {
+        let mut rest = word;
+        while !rest.is_empty() {
+            let known = if rest.len() == word.len() { &self.starts } else { &self.inner };
+            let mut end = rest.char_indices().nth(LONGEST_PIECE).map_or(rest.len(), |(at, _)| at);
+            let found = loop {
+                let Some(head) = rest.get(..end).filter(|head| !head.is_empty()) else {
+                    break None;
+                };
+                if let Some(&row) = known.get(head) {
+                    break Some(row);
+                }
+                end = rest.floor_char_boundary(end - 1);
+            };
+            let Some(row) = found else { return pieces.clear() };
+            pieces.push(row);
+            rest = rest.get(end..).unwrap_or_default();
+        }
+    }
+
+    fn vector(&self, mut bag: Bag) -> Vector {
+        let mut sum = vec![0.0_f32; self.dimensions];
+        bag.sort_unstable_by_key(|(row, _)| *row);
+        for same in bag.chunk_by(|(a, _), (b, _)| a == b) {
+            let Some((row, _)) = same.first() else { continue };
+            let (row, count) = (*row as usize, same.iter().map(|(_, weight)| weight).sum::<f32>());
+            let factor = self.scales[row] * count.sqrt();
+            let codes = &self.rows[row * self.dimensions..(row + 1) * self.dimensions];
+            for (sum, code) in sum.iter_mut().zip(codes) {
+                *sum += factor * f32::from(code.cast_signed());
+            }
+        }
+        Vector::new(&sum)
+    }
+
+    fn text(&self, text: &str) -> Vector {
+        let mut bag = Bag::new();
+        self.add(&mut bag, text, 1.0, usize::MAX);
+        self.vector(bag)
+    }
+
+    fn document(&self, document: &Document<'_>) -> Vector {
+        let Document { unit, path, genre } = *document;
+        let mut bag = Bag::new();
+        match genre {
+            Genre::Code => {
+                self.add(&mut bag, &unit.name, 10.0, usize::MAX);
+                self.add(&mut bag, path, 1.5, usize::MAX);
+                self.add(&mut bag, owner(unit), 1.5, usize::MAX);
+                self.add(&mut bag, &unit.doc, 1.0, CODE_WORDS);
+                self.add(&mut bag, &unit.body, 1.0, CODE_WORDS);
+            }
+            Genre::Prose => {
+                let heading = unit.signature.rsplit(" > ").next().unwrap_or_default();
+                self.add(&mut bag, heading, 4.0, usize::MAX);
+                self.add(&mut bag, &unit.name, 2.0, usize::MAX);
+                self.add(&mut bag, &unit.body, 1.0, PROSE_WORDS);
+            }
+        }
+        self.vector(bag)
+    }
+}
+
+/// What a definition lies in: its qualified name leads its signature where it is not its name.
+fn owner(unit: &Unit) -> &str {
+    let qualified = unit.signature.split(' ').next().unwrap_or_default();
+    let owner = qualified.strip_suffix(unit.name.as_str()).unwrap_or_default();
+    owner.trim_end_matches(['.', ':'])
+}
+
+impl Embedder for Table {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError> {
+        Ok(documents.iter().map(|document| self.document(document)).collect())
+    }
+
+    fn query(&self, text: &str) -> Result<Vector, EmbedError> {
+        Ok(self.text(text))
+    }
+
+    fn phrase(&self, text: &str) -> Option<Vector> {
+        Some(self.text(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    /// A text as the program that trained the table saw it.
+    #[derive(Deserialize)]
+    struct Golden {
+        text: String,
+        pieces: Vec<String>,
+        vector: Vec<f32>,
+    }
+
+    fn named(table: &Table, row: u32) -> String {
+        let find = |pieces: &HashMap<&'static str, u32>| {
+            pieces.iter().find(|(_, known)| **known == row).map(|(piece, _)| (*piece).to_owned())
+        };
+        find(&table.starts).unwrap_or_else(|| format!("##{}", find(&table.inner).unwrap()))
+    }
+
+    #[test]
+    fn texts_become_what_they_were_in_training() {
+        let table = Table::built_in();
+        let golden: Vec<Golden> =
+            serde_json::from_str(include_str!("../../../../models/golden.json")).unwrap();
+        assert!(golden.len() > 10);
+        for Golden { text, pieces, vector } in golden {
+            let mut got = Vec::new();
+            words(&text, |word| {
+                let mut of_word = Vec::new();
+                table.pieces(word, &mut of_word);
+                got.extend(of_word.into_iter().map(|row| named(&table, row)));
+            });
+            assert_eq!(got, pieces, "{text}");
+            let made = table.text(&text);
+            for (want, code) in vector.iter().zip(made.codes()) {
+                let got = f32::from(*code) * made.scale();
+                assert!((got - want).abs() < 0.01, "{text}: {got} {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_table_is_small_and_whole() {
+        assert!(WEIGHTS.len() <= 10_000_000, "{}", WEIGHTS.len());
+        let table = Table::built_in();
+        assert_eq!(table.identity.dimensions, 256);
+        assert_eq!(table.rows.len(), table.scales.len() * 256);
+        assert!(Table::read(b"DOCENTV1\x01\0\0\0\x01\0\0\0").is_none());
+        assert!(Table::read(b"something else altogether").is_none());
+    }
+
+    #[test]
+    fn meaning_is_nearer_than_chance() {
+        let table = Table::built_in();
+        let near = |a: &str, b: &str| table.text(a).cosine(&table.text(b));
+        let cases = [
+            ("authenticate a user", "check login and password", "draw a circle"),
+            ("delete a file", "remove path from disk", "parse json response"),
+            (
+                "retry with exponential backoff",
+                "sleep and try again after a delay",
+                "render template",
+            ),
+        ];
+        for (question, like, unlike) in cases {
+            let (like_it, unlike_it) = (near(question, like), near(question, unlike));
+            assert!(like_it > unlike_it + 0.1, "{question}: {like_it} {unlike_it}");
+        }
+    }
+
+    #[test]
+    fn a_name_counts_more_than_a_body() {
+        let table = Table::built_in();
+        let unit = |name: &str, body: &str| Unit {
+            name: name.into(),
+            body: body.into(),
+            ..Unit::default()
+        };
+        let (named, told) = (unit("parse_header", "x y z"), unit("x", "parse_header y z"));
+        let near = |unit: &Unit| {
+            let document = Document { unit, path: "", genre: Genre::Code };
+            table.document(&document).cosine(&table.text("parse header"))
+        };
+        assert!(near(&named) > near(&told));
+    }
+}

@@ -1,0 +1,192 @@
+//! Questions and their answers.
+
+use crate::{
+    analysis::{key, pair_key, terms},
+    embed::Vector,
+    store::{Found, StoreError},
+};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use std::collections::HashSet;
+
+/// Which units may be found. Whatever is empty leaves everything in.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Kinds of units.
+    pub kinds: Vec<String>,
+    /// Collections.
+    pub collections: Vec<String>,
+    /// Languages.
+    pub languages: Vec<String>,
+    /// Paths.
+    pub paths: Paths,
+}
+
+/// Patterns of paths, such as `src/**/*.rs`. Without any, every path fits.
+#[derive(Debug, Clone, Default)]
+pub struct Paths(Option<GlobSet>);
+
+impl Paths {
+    /// The paths that one of these patterns fits.
+    pub fn parse(patterns: &[String]) -> Result<Self, StoreError> {
+        let wrong = |pattern: &str| {
+            let pattern = pattern.to_owned();
+            move |source| StoreError::Pattern { pattern, source }
+        };
+        let mut builder = GlobSetBuilder::new();
+        for pattern in patterns {
+            builder.add(Glob::new(pattern).map_err(wrong(pattern))?);
+        }
+        let built = builder.build().map_err(wrong(&patterns.join(", ")))?;
+        Ok(Self((!patterns.is_empty()).then_some(built)))
+    }
+}
+
+impl Filter {
+    /// Whether it leaves everything in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.kinds.is_empty()
+            && self.collections.is_empty()
+            && self.languages.is_empty()
+            && self.paths.0.is_none()
+    }
+
+    pub(crate) fn takes_source(&self, collection: &str, path: &str) -> bool {
+        listed(&self.collections, collection)
+            && self.paths.0.as_ref().is_none_or(|paths| paths.is_match(path))
+    }
+
+    pub(crate) fn takes_unit(&self, kind: &str, language: &str) -> bool {
+        listed(&self.kinds, kind) && listed(&self.languages, language)
+    }
+}
+
+fn listed(wanted: &[String], one: &str) -> bool {
+    wanted.is_empty() || wanted.iter().any(|wanted| wanted == one)
+}
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// A sentence, some words, or a name.
+    pub text: String,
+    /// Hits wanted.
+    pub limit: usize,
+    /// Hits to pass over first.
+    pub offset: usize,
+    /// The least similarity of a hit.
+    pub threshold: f32,
+    /// Which units may be found.
+    pub filter: Filter,
+}
+
+impl Query {
+    /// The ten best of everything, however like they are.
+    pub fn new(text: impl Into<String>) -> Self {
+        let filter = Filter::default();
+        Self { text: text.into(), limit: 10, offset: 0, threshold: 0.0, filter }
+    }
+}
+
+/// A query as stores see it.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// As it was asked.
+    pub(crate) text: String,
+    /// Each of its terms once, in order.
+    pub(crate) terms: Vec<String>,
+    /// Which of them are names of several parts.
+    pub(crate) whole: Vec<bool>,
+    /// What stores keep of them.
+    pub(crate) keys: Vec<u32>,
+    /// The same of each two that follow one another.
+    pub(crate) pairs: Vec<u32>,
+    /// Where it points, unless there is no model to ask.
+    pub(crate) vector: Option<Vector>,
+}
+
+impl Question {
+    pub(crate) fn new(text: &str, vector: Option<Vector>) -> Self {
+        let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
+        let (mut whole, mut pairs, mut before) = (Vec::new(), Vec::new(), None);
+        terms(text, |term, is_whole| {
+            if seen.insert(term.to_owned()) {
+                distinct.push(term.to_owned());
+                whole.push(is_whole);
+            }
+            if !is_whole {
+                let this = key(term);
+                pairs.extend(before.replace(this).map(|before| pair_key(before, this)));
+            }
+        });
+        let keys = distinct.iter().map(|term| key(term)).collect();
+        Self { text: text.to_owned(), terms: distinct, whole, keys, pairs, vector }
+    }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Answer {
+    /// The hits that pass the threshold, best first.
+    pub hits: Vec<Hit>,
+    /// Where none passes: the nearest below it.
+    pub below: Vec<Hit>,
+    /// The generation that was searched.
+    pub generation: u64,
+    /// What the reader should know, such as that meaning was not looked at.
+    pub notes: Vec<String>,
+}
+
+/// A unit that was found, and why.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// The unit and where it is.
+    pub found: Found,
+    /// How well it answers: 0 to 1. At 0.7 and above it most likely does.
+    pub similarity: f32,
+    /// What that is made of.
+    pub parts: ScoreParts,
+    /// The question's words that it has.
+    pub matched: Vec<Matched>,
+    /// The lines of its body that answer best.
+    pub snippet: Snippet,
+    /// Others that say the same, and were left out.
+    pub alike: Vec<Place>,
+}
+
+/// The two halves of a score.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ScoreParts {
+    /// The share of the question's words that it has, the rare ones counting more.
+    pub words: f32,
+    /// The cosine between it and the question.
+    pub meaning: f32,
+}
+
+/// A word of the question that a hit has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matched {
+    /// The word, without its ending.
+    pub word: String,
+    /// The fields that have it.
+    pub fields: Vec<&'static str>,
+}
+
+/// Some lines of a body.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Snippet {
+    /// The number of the first one in the source, counted from 1.
+    pub first: u32,
+    /// The lines.
+    pub text: String,
+}
+
+/// A unit by its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Its collection.
+    pub collection: String,
+    /// Its path there.
+    pub path: String,
+    /// Its id there.
+    pub id: String,
+}

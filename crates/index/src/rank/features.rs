@@ -1,0 +1,281 @@
+//! What is known of a candidate in numbers. Each lies between about 0 and 1, so that weights can be compared.
+
+use super::rarity;
+use crate::{
+    analysis::Field,
+    embed::Embedder,
+    query::{Question, ScoreParts},
+    store::{Candidate, Candidates},
+};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// Candidates that one task looks at.
+const SHARE: usize = 64;
+/// How fast another mention of a word stops to matter.
+const SATURATION: f32 = 1.2;
+/// What a mention in each field counts.
+const FIELD_WEIGHTS: [f32; 5] = [4.0, 1.0, 1.5, 2.0, 1.0];
+/// How much a long field is held against a unit.
+const FIELD_LENGTHS: [f32; 5] = [0.4, 0.4, 0.6, 0.75, 0.75];
+
+/// How many features there are.
+pub const COUNT: usize = 27;
+
+/// Their names, in order.
+pub const NAMES: [&str; COUNT] = [
+    "words",
+    "meaning",
+    "words_standing_out",
+    "meaning_standing_out",
+    "in_name",
+    "in_path",
+    "in_signature",
+    "in_doc",
+    "in_body",
+    "anywhere",
+    "name_meaning",
+    "name_asked_for",
+    "whole_names",
+    "length",
+    "is_type",
+    "is_function",
+    "source_words",
+    "source_meaning",
+    "source_others",
+    "meaning_rank",
+    "pairs_in_signature",
+    "pairs_anywhere",
+    "signature_said",
+    "signature_meaning",
+    "source_anywhere",
+    "source_sum",
+    "is_hidden",
+];
+
+/// The features of one candidate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Features(pub [f32; COUNT]);
+
+impl Features {
+    /// A feature by its name; 0 where there is none of that name.
+    pub fn named(&self, name: &str) -> f32 {
+        let at = NAMES.iter().position(|known| *known == name);
+        at.map_or(0.0, |at| self.0[at])
+    }
+
+    pub(super) fn parts(&self) -> ScoreParts {
+        ScoreParts { words: self.named("anywhere"), meaning: self.named("meaning") }
+    }
+}
+
+/// What one candidate has by itself, before it is held against the others.
+struct Own {
+    words: f32,
+    meaning: f32,
+    cover: [f32; 5],
+    anywhere: f32,
+    whole: f32,
+    name_meaning: f32,
+    name_asked_for: f32,
+    pairs: [f32; 2],
+    signature_said: f32,
+    signature_meaning: f32,
+}
+
+/// The features of every candidate, in order.
+pub fn features(
+    question: &Question,
+    candidates: &Candidates,
+    embedder: &dyn Embedder,
+) -> Vec<Features> {
+    let weights = term_weights(question, candidates);
+    let own: Vec<Own> = candidates
+        .units
+        .par_iter()
+        .with_min_len(SHARE)
+        .map(|candidate| own(question, candidate, candidates, &weights, embedder))
+        .collect();
+    let words_spread = spread(own.iter().map(|own| own.words));
+    let (near, far) = candidates.statistics.nearness;
+    let mut sources: HashMap<u64, Together> = HashMap::new();
+    for (own, candidate) in own.iter().zip(&candidates.units) {
+        sources.entry(candidate.source).or_default().add(own, candidate, &weights);
+    }
+    let mut order: Vec<usize> = (0..own.len()).collect();
+    order.sort_by(|a, b| own[*b].meaning.total_cmp(&own[*a].meaning));
+    let mut ranks = vec![0.0; own.len()];
+    for (rank, at) in (0_u16..).zip(order) {
+        ranks[at] = 1.0 / (1.0 + f32::from(rank) / 10.0);
+    }
+    let each = own.iter().zip(&candidates.units).zip(ranks);
+    each.map(|((own, candidate), rank)| {
+        let source = sources.get(&candidate.source).cloned().unwrap_or_default();
+        let [name, path, signature, doc, body] = own.cover;
+        let is_type = matches!(
+            candidate.kind.as_str(),
+            "class" | "struct" | "enum" | "trait" | "interface" | "type"
+        );
+        let is_function = matches!(candidate.kind.as_str(), "function" | "method");
+        Features([
+            own.words,
+            own.meaning,
+            (own.words - words_spread.0) / words_spread.1.max(0.01) / 4.0,
+            (own.meaning - near) / far.max(0.01) / 8.0,
+            name,
+            path,
+            signature,
+            doc,
+            body,
+            own.anywhere,
+            own.name_meaning,
+            own.name_asked_for,
+            own.whole,
+            f32::from(candidate.lengths[4]).ln_1p() / 8.0,
+            f32::from(u8::from(is_type)),
+            f32::from(u8::from(is_function)),
+            source.words,
+            source.meaning,
+            source.count.ln() / 5.0,
+            rank,
+            own.pairs[0],
+            own.pairs[1],
+            own.signature_said,
+            own.signature_meaning,
+            source.anywhere,
+            source.sum.ln_1p() / 2.0,
+            f32::from(u8::from(candidate.name.starts_with('_'))),
+        ])
+    })
+    .collect()
+}
+
+/// What the candidates of one source have together.
+#[derive(Debug, Clone, Default)]
+struct Together {
+    words: f32,
+    meaning: f32,
+    count: f32,
+    sum: f32,
+    anywhere: f32,
+    held: Vec<bool>,
+}
+
+impl Together {
+    fn add(&mut self, own: &Own, candidate: &Candidate, weights: &[f32]) {
+        self.words = self.words.max(own.words);
+        self.meaning = self.meaning.max(own.meaning);
+        self.count += 1.0;
+        self.sum += own.words;
+        self.held.resize(weights.len(), false);
+        for ((held, counts), weight) in self.held.iter_mut().zip(&candidate.counts).zip(weights) {
+            if !*held && counts.iter().any(|count| *count > 0) {
+                *held = true;
+                self.anywhere += weight;
+            }
+        }
+    }
+}
+
+/// What each term of the question counts; all together are 1.
+fn term_weights(question: &Question, candidates: &Candidates) -> Vec<f32> {
+    let mut weights = rarity(&candidates.statistics);
+    for (n, weight) in weights.iter_mut().enumerate() {
+        // A name that nobody wrote that way still matches by its parts.
+        if question.whole[n] && candidates.statistics.holders[n] == 0 {
+            *weight = 0.0;
+        }
+    }
+    let sum: f32 = weights.iter().sum();
+    weights.iter().map(|weight| weight / sum.max(f32::MIN_POSITIVE)).collect()
+}
+
+fn own(
+    question: &Question,
+    candidate: &Candidate,
+    candidates: &Candidates,
+    weights: &[f32],
+    embedder: &dyn Embedder,
+) -> Own {
+    let average = candidates.statistics.lengths;
+    let norms: [f32; 5] = std::array::from_fn(|n| {
+        let share = f32::from(candidate.lengths[n]) / average[n].max(1.0);
+        1.0 - FIELD_LENGTHS[n] + FIELD_LENGTHS[n] * share
+    });
+    let (mut words, mut anywhere, mut whole) = (0.0, 0.0, 0.0);
+    let mut cover = [0.0; 5];
+    for ((counts, weight), is_whole) in candidate.counts.iter().zip(weights).zip(&question.whole) {
+        let mut frequency = 0.0;
+        for n in 0..5 {
+            if counts[n] > 0 {
+                frequency += FIELD_WEIGHTS[n] * f32::from(counts[n]) / norms[n];
+                cover[n] += weight;
+            }
+        }
+        words += weight * frequency / (frequency + SATURATION);
+        if frequency > 0.0 {
+            anywhere += weight;
+            whole += if *is_whole { *weight } else { 0.0 };
+        }
+    }
+    let meaning = match (&question.vector, &candidate.vector) {
+        (Some(question), Some(vector)) => question.cosine(vector),
+        _ => 0.0,
+    };
+    let name_meaning = match (&question.vector, embedder.phrase(&candidate.name)) {
+        (Some(question), Some(name)) => question.cosine(&name),
+        _ => 0.0,
+    };
+    let signature_meaning = match (&question.vector, embedder.phrase(&candidate.signature)) {
+        (Some(question), Some(signature)) => question.cosine(&signature),
+        _ => 0.0,
+    };
+    let signed = candidate.counts.iter().filter(|counts| counts[Field::Signature as usize] > 0);
+    #[expect(clippy::cast_precision_loss, reason = "questions are short")]
+    let signed = signed.count() as f32;
+    let signature_length = f32::from(candidate.lengths[Field::Signature as usize]).max(1.0);
+    Own {
+        words,
+        meaning,
+        cover,
+        anywhere,
+        whole,
+        name_meaning,
+        name_asked_for: named_outright(&question.text, &candidate.name),
+        pairs: pairs(candidate),
+        signature_said: (signed / signature_length).min(1.0),
+        signature_meaning,
+    }
+}
+
+/// The share of the question's pairs of terms that stand together: in the signature, and anywhere.
+fn pairs(candidate: &Candidate) -> [f32; 2] {
+    #[expect(clippy::cast_precision_loss, reason = "questions are short")]
+    let share = |held: &dyn Fn(&[u8; 5]) -> bool| {
+        let count = candidate.pairs.iter().filter(|counts| held(counts)).count();
+        count as f32 / candidate.pairs.len().max(1) as f32
+    };
+    [
+        share(&|counts| counts[Field::Signature as usize] > 0),
+        share(&|counts| counts.iter().any(|count| *count > 0)),
+    ]
+}
+
+/// Whether the question has the name itself in it: the more of the question that is, the more it counts.
+fn named_outright(question: &str, name: &str) -> f32 {
+    if name.is_empty() || !question.to_lowercase().contains(&name.to_lowercase()) {
+        return 0.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "texts are short")]
+    let share = name.len() as f32 / question.trim().len().max(1) as f32;
+    share.clamp(0.0, 1.0)
+}
+
+/// The mean and the standard deviation.
+fn spread(numbers: impl Iterator<Item = f32> + Clone) -> (f32, f32) {
+    let (count, sum) =
+        numbers.clone().fold((0.0_f32, 0.0), |(count, sum), x| (count + 1.0, sum + x));
+    let mean = sum / count.max(1.0);
+    let squares: f32 = numbers.map(|x| (x - mean) * (x - mean)).sum();
+    (mean, (squares / count.max(1.0)).sqrt())
+}

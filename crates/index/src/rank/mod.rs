@@ -1,0 +1,164 @@
+//! From candidates to an answer: features, learned weights, a similarity that people can use, and the reasons for it.
+//!
+//! Knows no store: what it needs of one comes as [`Candidates`].
+
+mod features;
+mod fold;
+mod snippet;
+mod weights;
+
+pub use features::{COUNT, Features, NAMES, features};
+pub use weights::{Calibration, Weights};
+
+use crate::{
+    analysis::Field,
+    embed::Embedder,
+    query::{Answer, Hit, Matched, Query, Question, ScoreParts},
+    store::{Candidate, Candidates, Statistics, Store, StoreError, View},
+    unit::Genre,
+};
+use std::sync::Arc;
+
+/// Candidates of each kind. More find little more.
+const CANDIDATES: usize = 200;
+/// Hits that are shown where none passes the threshold.
+const BELOW: usize = 3;
+
+/// Answers a query from the newest generation of a store.
+pub fn search(
+    store: &dyn Store,
+    embedder: &dyn Embedder,
+    query: &Query,
+) -> Result<Answer, StoreError> {
+    let view = store.view()?;
+    let mut notes = Vec::new();
+    let question = question(view.as_ref(), embedder, &query.text, &mut notes);
+    let most = CANDIDATES.max(query.offset + query.limit);
+    let candidates = view.candidates(&question, &query.filter, most)?;
+    let ranked = rank(&question, &candidates, embedder);
+    let folded = fold::fold(&candidates.units, ranked);
+    let generation = view.status().generation;
+    let hit = |one: &fold::Folded| hit(view.as_ref(), &question, &candidates, one);
+    let passing = folded.iter().take_while(|one| one.ranked.similarity >= query.threshold);
+    let hits: Vec<Hit> =
+        passing.clone().skip(query.offset).take(query.limit).map(hit).collect::<Result<_, _>>()?;
+    let mut below = Vec::new();
+    if passing.count() == 0 {
+        below = folded.iter().take(BELOW).map(hit).collect::<Result<_, _>>()?;
+    }
+    Ok(Answer { hits, below, generation, notes })
+}
+
+/// A query as stores see it. Where there is no vector for it, words must do, and the answer says so.
+pub fn question(
+    view: &dyn View,
+    embedder: &dyn Embedder,
+    text: &str,
+    notes: &mut Vec<String>,
+) -> Question {
+    let stored = view.status().identity;
+    if stored != *embedder.identity() {
+        notes.push(format!(
+            "Searched by words alone: the index has vectors of {stored}, and {} is configured. They are made anew with the next change.",
+            embedder.identity()
+        ));
+        return Question::new(text, None);
+    }
+    match embedder.query(text) {
+        Ok(vector) => Question::new(text, Some(vector)),
+        Err(error) => {
+            notes.push(format!("Searched by words alone: {error}."));
+            Question::new(text, None)
+        }
+    }
+}
+
+/// A candidate with its score.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ranked {
+    /// Its place among the candidates.
+    pub(crate) at: usize,
+    pub(crate) score: f32,
+    pub(crate) similarity: f32,
+    pub(crate) parts: ScoreParts,
+}
+
+/// Scores the candidates, best first.
+fn rank(question: &Question, candidates: &Candidates, embedder: &dyn Embedder) -> Vec<Ranked> {
+    let all = features(question, candidates, embedder);
+    let mut ranked: Vec<Ranked> = Vec::with_capacity(all.len());
+    for genre in [Genre::Code, Genre::Prose] {
+        let weights = Weights::of(genre);
+        let of_genre: Vec<(usize, &Features, f32)> = all
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| candidates.units[*at].genre == genre)
+            .map(|(at, features)| (at, features, weights.score(features)))
+            .collect();
+        let best = of_genre.iter().map(|(_, _, score)| *score).fold(f32::NEG_INFINITY, f32::max);
+        ranked.extend(of_genre.into_iter().map(|(at, features, score)| {
+            let similarity = weights.similarity(score, best);
+            Ranked { at, score, similarity, parts: features.parts() }
+        }));
+    }
+    ranked.sort_by(|a, b| {
+        let by_similarity = b.similarity.total_cmp(&a.similarity);
+        by_similarity.then(b.score.total_cmp(&a.score)).then(a.at.cmp(&b.at))
+    });
+    ranked
+}
+
+fn hit(
+    view: &dyn View,
+    question: &Question,
+    candidates: &Candidates,
+    folded: &fold::Folded,
+) -> Result<Hit, StoreError> {
+    let candidate = &candidates.units[folded.ranked.at];
+    let found = view.unit(candidate.row)?;
+    let rarity = rarity(&candidates.statistics);
+    let snippet = snippet::best(&found.unit, question, &rarity);
+    let alike = folded
+        .alike
+        .iter()
+        .map(|at| {
+            let other = view.unit(candidates.units[*at].row)?;
+            let (collection, path) = (other.collection, other.path);
+            Ok(crate::Place { collection, path, id: other.unit.id })
+        })
+        .collect::<Result<_, StoreError>>()?;
+    let matched = matched(question, candidate);
+    let Ranked { similarity, parts, .. } = folded.ranked;
+    Ok(Hit { found, similarity, parts, matched, snippet, alike })
+}
+
+fn matched(question: &Question, candidate: &Candidate) -> Vec<Matched> {
+    let terms = question.terms.iter().zip(&candidate.counts);
+    let matched = terms.filter(|(_, counts)| counts.iter().any(|count| *count > 0));
+    let matched = matched.map(|(term, counts)| {
+        let fields = Field::ALL.into_iter().zip(counts).filter(|(_, count)| **count > 0);
+        Matched { word: term.clone(), fields: fields.map(|(field, _)| field.name()).collect() }
+    });
+    matched.collect()
+}
+
+/// How much each of the question's terms says: the fewer units have it, the more.
+pub(crate) fn rarity(statistics: &Statistics) -> Vec<f32> {
+    #[expect(clippy::cast_precision_loss, reason = "a logarithm is taken of it")]
+    let of = |holders: u64| {
+        let (all, holders) = (statistics.units as f32, holders as f32);
+        (1.0 + (all - holders + 0.5).max(0.5) / (holders + 0.5)).ln()
+    };
+    statistics.holders.iter().map(|holders| of(*holders)).collect()
+}
+
+/// What ranking needs of a store, for those who measure it.
+pub fn candidates(
+    view: &Arc<dyn View>,
+    embedder: &dyn Embedder,
+    query: &Query,
+) -> Result<(Question, Candidates), StoreError> {
+    let question = question(view.as_ref(), embedder, &query.text, &mut Vec::new());
+    let candidates = view.candidates(&question, &query.filter, CANDIDATES)?;
+    Ok((question, candidates))
+}

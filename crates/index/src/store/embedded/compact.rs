@@ -1,0 +1,197 @@
+//! Keeps files few: brings small parts and segments together, leaves out what is dead, and builds the graph.
+
+use super::{
+    super::StoreError,
+    Embedded, WriteLock,
+    file::{Sealed, failed},
+    lexical::judged,
+    manifest::{GraphFile, Manifest},
+    part::{Part, PartWriter, SourceEntry, Stored},
+    snapshot::{Dead, Snapshot, source_number},
+    writer::{lexical_writer, publish, write_dead},
+};
+use crate::scan::Graph;
+use std::{
+    fs::File,
+    io::Read,
+    sync::{Arc, PoisonError},
+};
+use tantivy::index::SegmentId;
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// More parts or segments than this are brought together.
+const MOST: usize = 8;
+/// So many dead units out of a hundred are too many.
+const DEAD_PERCENT: u64 = 25;
+/// Units that are not in the graph yet, out of a hundred, before it is built again.
+const UNLINKED_PERCENT: u64 = 10;
+
+/// Does what is due after a write.
+pub(super) fn tidy(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
+    let snapshot = store.snapshot()?;
+    let from = first_to_join(&snapshot);
+    let segments = segments_to_join(&snapshot);
+    let graph = wants_graph(store, &snapshot);
+    if from.is_none() && segments.len() < 2 && !graph {
+        return Ok(());
+    }
+    let mut manifest = snapshot.manifest.clone();
+    manifest.generation += 1;
+    let mut dead = (*snapshot.dead).clone();
+    if let Some(from) = from {
+        join(store, &snapshot, from, &mut manifest, &mut dead)?;
+        write_dead(&store.folder, &mut manifest, &dead)?;
+        *store.sources.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+    if graph {
+        manifest.graph = Some(build_graph(store, &snapshot, &manifest)?);
+    }
+    let mut writer = lexical_writer(&store.open_lexical()?, true)?;
+    if segments.len() >= 2 {
+        writer.merge(&segments).wait().map_err(judged)?;
+    }
+    publish(store, &mut writer, &manifest)?;
+    // The map of sources is of the generation before, and as right as it was.
+    let mut sources = store.sources.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((generation, _)) = sources.as_mut() {
+        *generation = manifest.generation;
+    }
+    Ok(())
+}
+
+/// Where the parts to bring together begin; they go on to the end.
+fn first_to_join(snapshot: &Snapshot) -> Option<usize> {
+    let sizes: Vec<u64> = snapshot.parts.iter().map(|part| part.len() as u64).collect();
+    let all: u64 = sizes.iter().sum();
+    if snapshot.dead.rows.len() * 100 > all * DEAD_PERCENT && all > 1_000 {
+        return Some(0);
+    }
+    if sizes.len() <= MOST {
+        return None;
+    }
+    // Each unit is copied a few times in its life, not every time: a large part is left until enough small ones came.
+    let (mut from, mut sum) = (sizes.len() - 1, *sizes.last()?);
+    while from > 0 && (sizes[from - 1] <= 2 * sum || sizes.len() - from < MOST / 2) {
+        from -= 1;
+        sum += sizes[from];
+    }
+    Some(from)
+}
+
+fn segments_to_join(snapshot: &Snapshot) -> Vec<SegmentId> {
+    let mut sizes: Vec<(u32, SegmentId)> = snapshot
+        .searcher
+        .segment_readers()
+        .iter()
+        .map(|reader| (reader.max_doc(), reader.segment_id()))
+        .collect();
+    if sizes.len() <= MOST {
+        return Vec::new();
+    }
+    sizes.sort();
+    let (mut joined, mut sum) = (Vec::new(), 0_u64);
+    for (size, id) in sizes {
+        let size = u64::from(size);
+        if joined.len() >= 2 && (size > 2 * sum && joined.len() >= MOST / 2) {
+            break;
+        }
+        sum += size;
+        joined.push(id);
+    }
+    joined
+}
+
+fn join(
+    store: &Embedded,
+    snapshot: &Snapshot,
+    from: usize,
+    manifest: &mut Manifest,
+    dead: &mut Dead,
+) -> Result<(), StoreError> {
+    let id = manifest.next_part;
+    manifest.next_part += 1;
+    let mut writer = PartWriter::create(&store.folder, id, &manifest.identity.model)?;
+    for part in &snapshot.parts[from..] {
+        copy(part, &mut writer, dead)?;
+    }
+    manifest.parts.truncate(from);
+    manifest.parts.push(writer.finish()?);
+    Ok(())
+}
+
+/// Copies what lives, and forgets what is dead.
+fn copy(part: &Arc<Part>, writer: &mut PartWriter, dead: &mut Dead) -> Result<(), StoreError> {
+    for slot in 0..part.meta.sources {
+        let number = source_number(part.meta.id, slot);
+        let source = part.source(slot)?;
+        let units = source.first as usize..(source.first + source.units) as usize;
+        if dead.sources.remove(number) {
+            for n in units {
+                dead.rows.remove(part.row(n));
+            }
+            continue;
+        }
+        writer.source(&SourceEntry { first: 0, ..source });
+        for n in units {
+            let stored = Stored {
+                kind: part.kind(n),
+                language: part.language(n),
+                lengths: part.record(n)?.lengths(),
+                record: part.raw(n),
+                codes: part.vectors.codes(n, n + 1),
+                scale: part.vectors.scale(n),
+            };
+            writer.unit(part.row(n), &stored)?;
+        }
+    }
+    Ok(())
+}
+
+fn wants_graph(store: &Embedded, snapshot: &Snapshot) -> bool {
+    let units: u64 = snapshot.parts.iter().map(|part| part.len() as u64).sum();
+    if units <= store.settings.graph_above {
+        return false;
+    }
+    let Some(graph) = &snapshot.manifest.graph else { return true };
+    let behind = u64::from(snapshot.manifest.next_row - graph.below);
+    behind * 100 > units * UNLINKED_PERCENT
+}
+
+fn build_graph(
+    store: &Embedded,
+    snapshot: &Snapshot,
+    manifest: &Manifest,
+) -> Result<GraphFile, StoreError> {
+    let mut vectors = Vec::new();
+    for part in &snapshot.parts {
+        part.vectors.verify()?;
+        for n in 0..part.len() {
+            let row = part.row(n);
+            if !snapshot.dead.rows.contains(row) {
+                vectors.push((row, part.vectors.codes(n, n + 1)));
+            }
+        }
+    }
+    let name = format!("graph-{}", manifest.generation);
+    let path = store.folder.join(&name);
+    let built = Graph::build(&path, manifest.identity.dimensions, &vectors);
+    built.map_err(|error| StoreError::Graph(error.to_string()))?;
+    Ok(GraphFile { below: manifest.next_row, file: seal(&store.folder.join(&name), name)? })
+}
+
+/// Seals a file that somebody else wrote.
+fn seal(path: &std::path::Path, name: String) -> Result<Sealed, StoreError> {
+    let mut file = File::open(path).map_err(failed(path))?;
+    file.sync_all().map_err(failed(path))?;
+    let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let read = file.read(&mut piece).map_err(failed(path))?;
+        if read == 0 {
+            break;
+        }
+        hash.update(piece.get(..read).unwrap_or_default());
+        bytes += read as u64;
+    }
+    Ok(Sealed { name, bytes, hash: format!("{:016x}", hash.digest()) })
+}

@@ -1,0 +1,133 @@
+//! Files of a generation: written once, synced, sealed by a hash, and mapped into memory.
+
+use super::super::StoreError;
+use memmap2::Mmap;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+
+/// Ends the process where a test asks for it.
+macro_rules! crash_point {
+    ($name:expr) => {
+        fail::fail_point!($name, |_| std::process::abort());
+    };
+}
+pub(super) use crash_point;
+
+/// A file as a manifest names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Sealed {
+    pub(super) name: String,
+    pub(super) bytes: u64,
+    /// Of everything in it, in hexadecimal: JSON numbers don't hold 64 bits everywhere.
+    pub(super) hash: String,
+}
+
+pub(super) fn failed(path: &Path) -> impl Fn(io::Error) -> StoreError {
+    move |source| StoreError::File { path: path.to_owned(), source }
+}
+
+pub(super) fn damaged(file: &str, reason: impl Into<String>) -> StoreError {
+    StoreError::Damaged { file: file.to_owned(), reason: reason.into() }
+}
+
+/// A file while it is written. It counts only once a manifest names it, so nothing is renamed.
+pub(super) struct Writing {
+    path: PathBuf,
+    name: String,
+    file: BufWriter<File>,
+    hash: Xxh3Default,
+    bytes: u64,
+}
+
+impl Writing {
+    pub(super) fn create(folder: &Path, name: String) -> Result<Self, StoreError> {
+        crash_point!("index-create");
+        let path = folder.join(&name);
+        let file = File::create(&path).map_err(failed(&path))?;
+        let file = BufWriter::with_capacity(1 << 18, file);
+        Ok(Self { path, name, file, hash: Xxh3Default::new(), bytes: 0 })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        crash_point!("index-write");
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.file.write_all(bytes).map_err(failed(&self.path))
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Puts it on the disk for good.
+    pub(super) fn finish(mut self) -> Result<Sealed, StoreError> {
+        crash_point!("index-flush");
+        self.file.flush().map_err(failed(&self.path))?;
+        crash_point!("index-sync");
+        self.file.get_ref().sync_all().map_err(failed(&self.path))?;
+        crash_point!("index-synced");
+        let hash = format!("{:016x}", self.hash.digest());
+        Ok(Sealed { name: self.name, bytes: self.bytes, hash })
+    }
+}
+
+/// Bytes of a file, mapped.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    /// Nothing is mapped of an empty file.
+    map: Option<Mmap>,
+}
+
+impl Mapped {
+    /// Maps a file that has the length it was written with.
+    pub(super) fn open(folder: &Path, sealed: &Sealed) -> Result<Self, StoreError> {
+        let path = folder.join(&sealed.name);
+        let file = File::open(&path).map_err(failed(&path))?;
+        let length = file.metadata().map_err(failed(&path))?.len();
+        if length != sealed.bytes {
+            let reason = format!("{length} bytes long instead of {}", sealed.bytes);
+            return Err(damaged(&sealed.name, reason));
+        }
+        if length == 0 {
+            return Ok(Self { map: None });
+        }
+        #[expect(unsafe_code, reason = "a mapping is how a file is read without being copied")]
+        // SAFETY: files of an index are written once, before any manifest names them, and are only ever removed after
+        // that, which leaves a mapping as it is. Whoever writes into another program's state folder breaks more.
+        let map = unsafe { Mmap::map(&file) }.map_err(failed(&path))?;
+        Ok(Self { map: Some(map) })
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or_default()
+    }
+
+    /// Reads all of it and compares it with its seal.
+    pub(super) fn verify(&self, sealed: &Sealed) -> Result<(), StoreError> {
+        if format!("{:016x}", xxh3_64(self.bytes())) == sealed.hash {
+            return Ok(());
+        }
+        Err(damaged(&sealed.name, "its checksum is wrong"))
+    }
+}
+
+/// Makes the names in a folder as lasting as the files.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    crash_point!("index-sync-folder");
+    let opened = File::open(folder).map_err(failed(folder))?;
+    // Where folders can't be synced, as on Windows, there is no more that can be done.
+    opened.sync_all().or_else(|_| Ok(()))
+}
+
+/// Removes a file that no manifest names any more. Where it is still in use, the next writer tries again.
+pub(super) fn discard(path: &Path) {
+    crash_point!("index-remove");
+    if let Err(error) = fs::remove_file(path) {
+        tracing::debug!(path = %path.display(), %error, "an old file stays for now");
+    }
+}

@@ -1,0 +1,276 @@
+//! The lexical index: which rows have which terms. Everything else about a unit lies in the parts.
+
+use super::{
+    super::StoreError,
+    directory::SealedDirectory,
+    file::{damaged, failed},
+    manifest::Manifest,
+};
+use crate::{
+    query::Question,
+    scan::{Near, Nearest},
+};
+use std::{
+    collections::HashSet,
+    fs,
+    io::ErrorKind,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+use tantivy::{
+    Directory as _, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError, Term,
+    columnar::Column,
+    directory::MmapDirectory,
+    query::{BooleanQuery, EnableScoring, Occur, Query as _, TermQuery},
+    schema::{
+        FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing,
+        TextOptions,
+    },
+    tokenizer::{TextAnalyzer, TokenizerManager, WhitespaceTokenizer},
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Candidates are looked for with the rarest terms of a question; the others are in half of all units anyway.
+const MOST_TERMS: usize = 24;
+/// The name of our tokenizer: terms come with spaces between them.
+const TOKENIZER: &str = "terms";
+
+/// The fields of the lexical index.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fields {
+    /// The terms, each as often as its field weighs.
+    pub(super) terms: Field,
+    /// The hash of the source's name, to remove all of its units at once.
+    pub(super) source: Field,
+    /// The unit's row.
+    pub(super) row: Field,
+}
+
+fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqs);
+    let terms =
+        builder.add_text_field("terms", TextOptions::default().set_indexing_options(indexing));
+    let source = builder.add_u64_field("source", INDEXED);
+    let row = builder.add_u64_field("row", NumericOptions::default() | FAST);
+    (builder.build(), Fields { terms, source, row })
+}
+
+/// The lexical index of a store.
+pub(super) struct Lexical {
+    pub(super) index: Index,
+    pub(super) fields: Fields,
+    reader: IndexReader,
+    folder: PathBuf,
+    /// Files whose checksums were found right.
+    whole: Mutex<HashSet<PathBuf>>,
+}
+
+impl std::fmt::Debug for Lexical {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lexical").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+/// Tells a broken index from a failing one.
+pub(super) fn judged(error: TantivyError) -> StoreError {
+    let broken = match &error {
+        TantivyError::DataCorruption(_)
+        | TantivyError::OpenReadError(_)
+        | TantivyError::SchemaError(_)
+        | TantivyError::InternalError(_)
+        | TantivyError::IncompatibleIndex(_)
+        | TantivyError::SystemError(_) => true,
+        TantivyError::IoError(error) => matches!(
+            error.kind(),
+            ErrorKind::InvalidData
+                | ErrorKind::UnexpectedEof
+                | ErrorKind::Other
+                | ErrorKind::NotFound
+        ),
+        _ => false,
+    };
+    if broken { damaged("lexical", error.to_string()) } else { StoreError::Lexical(error) }
+}
+
+/// Opens files that were not checked yet. Tantivy trusts their lengths and offsets, and panics where they lie.
+fn unharmed<T>(open: impl FnOnce() -> tantivy::Result<T>) -> Result<T, StoreError> {
+    match catch_unwind(AssertUnwindSafe(open)) {
+        Ok(opened) => opened.map_err(judged),
+        Err(_) => Err(damaged("lexical", "a file of it can't be read")),
+    }
+}
+
+impl Lexical {
+    /// Opens the index in a folder, or makes an empty one.
+    pub(super) fn open(folder: &Path) -> Result<Self, StoreError> {
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+        let mapped = MmapDirectory::open(folder).map_err(|error| judged(error.into()))?;
+        let directory = SealedDirectory(mapped);
+        let (schema, fields) = schema();
+        let tokenizers = TokenizerManager::default();
+        tokenizers.register(TOKENIZER, TextAnalyzer::from(WhitespaceTokenizer::default()));
+        let index = if Index::exists(&directory).map_err(|error| judged(error.into()))? {
+            let mut index = Index::open(directory).map_err(judged)?;
+            index.set_tokenizers(tokenizers);
+            index
+        } else {
+            Index::builder()
+                .schema(schema.clone())
+                .settings(IndexSettings::default())
+                .tokenizers(tokenizers)
+                .open_or_create(directory)
+                .map_err(judged)?
+        };
+        if index.schema() != schema {
+            return Err(damaged("lexical", "it is of another version of docent"));
+        }
+        let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader = unharmed(|| builder.try_into())?;
+        Ok(Self { index, fields, reader, folder: folder.to_owned(), whole: Mutex::default() })
+    }
+
+    /// The newest generation: its manifest, which is the empty one before the first write, and a searcher that fits it.
+    pub(super) fn newest(&self, empty: Manifest) -> Result<(Manifest, Searcher), StoreError> {
+        loop {
+            let metas = self.index.load_metas().map_err(judged)?;
+            unharmed(|| self.reader.reload())?;
+            let searcher = self.reader.searcher();
+            let named: HashSet<_> =
+                metas.segments.iter().map(|meta| (meta.id(), meta.delete_opstamp())).collect();
+            let opened: HashSet<_> = searcher
+                .segment_readers()
+                .iter()
+                .map(|reader| (reader.segment_id(), reader.delete_opstamp()))
+                .collect();
+            // Somebody may have committed between the two.
+            if named == opened {
+                let manifest = match metas.payload.as_deref() {
+                    None if named.is_empty() => empty,
+                    payload => Manifest::decode(payload.unwrap_or_default())?,
+                };
+                return Ok((manifest, searcher));
+            }
+        }
+    }
+
+    /// Tells whether the generation is another one than before, without reading it.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let meta = fs::metadata(self.folder.join("meta.json")).ok()?;
+        Some(Stamp::of(&meta))
+    }
+
+    /// Checks the files of the lexical index that were not checked before.
+    pub(super) fn verify(&self) -> Result<(), StoreError> {
+        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
+        let directory = self.index.directory();
+        for file in self.index.load_metas().map_err(judged)?.list_segment_files() {
+            if whole.contains(&file) || !is_needed(&file) {
+                continue;
+            }
+            if !directory.exists(&file).unwrap_or(false) {
+                // Another process may have merged it away just now.
+                if self.index.load_metas().map_err(judged)?.list_segment_files().contains(&file) {
+                    return Err(damaged(&file.to_string_lossy(), "it is missing"));
+                }
+                continue;
+            }
+            let right = directory.validate_checksum(&file);
+            if !right.map_err(|error| judged(error.into()))? {
+                return Err(damaged(&file.to_string_lossy(), "its checksum is wrong"));
+            }
+            whole.insert(file);
+        }
+        Ok(())
+    }
+}
+
+/// What is there only while a segment is written, or once something was removed from it, is listed in any case.
+fn is_needed(file: &Path) -> bool {
+    let name = file.to_string_lossy();
+    !name.ends_with(".temp") && !name.ends_with(".0.del")
+}
+
+/// Memory for a writer of a few units: the least that tantivy takes.
+pub(super) const SMALL: usize = 15_000_000;
+/// And for one of many.
+pub(super) const LARGE: usize = 200_000_000;
+
+/// What a file's metadata tell of its identity. A list is replaced as a whole, so each is another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    modified: Option<std::time::SystemTime>,
+    length: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(meta: &fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(meta);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Self { modified: meta.modified().ok(), length: meta.len(), inode }
+    }
+}
+
+/// A source's name in the lexical index.
+pub(super) fn source_key(collection: &str, path: &str) -> u64 {
+    xxh3_64(format!("{collection}\0{path}").as_bytes())
+}
+
+/// The lexical half of one generation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lookup<'a> {
+    pub(super) searcher: &'a Searcher,
+    pub(super) fields: Fields,
+    pub(super) question: &'a Question,
+}
+
+impl Lookup<'_> {
+    /// How many units have each of the question's terms.
+    pub(super) fn holders(&self) -> Result<Vec<u64>, StoreError> {
+        let term = |term: &String| Term::from_field_text(self.fields.terms, term);
+        let count = |text: &String| self.searcher.doc_freq(&term(text));
+        self.question.terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
+    }
+
+    /// The rows that have most of the question's terms among those to keep, best first.
+    pub(super) fn best(
+        &self,
+        holders: &[u64],
+        most: usize,
+        keep: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Near>, StoreError> {
+        let Self { searcher, fields, question } = *self;
+        let mut terms: Vec<(u64, &String)> = holders.iter().copied().zip(&question.terms).collect();
+        terms.retain(|(holders, _)| *holders > 0);
+        terms.sort();
+        terms.truncate(MOST_TERMS);
+        let clauses = terms.into_iter().map(|(_, term)| {
+            let term = Term::from_field_text(fields.terms, term);
+            let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
+            (Occur::Should, Box::new(query) as Box<dyn tantivy::query::Query>)
+        });
+        let query = BooleanQuery::new(clauses.collect());
+        let weight =
+            query.weight(EnableScoring::enabled_from_searcher(searcher)).map_err(judged)?;
+        let mut nearest = Nearest::new(most);
+        for reader in searcher.segment_readers() {
+            let rows: Column<u64> = reader.fast_fields().u64("row").map_err(judged)?;
+            let bar = nearest.bar();
+            let mut each = |doc, score| {
+                let row = rows.first(doc).and_then(|row| u32::try_from(row).ok());
+                if let Some(row) = row.filter(|row| !reader.is_deleted(doc) && keep(*row)) {
+                    nearest.offer(Near { row, score });
+                }
+                nearest.bar()
+            };
+            weight.for_each_pruning(bar, reader, &mut each).map_err(judged)?;
+        }
+        Ok(nearest.into_sorted())
+    }
+}

@@ -1,0 +1,109 @@
+//! What a generation consists of. It travels inside the lexical index's own commit, so that both change at once.
+
+use super::file::{Sealed, damaged};
+use crate::{embed::Identity, store::StoreError};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Counts up whenever files are written or texts analysed in another way: an index of another format is made anew.
+pub(super) const FORMAT: u32 = 1;
+
+/// A run of units that were written together, or brought together later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Part {
+    pub(super) id: u64,
+    pub(super) units: u32,
+    pub(super) sources: u32,
+    pub(super) records: Sealed,
+    /// Where the directory starts in the file of records.
+    pub(super) directory: u64,
+    /// The hash of the directory alone.
+    pub(super) directory_hash: String,
+    /// Terms in each field of all units.
+    pub(super) lengths: [u64; 5],
+    pub(super) vectors: Sealed,
+}
+
+/// A graph over the vectors of all rows below `below`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct GraphFile {
+    pub(super) below: u32,
+    pub(super) file: Sealed,
+}
+
+/// One generation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    pub(super) format: u32,
+    pub(super) generation: u64,
+    pub(super) identity: Identity,
+    pub(super) next_row: u32,
+    pub(super) next_part: u64,
+    pub(super) parts: Vec<Part>,
+    /// Which rows and sources are no more.
+    pub(super) dead: Option<Sealed>,
+    pub(super) graph: Option<GraphFile>,
+}
+
+impl Manifest {
+    pub(super) fn new(identity: Identity) -> Self {
+        Self {
+            format: FORMAT,
+            generation: 0,
+            identity,
+            next_row: 0,
+            next_part: 0,
+            parts: Vec::new(),
+            dead: None,
+            graph: None,
+        }
+    }
+
+    /// The files it needs.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Sealed> {
+        let parts = self.parts.iter().flat_map(|part| [&part.records, &part.vectors]);
+        parts.chain(&self.dead).chain(self.graph.as_ref().map(|graph| &graph.file))
+    }
+
+    /// As text, after its hash.
+    pub(super) fn encode(&self) -> String {
+        let json = serde_json::to_string(self).expect("a manifest is plain data");
+        format!("{:016x} {json}", xxh3_64(json.as_bytes()))
+    }
+
+    pub(super) fn decode(text: &str) -> Result<Self, StoreError> {
+        let wrong = |reason: &str| damaged("manifest", reason);
+        let (hash, json) = text.split_once(' ').ok_or_else(|| wrong("it has no checksum"))?;
+        if format!("{:016x}", xxh3_64(json.as_bytes())) != hash {
+            return Err(wrong("its checksum is wrong"));
+        }
+        let format = serde_json::from_str::<Format>(json).map(|found| found.format);
+        if format.as_ref().is_ok_and(|format| *format != FORMAT) {
+            return Err(wrong("it is of another version of docent"));
+        }
+        serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))
+    }
+}
+
+#[derive(Deserialize)]
+struct Format {
+    format: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_comes_back_or_says_why_not() {
+        let identity = Identity { model: "m".into(), dimensions: 4 };
+        let manifest = Manifest::new(identity.clone());
+        let text = manifest.encode();
+        assert_eq!(Manifest::decode(&text).unwrap(), manifest);
+        let said = |text: &str| Manifest::decode(text).unwrap_err().to_string();
+        assert!(said(&text.replace("\"m\"", "\"n\"")).contains("checksum is wrong"));
+        assert!(said("").contains("no checksum"));
+        let other = Manifest { format: FORMAT + 1, ..Manifest::new(identity) };
+        assert!(said(&other.encode()).contains("another version"));
+    }
+}

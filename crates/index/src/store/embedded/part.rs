@@ -1,0 +1,340 @@
+//! A run of units in two files: records with a directory behind them, and vectors.
+//!
+//! The directory holds an array for each thing that is asked of many units, and a table of the sources. It is checked
+//! when the part is opened; a record when it is read; the vectors when they are first searched.
+
+use super::{
+    super::StoreError,
+    codec::{Reader, put_text, put_u32, u16_at, u32_at, u64_at},
+    file::{Mapped, Sealed, Writing, damaged},
+    manifest,
+    record::Record,
+};
+use crate::{
+    embed::Vector,
+    unit::{Digest, Genre},
+};
+use std::{collections::HashMap, path::Path, sync::OnceLock};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What a part knows of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SourceEntry<'a> {
+    pub(super) collection: &'a str,
+    pub(super) path: &'a str,
+    pub(super) genre: Genre,
+    pub(super) digest: Digest,
+    /// Its first unit in the part, and how many follow one another.
+    pub(super) first: u32,
+    pub(super) units: u32,
+}
+
+/// A unit as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored<'a> {
+    pub(super) kind: &'a str,
+    pub(super) language: &'a str,
+    /// Terms in each field.
+    pub(super) lengths: [u16; 5],
+    pub(super) record: &'a [u8],
+    /// Its vector, and what that is multiplied by.
+    pub(super) codes: &'a [u8],
+    pub(super) scale: f32,
+}
+
+/// Distinct short texts, by number.
+#[derive(Debug, Default)]
+struct Names {
+    all: Vec<String>,
+    numbers: HashMap<String, u16>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u16 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        // Kinds and languages are few. Should there ever be more, the rest can't be told apart in filters.
+        let number = u16::try_from(self.all.len()).unwrap_or(u16::MAX);
+        self.all.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// A part while it is written.
+pub(super) struct PartWriter {
+    id: u64,
+    records: Writing,
+    vectors: Writing,
+    rows: Vec<u8>,
+    offsets: Vec<u8>,
+    slots: Vec<u8>,
+    kinds: Vec<u8>,
+    languages: Vec<u8>,
+    scales: Vec<u8>,
+    names: Names,
+    sources: Vec<u8>,
+    source_offsets: Vec<u8>,
+    lengths: [u64; 5],
+    units: u32,
+    source_count: u32,
+}
+
+impl PartWriter {
+    pub(super) fn create(folder: &Path, id: u64, model: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            id,
+            records: Writing::create(folder, format!("units-{id}"))?,
+            vectors: Writing::create(folder, vectors_name(id, model))?,
+            rows: Vec::new(),
+            offsets: Vec::new(),
+            slots: Vec::new(),
+            kinds: Vec::new(),
+            languages: Vec::new(),
+            scales: Vec::new(),
+            names: Names::default(),
+            sources: Vec::new(),
+            source_offsets: Vec::new(),
+            lengths: [0; 5],
+            units: 0,
+            source_count: 0,
+        })
+    }
+
+    /// Starts a source of so many units; they must follow.
+    pub(super) fn source(&mut self, entry: &SourceEntry<'_>) {
+        put_u32(&mut self.source_offsets, u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
+        put_text(&mut self.sources, entry.collection);
+        put_text(&mut self.sources, entry.path);
+        self.sources.push(u8::from(entry.genre == Genre::Prose));
+        self.sources.extend_from_slice(entry.digest.bytes());
+        put_u32(&mut self.sources, self.units);
+        put_u32(&mut self.sources, entry.units);
+        self.source_count += 1;
+    }
+
+    /// Adds a unit of the source that was started last.
+    pub(super) fn unit(&mut self, row: u32, stored: &Stored<'_>) -> Result<(), StoreError> {
+        let Stored { kind, language, lengths, record, codes, scale } = *stored;
+        put_u32(&mut self.rows, row);
+        self.offsets.extend_from_slice(&self.records.position().to_le_bytes());
+        put_u32(&mut self.slots, self.source_count - 1);
+        self.kinds.extend_from_slice(&self.names.number(kind).to_le_bytes());
+        self.languages.extend_from_slice(&self.names.number(language).to_le_bytes());
+        self.scales.extend_from_slice(&scale.to_le_bytes());
+        for (sum, length) in self.lengths.iter_mut().zip(lengths) {
+            *sum += u64::from(length);
+        }
+        self.units += 1;
+        self.records.write(record)?;
+        self.vectors.write(codes)
+    }
+
+    pub(super) fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// Puts both files on the disk.
+    pub(super) fn finish(mut self) -> Result<manifest::Part, StoreError> {
+        let directory = self.records.position();
+        self.offsets.extend_from_slice(&directory.to_le_bytes());
+        let mut bytes = self.rows;
+        for array in [self.offsets, self.slots, self.kinds, self.languages, self.source_offsets] {
+            bytes.extend_from_slice(&array);
+        }
+        put_u32(&mut bytes, u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
+        bytes.extend_from_slice(&self.sources);
+        put_u32(&mut bytes, u32::try_from(self.names.all.len()).unwrap_or(u32::MAX));
+        self.names.all.iter().for_each(|name| put_text(&mut bytes, name));
+        self.records.write(&bytes)?;
+        self.vectors.write(&self.scales)?;
+        Ok(manifest::Part {
+            id: self.id,
+            units: self.units,
+            sources: self.source_count,
+            records: self.records.finish()?,
+            directory,
+            directory_hash: format!("{:016x}", xxh3_64(&bytes)),
+            lengths: self.lengths,
+            vectors: self.vectors.finish()?,
+        })
+    }
+}
+
+/// The file of a part's vectors: a name for each model, so that both can lie there while one replaces the other.
+pub(super) fn vectors_name(id: u64, model: &str) -> String {
+    format!("vectors-{id}-{:08x}", super::codec::seal(model.as_bytes()))
+}
+
+/// A part that is open.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) meta: manifest::Part,
+    records: Mapped,
+    pub(super) vectors: Vectors,
+    names: Vec<String>,
+    /// Where the sources' table starts in the directory.
+    sources: usize,
+    /// Where the list of source offsets starts there.
+    source_offsets: usize,
+}
+
+impl Part {
+    pub(super) fn open(
+        folder: &Path,
+        meta: &manifest::Part,
+        dimensions: usize,
+    ) -> Result<Self, StoreError> {
+        let records = Mapped::open(folder, &meta.records)?;
+        let file = meta.records.name.as_str();
+        let start = usize::try_from(meta.directory).unwrap_or(usize::MAX);
+        let directory =
+            records.bytes().get(start..).ok_or_else(|| damaged(file, "it ends too early"))?;
+        if format!("{:016x}", xxh3_64(directory)) != meta.directory_hash {
+            return Err(damaged(file, "the checksum of its directory is wrong"));
+        }
+        let (units, sources) = (meta.units as usize, meta.sources as usize);
+        let mut reader = Reader::new(directory, file);
+        reader.take(units * 4 + (units + 1) * 8 + units * 4 + units * 2 + units * 2)?;
+        let source_offsets = units * 20 + 8;
+        reader.take(sources * 4)?;
+        let length = reader.u32()? as usize;
+        reader.take(length)?;
+        let names: Result<Vec<String>, StoreError> =
+            (0..reader.u32()?).map(|_| reader.text().map(str::to_owned)).collect();
+        let names = names?;
+        let vectors = Vectors::open(folder, &meta.vectors, units, dimensions)?;
+        let meta = meta.clone();
+        let sources = source_offsets + sources * 4 + 4;
+        Ok(Self { meta, records, vectors, names, sources, source_offsets })
+    }
+
+    fn directory(&self) -> &[u8] {
+        let start = usize::try_from(self.meta.directory).unwrap_or(usize::MAX);
+        self.records.bytes().get(start..).unwrap_or_default()
+    }
+
+    fn array(&self, start: usize) -> &[u8] {
+        self.directory().get(start..).unwrap_or_default()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.meta.units as usize
+    }
+
+    /// The row of the n-th unit. They rise.
+    pub(super) fn row(&self, n: usize) -> u32 {
+        u32_at(self.directory(), n)
+    }
+
+    /// Which unit has this row.
+    pub(super) fn find(&self, row: u32) -> Option<usize> {
+        let first = self.row(0);
+        // Until parts are brought together, rows follow one another.
+        let guess = usize::try_from(row.checked_sub(first)?).ok()?;
+        if guess < self.len() && self.row(guess) == row {
+            return Some(guess);
+        }
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.row(middle) < row {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low < self.len() && self.row(low) == row).then_some(low)
+    }
+
+    /// The bytes of the n-th record, unchecked.
+    pub(super) fn raw(&self, n: usize) -> &[u8] {
+        let offsets = self.array(self.len() * 4);
+        let at = |n| usize::try_from(u64_at(offsets, n)).unwrap_or(usize::MAX);
+        self.records.bytes().get(at(n)..at(n + 1)).unwrap_or_default()
+    }
+
+    pub(super) fn record(&self, n: usize) -> Result<Record<'_>, StoreError> {
+        Record::open(self.raw(n), &self.meta.records.name)
+    }
+
+    /// Which of the part's sources the n-th unit is of.
+    pub(super) fn slot(&self, n: usize) -> u32 {
+        u32_at(self.array(self.len() * 12 + 8), n)
+    }
+
+    pub(super) fn kind(&self, n: usize) -> &str {
+        self.name(u16_at(self.array(self.len() * 16 + 8), n))
+    }
+
+    pub(super) fn language(&self, n: usize) -> &str {
+        self.name(u16_at(self.array(self.len() * 18 + 8), n))
+    }
+
+    fn name(&self, number: u16) -> &str {
+        self.names.get(usize::from(number)).map_or("", String::as_str)
+    }
+
+    pub(super) fn source(&self, slot: u32) -> Result<SourceEntry<'_>, StoreError> {
+        let offset = u32_at(self.array(self.source_offsets), slot as usize) as usize;
+        let mut reader = Reader::new(self.array(self.sources + offset), &self.meta.records.name);
+        Ok(SourceEntry {
+            collection: reader.text()?,
+            path: reader.text()?,
+            genre: if reader.u8()? == 0 { Genre::Code } else { Genre::Prose },
+            digest: Digest::from_bytes(reader.take(16)?.try_into().unwrap_or_default()),
+            first: reader.u32()?,
+            units: reader.u32()?,
+        })
+    }
+}
+
+/// The vectors of a part: their codes one after the other, then their scales.
+#[derive(Debug)]
+pub(super) struct Vectors {
+    sealed: Sealed,
+    mapped: Mapped,
+    count: usize,
+    dimensions: usize,
+    whole: OnceLock<bool>,
+}
+
+impl Vectors {
+    fn open(
+        folder: &Path,
+        sealed: &Sealed,
+        count: usize,
+        dimensions: usize,
+    ) -> Result<Self, StoreError> {
+        let mapped = Mapped::open(folder, sealed)?;
+        if mapped.bytes().len() != count * (dimensions + 4) {
+            return Err(damaged(&sealed.name, "it is of another size than its units"));
+        }
+        Ok(Self { sealed: sealed.clone(), mapped, count, dimensions, whole: OnceLock::new() })
+    }
+
+    /// Checks the file, the first time.
+    pub(super) fn verify(&self) -> Result<(), StoreError> {
+        if *self.whole.get_or_init(|| self.mapped.verify(&self.sealed).is_ok()) {
+            return Ok(());
+        }
+        Err(damaged(&self.sealed.name, "its checksum is wrong"))
+    }
+
+    /// The codes of some units that follow one another.
+    pub(super) fn codes(&self, from: usize, to: usize) -> &[u8] {
+        let range = from * self.dimensions..to * self.dimensions;
+        self.mapped.bytes().get(range).unwrap_or_default()
+    }
+
+    pub(super) fn scale(&self, n: usize) -> f32 {
+        let scales = self.mapped.bytes().get(self.count * self.dimensions..).unwrap_or_default();
+        f32::from_bits(u32_at(scales, n))
+    }
+
+    pub(super) fn vector(&self, n: usize) -> Vector {
+        let codes = self.codes(n, n + 1).iter().map(|code| code.cast_signed()).collect();
+        Vector::from_parts(codes, self.scale(n))
+    }
+}

@@ -1,0 +1,372 @@
+//! One generation, open for questions.
+
+use super::{
+    super::{Candidate, Candidates, Found, Row, Statistics, Status, StoreError, View},
+    file::{Mapped, damaged},
+    lexical::{Fields, Lexical, Lookup},
+    manifest::Manifest,
+    part::Part,
+};
+use crate::{
+    embed::Vector,
+    query::{Filter, Question},
+    scan::{Dot, Graph, Near, Nearest},
+};
+use rayon::prelude::*;
+use roaring::{RoaringBitmap, RoaringTreemap};
+use std::{
+    fmt, io,
+    path::Path,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+use tantivy::Searcher;
+
+/// Units that one task multiplies.
+const BLOCK: usize = 4096;
+/// Candidates that one task reads.
+const SHARE: usize = 64;
+/// Units that tell how near units are in general.
+const SAMPLE: usize = 4096;
+
+/// Rows and sources that are no more.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Dead {
+    pub(super) rows: RoaringBitmap,
+    /// A part's id in the upper half, a source's place there in the lower.
+    pub(super) sources: RoaringTreemap,
+}
+
+pub(super) fn source_number(part: u64, slot: u32) -> u64 {
+    part << 32 | u64::from(slot)
+}
+
+impl Dead {
+    pub(super) fn encode(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.rows.serialize_into(&mut bytes)?;
+        self.sources.serialize_into(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn decode(mut bytes: &[u8]) -> io::Result<Self> {
+        let rows = RoaringBitmap::deserialize_from(&mut bytes)?;
+        Ok(Self { rows, sources: RoaringTreemap::deserialize_from(&mut bytes)? })
+    }
+}
+
+/// A generation with its files open.
+pub(super) struct Snapshot {
+    pub(super) manifest: Manifest,
+    pub(super) parts: Vec<Arc<Part>>,
+    pub(super) dead: Arc<Dead>,
+    pub(super) searcher: Searcher,
+    fields: Fields,
+    lexical: Arc<Lexical>,
+    graph: Option<OpenGraph>,
+    /// Whether the files that are read as a whole were found right.
+    whole: OnceLock<()>,
+    dot: Dot,
+}
+
+struct OpenGraph {
+    below: u32,
+    graph: Graph,
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("generation", &self.manifest.generation)
+            .field("parts", &self.parts.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Snapshot {
+    /// Opens the files of a generation; those that `before` has open are taken over.
+    pub(super) fn open(
+        folder: &Path,
+        lexical: &Arc<Lexical>,
+        empty: Manifest,
+        before: Option<&Self>,
+    ) -> Result<Self, StoreError> {
+        let (manifest, searcher) = lexical.newest(empty)?;
+        let dimensions = manifest.identity.dimensions;
+        let known = |meta: &super::manifest::Part| {
+            before?.parts.iter().find(|part| part.meta == *meta).map(Arc::clone)
+        };
+        let open = |meta| match known(meta) {
+            Some(part) => Ok(part),
+            None => Part::open(folder, meta, dimensions).map(Arc::new),
+        };
+        let parts = manifest.parts.iter().map(open).collect::<Result<_, _>>()?;
+        let dead = match &manifest.dead {
+            None => Arc::default(),
+            Some(sealed) => {
+                let mapped = Mapped::open(folder, sealed)?;
+                mapped.verify(sealed)?;
+                let dead = Dead::decode(mapped.bytes());
+                Arc::new(dead.map_err(|error| damaged(&sealed.name, error.to_string()))?)
+            }
+        };
+        let graph = match &manifest.graph {
+            None => None,
+            Some(meta) => {
+                Mapped::open(folder, &meta.file)?.verify(&meta.file)?;
+                let graph = Graph::open(&folder.join(&meta.file.name), dimensions);
+                let graph = graph.map_err(|error| damaged(&meta.file.name, error.to_string()))?;
+                Some(OpenGraph { below: meta.below, graph })
+            }
+        };
+        let (fields, lexical) = (lexical.fields, Arc::clone(lexical));
+        let (whole, dot) = (OnceLock::new(), Dot::detect());
+        Ok(Self { manifest, parts, dead, searcher, fields, lexical, graph, whole, dot })
+    }
+
+    /// Checks, before the first question, every file that questions read as a whole.
+    pub(super) fn verify(&self) -> Result<(), StoreError> {
+        if self.whole.get().is_none() {
+            self.lexical.verify()?;
+            self.parts.par_iter().try_for_each(|part| part.vectors.verify())?;
+            // Somebody may have been as fast.
+            self.whole.get_or_init(|| ());
+        }
+        Ok(())
+    }
+
+    /// The part that holds a row, and its place there.
+    fn find(&self, row: u32) -> Option<(&Part, usize)> {
+        let after = self.parts.partition_point(|part| part.len() > 0 && part.row(0) <= row);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        part.find(row).map(|n| (part.as_ref(), n))
+    }
+
+    /// The rows nearest to a vector among those to keep; and how near all are on average, and how much that varies.
+    fn nearest(
+        &self,
+        vector: &Vector,
+        most: usize,
+        keep: &(dyn Fn(u32) -> bool + Sync),
+    ) -> Result<(Vec<Near>, (f32, f32)), StoreError> {
+        let question: Vec<i16> = vector.codes().iter().map(|&code| i16::from(code)).collect();
+        if question.len() != self.manifest.identity.dimensions {
+            return Ok((Vec::new(), (0.0, 0.0)));
+        }
+        let covered = self.graph.as_ref().map_or(0, |graph| graph.below);
+        let blocks: Vec<(&Part, usize)> = self
+            .parts
+            .iter()
+            .filter(|part| part.len() > 0 && part.row(part.len() - 1) >= covered)
+            .flat_map(|part| (0..part.len()).step_by(BLOCK).map(|from| (part.as_ref(), from)))
+            .collect();
+        // What the graph covers is left to it.
+        let keep_here = |row: u32| row >= covered && keep(row);
+        let scan = |mut scan: Scan, &(part, from): &(&Part, usize)| {
+            let to = (from + BLOCK).min(part.len());
+            self.dot.each(&question, part.vectors.codes(from, to), &mut scan.products);
+            scan.block(part, from, vector.scale(), &keep_here);
+            scan
+        };
+        let scan = blocks
+            .par_iter()
+            .fold(|| Scan::new(most), scan)
+            .reduce(|| Scan::new(most), Scan::merge);
+        let mut best = scan.nearest;
+        if let Some(OpenGraph { graph, .. }) = &self.graph {
+            let rows = graph.nearest(vector.codes(), most, keep);
+            for row in rows.map_err(|error| StoreError::Graph(error.to_string()))? {
+                if let Some((part, n)) = self.find(row) {
+                    best.offer(Near { row, score: vector.cosine(&part.vectors.vector(n)) });
+                }
+            }
+        }
+        Ok((best.into_sorted(), self.nearness(&question, vector.scale())))
+    }
+
+    /// How near units are to a question: the mean of a sample, and its standard deviation.
+    fn nearness(&self, question: &[i16], scale: f32) -> (f32, f32) {
+        let units: usize = self.parts.iter().map(|part| part.len()).sum();
+        let step = (units / SAMPLE).max(1);
+        let mut products = Vec::new();
+        let (mut count, mut sum, mut squares) = (0.0_f32, 0.0, 0.0);
+        for part in &self.parts {
+            for n in (0..part.len()).step_by(step) {
+                self.dot.each(question, part.vectors.codes(n, n + 1), &mut products);
+                for product in &products {
+                    #[expect(clippy::cast_precision_loss, reason = "far below what is kept")]
+                    let score = *product as f32 * part.vectors.scale(n) * scale;
+                    count += 1.0;
+                    sum += score;
+                    squares += score * score;
+                }
+            }
+        }
+        let mean = sum / count.max(1.0);
+        (mean, (squares / count.max(1.0) - mean * mean).max(0.0).sqrt())
+    }
+
+    fn candidate(&self, row: u32, question: &Question) -> Result<Option<Candidate>, StoreError> {
+        let Some((part, n)) = self.find(row) else { return Ok(None) };
+        let record = part.record(n)?;
+        let slot = part.slot(n);
+        let (name, kind, signature) = record.title()?;
+        Ok(Some(Candidate {
+            row: Row(row),
+            genre: part.source(slot)?.genre,
+            source: source_number(part.meta.id, slot),
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            signature: signature.to_owned(),
+            counts: question.keys.iter().map(|key| record.counts(*key)).collect(),
+            pairs: question.pairs.iter().map(|key| record.counts(*key)).collect(),
+            lengths: record.lengths(),
+            vector: question.vector.as_ref().map(|_| part.vectors.vector(n)),
+        }))
+    }
+
+    fn statistics(&self, holders: Vec<u64>, nearness: (f32, f32)) -> Statistics {
+        let units: u64 = self.parts.iter().map(|part| part.len() as u64).sum();
+        #[expect(clippy::cast_precision_loss, reason = "an average")]
+        let lengths = std::array::from_fn(|n| {
+            let sum: u64 = self.parts.iter().map(|part| part.meta.lengths[n]).sum();
+            sum as f32 / units.max(1) as f32
+        });
+        let units = units - self.dead.rows.len().min(units);
+        Statistics { units, holders, lengths, nearness }
+    }
+}
+
+impl View for Snapshot {
+    fn status(&self) -> Status {
+        let units: u64 = self.parts.iter().map(|part| u64::from(part.meta.units)).sum();
+        let sources: u64 = self.parts.iter().map(|part| u64::from(part.meta.sources)).sum();
+        Status {
+            generation: self.manifest.generation,
+            units: units - self.dead.rows.len(),
+            sources: sources - self.dead.sources.len(),
+            identity: self.manifest.identity.clone(),
+        }
+    }
+
+    fn candidates(
+        &self,
+        question: &Question,
+        filter: &Filter,
+        most: usize,
+    ) -> Result<Candidates, StoreError> {
+        self.verify()?;
+        let sieve = Sieve::new(self, filter);
+        let keep = |row: u32| !self.dead.rows.contains(row) && sieve.takes(row);
+        let lookup = Lookup { searcher: &self.searcher, fields: self.fields, question };
+        let holders = lookup.holders()?;
+        let (best, near) = rayon::join(
+            || lookup.best(&holders, most, &keep),
+            || match &question.vector {
+                Some(vector) => self.nearest(vector, most, &keep),
+                None => Ok((Vec::new(), (0.0, 0.0))),
+            },
+        );
+        let (near, nearness) = near?;
+        let mut rows: Vec<u32> = best?.into_iter().chain(near).map(|near| near.row).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let units: Vec<Option<Candidate>> = rows
+            .par_iter()
+            .with_min_len(SHARE)
+            .map(|row| self.candidate(*row, question))
+            .collect::<Result<_, _>>()?;
+        let units = units.into_iter().flatten().collect();
+        Ok(Candidates { units, statistics: self.statistics(holders, nearness) })
+    }
+
+    fn unit(&self, row: Row) -> Result<Found, StoreError> {
+        let found = self.find(row.0);
+        let (part, n) = found.ok_or_else(|| damaged("units", "a row is in no part"))?;
+        let unit = part.record(n)?.unit()?;
+        let source = part.source(part.slot(n))?;
+        let (collection, path) = (source.collection.to_owned(), source.path.to_owned());
+        Ok(Found { collection, path, genre: source.genre, unit })
+    }
+}
+
+/// One thread's share of looking at every vector.
+struct Scan {
+    nearest: Nearest,
+    products: Vec<i32>,
+}
+
+impl Scan {
+    fn new(most: usize) -> Self {
+        Self { nearest: Nearest::new(most), products: Vec::new() }
+    }
+
+    /// Takes in the products of the units of a part that start at `from`.
+    fn block(&mut self, part: &Part, from: usize, scale: f32, keep: &dyn Fn(u32) -> bool) {
+        let mut bar = self.nearest.bar();
+        for (n, product) in (from..).zip(&self.products) {
+            #[expect(clippy::cast_precision_loss, reason = "rounding is far below what is kept")]
+            let score = *product as f32 * part.vectors.scale(n) * scale;
+            if score > bar {
+                let row = part.row(n);
+                if keep(row) {
+                    self.nearest.offer(Near { row, score });
+                    bar = self.nearest.bar();
+                }
+            }
+        }
+    }
+
+    fn merge(mut self, other: Self) -> Self {
+        self.nearest = self.nearest.merge(other.nearest);
+        self
+    }
+}
+
+/// A filter that remembers what it said of each source.
+struct Sieve<'a> {
+    snapshot: &'a Snapshot,
+    filter: &'a Filter,
+    /// For each part, for each source: 0 not asked yet, 1 in, 2 out.
+    sources: Vec<Vec<AtomicU8>>,
+}
+
+impl<'a> Sieve<'a> {
+    fn new(snapshot: &'a Snapshot, filter: &'a Filter) -> Self {
+        let unasked = |count: u32| (0..count).map(|_| AtomicU8::new(0)).collect();
+        let parts = if filter.is_open() { &[] } else { snapshot.parts.as_slice() };
+        let sources = parts.iter().map(|part| unasked(part.meta.sources)).collect();
+        Self { snapshot, filter, sources }
+    }
+
+    fn takes(&self, row: u32) -> bool {
+        if self.filter.is_open() {
+            return true;
+        }
+        let parts = &self.snapshot.parts;
+        let after = parts.partition_point(|part| part.len() > 0 && part.row(0) <= row);
+        let Some(at) = after.checked_sub(1) else { return false };
+        let part = &parts[at];
+        let Some(n) = part.find(row) else { return false };
+        self.filter.takes_unit(part.kind(n), part.language(n))
+            && self.takes_source(at, part.slot(n))
+    }
+
+    fn takes_source(&self, at: usize, slot: u32) -> bool {
+        let Some(known) = self.sources.get(at).and_then(|part| part.get(slot as usize)) else {
+            return false;
+        };
+        match known.load(Ordering::Relaxed) {
+            0 => {
+                let source = self.snapshot.parts[at].source(slot);
+                let takes = source
+                    .is_ok_and(|source| self.filter.takes_source(source.collection, source.path));
+                known.store(if takes { 1 } else { 2 }, Ordering::Relaxed);
+                takes
+            }
+            said => said == 1,
+        }
+    }
+}

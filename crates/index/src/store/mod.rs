@@ -1,0 +1,183 @@
+//! Where units are kept and looked up. A store answers through a [`View`] of one generation, so that what a question
+//! finds does not change while it is ranked; every store passes the same contract.
+
+pub(crate) mod embedded;
+
+use crate::{
+    analysis::TermCounts,
+    embed::{EmbedError, Identity, Vector},
+    query::{Filter, Question},
+    unit::{Digest, Genre, Source, Unit},
+};
+use std::{collections::BTreeMap, fmt, io, path::PathBuf, sync::Arc};
+
+/// Why a store can't do what it is asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file can't be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A file is not what was written. It is not served; [`Store::repair`] starts anew.
+    #[error("the index is damaged: {file}: {reason}")]
+    Damaged {
+        /// Which one.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Somebody else has been writing for too long.
+    #[error("another process is writing the index in {}", .0.display())]
+    Busy(PathBuf),
+    /// The lexical index failed.
+    #[error("the lexical index failed")]
+    Lexical(#[from] tantivy::TantivyError),
+    /// There are no vectors to be had.
+    #[error(transparent)]
+    Embedding(#[from] EmbedError),
+    /// The graph of neighbours failed.
+    #[error("{0}")]
+    Graph(String),
+    /// A filter's pattern is none.
+    #[error("{pattern} is no path pattern")]
+    Pattern {
+        /// As it was given.
+        pattern: String,
+        /// The cause.
+        #[source]
+        source: globset::Error,
+    },
+}
+
+/// A change to what is known.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// A source is new or different: whatever was known of its path is replaced.
+    Put(Source),
+    /// A source is gone.
+    Remove {
+        /// Its collection.
+        collection: String,
+        /// Its path there.
+        path: String,
+    },
+}
+
+/// What a store holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Counts the writes.
+    pub generation: u64,
+    /// Units that can be found.
+    pub units: u64,
+    /// Sources that are known.
+    pub sources: u64,
+    /// The model of its vectors.
+    pub identity: Identity,
+}
+
+/// What [`Store::repair`] had to do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Repairs {
+    /// Why everything was thrown away; the sources must be put again.
+    pub rebuilt: Option<String>,
+    /// The model whose vectors were replaced.
+    pub embedded_anew: Option<Identity>,
+}
+
+/// Keeps units and finds them again. Whatever one process writes, every other that has the store open sees.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// The digest of every source of a collection, by path.
+    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError>;
+    /// Makes all of the changes visible at once, as one generation, or none of them.
+    fn write(&self, changes: &mut dyn Iterator<Item = Change>) -> Result<Status, StoreError>;
+    /// The newest generation.
+    fn view(&self) -> Result<Arc<dyn View>, StoreError>;
+    /// Sees to it that the store can be used: throws it away where it is damaged or of another format, and makes its
+    /// vectors anew where they are of another model.
+    fn repair(&self) -> Result<Repairs, StoreError>;
+    /// What it holds now.
+    fn status(&self) -> Result<Status, StoreError>;
+}
+
+/// One generation. It stays as it is for as long as it is held.
+pub trait View: Send + Sync + fmt::Debug {
+    /// What it holds.
+    fn status(&self) -> Status;
+    /// The units that have most of a question's terms, and those nearest to its vector: at most so many of each.
+    fn candidates(
+        &self,
+        question: &Question,
+        filter: &Filter,
+        most: usize,
+    ) -> Result<Candidates, StoreError>;
+    /// A unit with everything that is known of it.
+    fn unit(&self, row: Row) -> Result<Found, StoreError>;
+}
+
+/// Names a unit within a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Row(pub(crate) u32);
+
+/// Units worth ranking, and what is needed to rank them.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    pub(crate) units: Vec<Candidate>,
+    pub(crate) statistics: Statistics,
+}
+
+impl Candidates {
+    /// The units, in order.
+    pub fn rows(&self) -> impl Iterator<Item = Row> {
+        self.units.iter().map(|unit| unit.row)
+    }
+}
+
+/// What all units together look like.
+#[derive(Debug, Clone, Default)]
+pub struct Statistics {
+    /// How many there are.
+    pub(crate) units: u64,
+    /// How many have each of the question's terms.
+    pub(crate) holders: Vec<u64>,
+    /// Terms in each field of the average unit.
+    pub(crate) lengths: [f32; 5],
+    /// How near a unit is to the question on average, and how much that varies.
+    pub(crate) nearness: (f32, f32),
+}
+
+/// One unit worth ranking.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    pub(crate) row: Row,
+    pub(crate) genre: Genre,
+    /// The same number for the units of one source.
+    pub(crate) source: u64,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) signature: String,
+    /// The question's terms in each field.
+    pub(crate) counts: Vec<TermCounts>,
+    /// And its pairs of terms.
+    pub(crate) pairs: Vec<TermCounts>,
+    pub(crate) lengths: [u16; 5],
+    pub(crate) vector: Option<Vector>,
+}
+
+/// A unit that was found, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The collection of its source.
+    pub collection: String,
+    /// The path of its source.
+    pub path: String,
+    /// Code or prose.
+    pub genre: Genre,
+    /// The unit. A body longer than the store keeps is cut.
+    pub unit: Unit,
+}

@@ -1,0 +1,135 @@
+//! Whatever moment a writer ends at, the store is the one before or the one after.
+
+use crate::project::{open, source, unit, write};
+use docent_index::{Change, Digest, Store};
+use std::{
+    collections::BTreeSet,
+    env,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const FOLDER: &str = "DOCENT_TEST_FOLDER";
+const ROUNDS: &str = "DOCENT_TEST_ROUNDS";
+
+/// Every point where a write may end.
+const POINTS: &[&str] = &[
+    "index-create",
+    "index-write",
+    "index-flush",
+    "index-sync",
+    "index-synced",
+    "index-sync-folder",
+    "index-prepare",
+    "index-commit",
+    "index-committed",
+    "index-remove",
+    "index-lexical-create",
+    "index-lexical-remove",
+    "index-lexical-sync",
+    "index-list-write",
+    "index-list-written",
+];
+
+fn version(n: usize) -> Vec<Change> {
+    (0..12)
+        .map(|file| {
+            let name = format!("version_{n}");
+            Change::Put(source(
+                "app",
+                &format!("f{file}.rs"),
+                vec![unit("function", &name, "", "x")],
+            ))
+        })
+        .collect()
+}
+
+fn digest(n: usize) -> Digest {
+    let Some(Change::Put(source)) = version(n).pop() else { panic!("a version is of puts") };
+    source.digest
+}
+
+/// Which version is there. All files are of one, or a write was seen in part.
+fn seen(store: &dyn Store) -> BTreeSet<Digest> {
+    store.digests("app").unwrap().into_values().collect()
+}
+
+/// A writer in a process of its own, which a test ends. Does nothing when run by itself.
+#[test]
+fn child_writes() {
+    let Some(folder) = env::var_os(FOLDER) else { return };
+    let scenario = fail::FailScenario::setup();
+    let rounds: usize = env::var(ROUNDS).unwrap().parse().unwrap();
+    let store = open(Path::new(&folder));
+    let start = usize::try_from(store.status().unwrap().generation).unwrap();
+    for n in start..start + rounds {
+        write(&store, version(n));
+    }
+    scenario.teardown();
+}
+
+pub(crate) fn child(test: &str, folder: &Path, rounds: usize, points: &str) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([test, "--exact", "--nocapture"]);
+    command.env(FOLDER, folder).env(ROUNDS, rounds.to_string()).env("FAILPOINTS", points);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn an_end_at_any_point_leaves_the_old_or_the_new() {
+    let mut ended = 0;
+    for point in POINTS {
+        let mut reached = false;
+        for passed in [0, 1, 5] {
+            let folder = tempfile::tempdir().unwrap();
+            // Enough writes before it that parts and segments are brought together in the one that is cut off.
+            let store = open(folder.path());
+            (0..8).for_each(|_| write(&store, version(1)));
+            drop(store);
+            let points = format!("{point}={passed}*off->return");
+            let status = child("crash::child_writes", folder.path(), 1, &points).status().unwrap();
+            let crashed = !status.success();
+            reached |= crashed;
+            ended += usize::from(crashed);
+            let store = open(folder.path());
+            let found = seen(&store);
+            assert_eq!(found.len(), 1, "{point} after {passed}: a write is seen in part");
+            let repairs = store.repair().unwrap();
+            assert_eq!(repairs, docent_index::Repairs::default(), "{point} after {passed}");
+            assert_eq!(store.status().unwrap().units, 12, "{point} after {passed}");
+            write(&store, version(99));
+            assert_eq!(seen(&store), BTreeSet::from([digest(99)]), "{point} after {passed}");
+        }
+        assert!(reached, "no write passes {point}");
+    }
+    assert!(ended >= POINTS.len(), "{ended}");
+}
+
+#[test]
+fn a_killed_writer_leaves_the_old_or_the_new() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&open(folder.path()), version(0));
+    let mut delay = 7;
+    for round in 0..25 {
+        let mut writer = child("crash::child_writes", folder.path(), 1_000, "").spawn().unwrap();
+        // Not random, so that a failure can be repeated; odd steps, so that each round ends elsewhere.
+        delay = (delay * 37 + 11) % 229;
+        let store = open(folder.path());
+        let before = store.status().unwrap().generation;
+        let patience = Instant::now() + Duration::from_secs(20);
+        while store.status().unwrap().generation == before && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(delay));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let store = open(folder.path());
+        assert_eq!(seen(&store).len(), 1, "round {round}");
+        let repairs = store.repair().unwrap();
+        assert_eq!(repairs, docent_index::Repairs::default(), "round {round}");
+        assert!(store.status().unwrap().generation > before, "round {round}: nothing was written");
+    }
+}

@@ -1,0 +1,177 @@
+//! Files that are not what was written: noticed, said, and made anew; never served.
+
+use crate::project::{open, project, source, unit, write};
+use docent_index::{Change, Query, Store, StoreError, embed::Table, search};
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end.max(1) as u64).unwrap()
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if fs::metadata(&path).unwrap().len() > 0 {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+/// Changes one file in one way, and says how.
+fn harm(file: &Path, numbers: &mut Numbers) -> String {
+    let mut bytes = fs::read(file).unwrap();
+    let at = numbers.below(bytes.len());
+    let way = match numbers.below(7) {
+        0 => {
+            bytes.truncate(at);
+            "cut off"
+        }
+        1 => {
+            bytes.insert(at, 7);
+            "a byte more"
+        }
+        2 => {
+            bytes.remove(at);
+            "a byte less"
+        }
+        3 => {
+            let end = (at + 1 + numbers.below(200)).min(bytes.len());
+            bytes[at..end].fill(0);
+            "zeros"
+        }
+        4 => {
+            bytes.clear();
+            "emptied"
+        }
+        _ => {
+            bytes[at] ^= 1 << numbers.below(8);
+            "a bit turned"
+        }
+    };
+    fs::write(file, bytes).unwrap();
+    format!("{} at {at}: {way}", file.display())
+}
+
+/// What a store answers to everything that can be asked of it.
+fn answers(store: &dyn Store) -> Result<String, StoreError> {
+    let mut all = format!("{:?} {:?}", store.digests("app")?, store.digests("lib")?);
+    for text in ["authenticate a user", "draw the logo", "retry", "parse http response", "unit 17"]
+    {
+        let answer = search(store, Table::built_in().as_ref(), &Query::new(text))?;
+        for hit in answer.hits {
+            write!(all, "{:?} {:.4} {:?};", hit.found, hit.similarity, hit.matched).unwrap();
+        }
+    }
+    Ok(all)
+}
+
+fn filled(folder: &Path) {
+    let store = open(folder);
+    write(&store, project());
+    let many = (0..60).map(|n| {
+        let name = format!("unit_{n}");
+        Change::Put(source(
+            "lib",
+            &format!("{n}.rs"),
+            vec![unit("function", &name, "Some words.", "body")],
+        ))
+    });
+    write(&store, many.collect());
+    let gone = Change::Remove { collection: "lib".into(), path: "3.rs".into() };
+    write(&store, vec![gone]);
+}
+
+#[test]
+fn damage_is_noticed_and_made_good() {
+    let whole = tempfile::tempdir().unwrap();
+    filled(whole.path());
+    let want = answers(&open(whole.path())).unwrap();
+    let names: Vec<PathBuf> = files(whole.path())
+        .into_iter()
+        .map(|path| path.strip_prefix(whole.path()).unwrap().to_owned())
+        .collect();
+    let times: usize =
+        env::var("DOCENT_TEST_DAMAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(240);
+    let mut numbers = Numbers(0x5eed_5eed_5eed_5eed);
+    let mut noticed = 0;
+    for n in 0..times {
+        let folder = tempfile::tempdir().unwrap();
+        copy(whole.path(), folder.path());
+        let how = harm(&folder.path().join(&names[n % names.len()]), &mut numbers);
+        let store = open_or_said(folder.path());
+        match answers(&store) {
+            // What is not read, such as a lock, can't be told from what is whole.
+            Ok(got) => assert_eq!(got, want, "{how}"),
+            Err(StoreError::Damaged { .. }) => {
+                noticed += 1;
+                let repairs = store.repair().unwrap();
+                let said = repairs.rebuilt.unwrap_or_default();
+                assert!(said.contains("damaged"), "{how}: {said}");
+                assert_eq!(store.status().unwrap().units, 0, "{how}");
+                write(&store, project());
+                let found =
+                    search(&store, Table::built_in().as_ref(), &Query::new("draw the logo"));
+                assert_eq!(found.unwrap().hits[0].found.unit.name, "draw_logo", "{how}");
+            }
+            Err(error) => panic!("{how}: {error}"),
+        }
+    }
+    assert!(noticed * 2 > times, "{noticed} of {times}");
+}
+
+fn open_or_said(folder: &Path) -> docent_index::Embedded {
+    open(folder)
+}
+
+#[test]
+fn a_missing_file_is_damage() {
+    let whole = tempfile::tempdir().unwrap();
+    filled(whole.path());
+    for file in files(whole.path()) {
+        let name = file.strip_prefix(whole.path()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        copy(whole.path(), folder.path());
+        fs::remove_file(folder.path().join(name)).unwrap();
+        let store = open(folder.path());
+        match answers(&store) {
+            Ok(_) => {}
+            Err(StoreError::Damaged { .. }) => {
+                assert!(store.repair().unwrap().rebuilt.is_some(), "{}", name.display());
+            }
+            Err(error) => panic!("{}: {error}", name.display()),
+        }
+        write(&store, project());
+        assert!(store.status().unwrap().units >= 6, "{}", name.display());
+    }
+}

@@ -1,0 +1,14 @@
+//! The store from outside: its contract, its crashes, its neighbours and its damage.
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test tells its children what to do by the environment"
+)]
+
+mod contract;
+mod crash;
+mod damage;
+mod embedded;
+mod project;
+mod sharing;

@@ -1,0 +1,112 @@
+//! A small project to search, and stores to search it in.
+
+use docent_index::{
+    Change, Digest, Embedded, Genre, Hit, Query, Settings, Source, Span, Store, Unit,
+    embed::{Embedder, Table},
+    search,
+};
+use std::{path::Path, sync::Arc, time::Duration};
+
+/// A unit of code.
+pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> Unit {
+    Unit {
+        id: format!("{kind}:{name}"),
+        kind: kind.into(),
+        language: "rust".into(),
+        name: name.into(),
+        signature: format!("fn {name}()"),
+        doc: doc.into(),
+        body: body.into(),
+        span: Span { first: 10, last: 10 + u32::try_from(body.lines().count()).unwrap() },
+    }
+}
+
+/// A source of code whose digest is that of its text.
+pub(crate) fn source(collection: &str, path: &str, units: Vec<Unit>) -> Source {
+    let text = serde_json::to_string(&units).unwrap();
+    let digest = Digest::of(&[text.as_bytes()]);
+    Source { collection: collection.into(), path: path.into(), genre: Genre::Code, digest, units }
+}
+
+/// Three files of one project and one of another.
+pub(crate) fn project() -> Vec<Change> {
+    let files = [
+        source(
+            "app",
+            "src/login.rs",
+            vec![
+                unit(
+                    "function",
+                    "login_user",
+                    "Authenticates a user with email and password.",
+                    "fn login_user() {\n    let user = find(email);\n    verify_password(user)\n}",
+                ),
+                unit(
+                    "function",
+                    "validate_token",
+                    "Checks an authentication token.",
+                    "fn validate_token() {\n    decode(token)\n}",
+                ),
+            ],
+        ),
+        source(
+            "app",
+            "src/draw/logo.rs",
+            vec![
+                unit(
+                    "function",
+                    "draw_logo",
+                    "Draws the logo of the company.",
+                    "fn draw_logo() {\n    canvas.paint(LOGO)\n}",
+                ),
+                unit("struct", "Canvas", "Something to paint on.", "struct Canvas { width: u32 }"),
+            ],
+        ),
+        source(
+            "app",
+            "src/retry.rs",
+            vec![unit(
+                "function",
+                "retry_with_backoff",
+                "",
+                "fn retry_with_backoff() {\n    sleep(delay);\n    delay *= 2;\n}",
+            )],
+        ),
+        source(
+            "lib",
+            "src/parse.rs",
+            vec![unit(
+                "function",
+                "parseHTTPResponse",
+                "Reads the status line and the headers.",
+                "fn parseHTTPResponse() {}",
+            )],
+        ),
+    ];
+    files.into_iter().map(Change::Put).collect()
+}
+
+/// A store in a folder, with the table that is built in.
+pub(crate) fn open(folder: &Path) -> Embedded {
+    open_with(folder, Table::built_in())
+}
+
+pub(crate) fn open_with(folder: &Path, embedder: Arc<dyn Embedder>) -> Embedded {
+    let settings = Settings { patience: Duration::from_secs(30), ..Settings::default() };
+    Embedded::open(folder, embedder, settings).unwrap()
+}
+
+/// Puts or removes, as one generation.
+pub(crate) fn write(store: &dyn Store, changes: Vec<Change>) {
+    store.write(&mut changes.into_iter()).unwrap();
+}
+
+/// The hits of a query, with the table that is built in.
+pub(crate) fn hits(store: &dyn Store, query: &Query) -> Vec<Hit> {
+    search(store, Table::built_in().as_ref(), query).unwrap().hits
+}
+
+/// The names of the hits, best first.
+pub(crate) fn names(store: &dyn Store, text: &str) -> Vec<String> {
+    hits(store, &Query::new(text)).into_iter().map(|hit| hit.found.unit.name).collect()
+}
