@@ -41,6 +41,8 @@ fn grammar(path: &Path) -> Option<(&'static str, Language)> {
         "tsx" => Some(("tsx", tree_sitter_typescript::LANGUAGE_TSX.into())),
         "js" | "mjs" | "cjs" | "jsx" => Some(("js", tree_sitter_javascript::LANGUAGE.into())),
         "py" | "pyi" => Some(("py", tree_sitter_python::LANGUAGE.into())),
+        "go" => Some(("go", tree_sitter_go::LANGUAGE.into())),
+        "java" => Some(("java", tree_sitter_java::LANGUAGE.into())),
         "rs" => Some(("rs", tree_sitter_rust::LANGUAGE.into())),
         _ => None,
     }

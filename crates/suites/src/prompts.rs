@@ -251,6 +251,8 @@ fn media_type(name: &str) -> &'static str {
         Some("html" | "htm") => "text/html",
         Some("json") => "application/json",
         Some("rs") => "text/x-rust",
+        Some("go") => "text/x-go",
+        Some("java") => "text/x-java",
         Some("py") => "text/x-python",
         Some("ts" | "tsx") => "text/x-typescript",
         Some("js" | "jsx" | "mjs" | "cjs") => "text/javascript",

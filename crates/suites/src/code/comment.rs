@@ -1,5 +1,7 @@
 //! Doc comments: where a definition's comment is, and its text without the marks around it.
 
+mod javadoc;
+
 use super::language::{Language, text_of};
 use tree_sitter::Node;
 
@@ -8,15 +10,17 @@ pub(crate) fn describe(language: Language, node: Node<'_>, text: &str) -> Option
     let raw = match language {
         Language::Python => docstring(node, text)?,
         Language::Rust => rust_lines(node, text)?,
-        Language::TypeScript | Language::Tsx | Language::JavaScript => {
+        Language::Go => lines_above(node, text)?,
+        Language::Java | Language::TypeScript | Language::Tsx | Language::JavaScript => {
             block_above(node, text)?.to_owned()
         }
     };
     let clean = match language {
         Language::Python => dedent(&raw),
-        Language::Rust => raw,
+        Language::Rust | Language::Go => raw,
+        Language::Java => javadoc::plain(&without_tags(&without_stars(&raw))),
         Language::TypeScript | Language::Tsx | Language::JavaScript => {
-            without_tags(&without_stars(&raw))
+            script_text(&without_stars(&raw))
         }
     };
     let clean = clean.trim();
@@ -27,15 +31,21 @@ pub(crate) fn describe(language: Language, node: Node<'_>, text: &str) -> Option
 pub(crate) fn statement(node: Node<'_>) -> Node<'_> {
     let mut outer = node;
     while let Some(parent) = outer.parent() {
-        let wraps = matches!(
-            parent.kind(),
-            "export_statement"
-                | "ambient_declaration"
-                | "lexical_declaration"
-                | "variable_declaration"
-                | "decorated_definition"
-                | "expression_statement"
-        );
+        let wraps = match parent.kind() {
+            // In Go's groups, each member speaks for itself.
+            "type_declaration" | "const_declaration" | "var_declaration" => {
+                parent.child(1).is_some_and(|child| child == outer)
+            }
+            kind => matches!(
+                kind,
+                "export_statement"
+                    | "ambient_declaration"
+                    | "lexical_declaration"
+                    | "variable_declaration"
+                    | "decorated_definition"
+                    | "expression_statement"
+            ),
+        };
         if !wraps {
             break;
         }
@@ -46,11 +56,43 @@ pub(crate) fn statement(node: Node<'_>) -> Node<'_> {
 
 fn block_above<'a>(node: Node<'_>, text: &'a str) -> Option<&'a str> {
     let mut above = statement(node).prev_named_sibling()?;
-    while above.kind() == "decorator" {
+    while matches!(above.kind(), "decorator" | "line_comment") {
         above = above.prev_named_sibling()?;
     }
     let comment = text_of(above, text);
-    (above.kind() == "comment" && comment.starts_with("/**")).then_some(comment)
+    let is_comment = matches!(above.kind(), "comment" | "block_comment");
+    (is_comment && comment.starts_with("/**")).then_some(comment)
+}
+
+/// The comments on the lines directly above, which is what Go calls documentation.
+fn lines_above(node: Node<'_>, text: &str) -> Option<String> {
+    let mut below = statement(node);
+    let mut lines = Vec::new();
+    while let Some(comment) = below.prev_named_sibling().filter(|one| one.kind() == "comment") {
+        let adjacent = comment.end_position().row + 1 == below.start_position().row;
+        let code_before = comment.prev_named_sibling().is_some_and(|before| {
+            before.end_position().row == comment.start_position().row && before.kind() != "comment"
+        });
+        if !adjacent || code_before {
+            break;
+        }
+        let said = text_of(comment, text);
+        match said.strip_prefix("//") {
+            Some(line) if is_directive(line) => {}
+            Some(line) => lines.push(line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()),
+            None => lines.push(without_stars(said)),
+        }
+        below = comment;
+    }
+    lines.reverse();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// `//go:build`, `//nolint:all`: for tools, not for readers.
+fn is_directive(line: &str) -> bool {
+    let small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let rest = line.trim_start_matches(small);
+    rest.len() < line.len() && rest.strip_prefix(':').is_some_and(|after| after.starts_with(small))
 }
 
 fn rust_lines(node: Node<'_>, text: &str) -> Option<String> {
@@ -106,6 +148,22 @@ fn without_tags(comment: &str) -> String {
         .join("\n")
 }
 
+/// Where tags alone are written, the text is in one of them.
+fn script_text(comment: &str) -> String {
+    let lead = without_tags(comment);
+    if !lead.trim().is_empty() {
+        return lead;
+    }
+    let tagged = |tag: &str| {
+        let mut lines =
+            comment.lines().skip_while(|line| line.split_whitespace().next() != Some(tag));
+        let first = lines.next()?.trim_start().strip_prefix(tag)?.trim().to_owned();
+        let rest = without_tags(&lines.collect::<Vec<_>>().join("\n"));
+        Some(format!("{first}\n{rest}")).filter(|text| !text.trim().is_empty())
+    };
+    ["@description", "@desc", "@summary"].into_iter().find_map(tagged).unwrap_or(lead)
+}
+
 /// Takes away the indentation that all lines but the first share.
 fn dedent(text: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -129,9 +187,24 @@ mod tests {
             ("/** Says.\n * @param a it\n * @returns it */", "Says."),
             ("/** @internal */", ""),
             ("/***/", ""),
+            (
+                "/** @name a\n * @description\n * Says.\n *\n * More.\n * @returns it */",
+                "Says.\n\nMore.",
+            ),
+            ("/** @summary Short.\n * @description Long. */", "Long."),
         ];
         for (comment, want) in cases {
-            assert_eq!(without_tags(&without_stars(comment)).trim(), want, "{comment}");
+            assert_eq!(script_text(&without_stars(comment)).trim(), want, "{comment}");
+        }
+    }
+
+    #[test]
+    fn directives_are_told_from_words() {
+        for line in ["go:build linux", "nolint:errcheck"] {
+            assert!(is_directive(line), "{line}");
+        }
+        for line in [" go:build", "TODO: more", "http://a", "Deprecated: b", ":x", "", "note: c"] {
+            assert!(!is_directive(line), "{line}");
         }
     }
 

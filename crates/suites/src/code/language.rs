@@ -25,6 +25,10 @@ pub enum Language {
     Python,
     /// Rust.
     Rust,
+    /// Go.
+    Go,
+    /// Java.
+    Java,
 }
 
 /// A grammar with its queries, compiled once.
@@ -42,8 +46,15 @@ pub(crate) struct Grammar {
 
 impl Language {
     /// Every language.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::TypeScript, Self::Tsx, Self::JavaScript, Self::Python, Self::Rust];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::TypeScript,
+        Self::Tsx,
+        Self::JavaScript,
+        Self::Python,
+        Self::Rust,
+        Self::Go,
+        Self::Java,
+    ];
 
     /// Told by the ending of a file's name.
     pub(crate) fn of(path: &str) -> Option<Self> {
@@ -58,6 +69,8 @@ impl Language {
             "js" | "mjs" | "cjs" | "jsx" => Some(Self::JavaScript),
             "py" | "pyi" => Some(Self::Python),
             "rs" => Some(Self::Rust),
+            "go" => Some(Self::Go),
+            "java" => Some(Self::Java),
             _ => None,
         }
     }
@@ -70,6 +83,8 @@ impl Language {
             Self::JavaScript => "JavaScript",
             Self::Python => "Python",
             Self::Rust => "Rust",
+            Self::Go => "Go",
+            Self::Java => "Java",
         }
     }
 
@@ -102,12 +117,30 @@ impl Language {
                 include_str!("queries/rust/branches.scm"),
             )
         });
+        static GO: LazyLock<Grammar> = LazyLock::new(|| {
+            compile(
+                tree_sitter_go::LANGUAGE.into(),
+                include_str!("queries/go/definitions.scm"),
+                include_str!("queries/go/imports.scm"),
+                include_str!("queries/go/branches.scm"),
+            )
+        });
+        static JAVA: LazyLock<Grammar> = LazyLock::new(|| {
+            compile(
+                tree_sitter_java::LANGUAGE.into(),
+                include_str!("queries/java/definitions.scm"),
+                include_str!("queries/java/imports.scm"),
+                include_str!("queries/java/branches.scm"),
+            )
+        });
         match self {
             Self::TypeScript => &TYPESCRIPT,
             Self::Tsx => &TSX,
             Self::JavaScript => &JAVASCRIPT,
             Self::Python => &PYTHON,
             Self::Rust => &RUST,
+            Self::Go => &GO,
+            Self::Java => &JAVA,
         }
     }
 }
@@ -198,6 +231,8 @@ mod tests {
             ("a.mjs", Some(Language::JavaScript)),
             ("pkg/__init__.py", Some(Language::Python)),
             ("lib.rs", Some(Language::Rust)),
+            ("cmd/main.go", Some(Language::Go)),
+            ("src/main/java/a/Shop.java", Some(Language::Java)),
             (".rs", None),
             ("src/rs", None),
             ("a.ts/readme", None),

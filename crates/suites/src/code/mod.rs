@@ -13,6 +13,7 @@ mod parse_files;
 mod project;
 mod query_annotations;
 mod sweep;
+mod units;
 
 pub use analysis::{
     complexity::{Complexity, FunctionFigures, Grade},
@@ -26,6 +27,7 @@ pub use parse_files::{
     FileProblem, FileReport, ParseFilesAnswer, ParseFilesArgs, ParseFilesOptions,
 };
 pub use query_annotations::{QueryAnswer, QueryArgs, QueryHit, QueryOptions};
+pub use units::{Documentation, code_units, documentation};
 
 use crate::files::{Place, Roots};
 use analyze_code::AnalyzeCode;
@@ -35,6 +37,7 @@ use docent_tool::{
     Stop, TemplateInfo, ToolError, erase,
 };
 use parse_files::{ParseFiles, Totals, json_resource};
+pub(crate) use project::LARGEST_FILE;
 use project::Project;
 use query_annotations::QueryAnnotations;
 use serde::Serialize;

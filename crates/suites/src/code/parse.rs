@@ -89,6 +89,8 @@ struct Found<'tree> {
     name: String,
     node: Node<'tree>,
     callable: Option<Node<'tree>>,
+    /// The type that it belongs to, where it stands outside of it.
+    within: Option<String>,
     pattern: usize,
 }
 
@@ -115,7 +117,8 @@ pub(crate) fn definitions(
         definitions.extend(definition);
         open.push(level);
     }
-    number(without_overloads(definitions))
+    // In Java, one without a body is a method of its own that happens to share a name.
+    number(if language == Language::Java { definitions } else { without_overloads(definitions) })
 }
 
 /// One entry a node, outer ones first.
@@ -132,6 +135,7 @@ fn distinct<'tree>(language: Language, all: &[Match<'tree>], text: &str) -> Vec<
             name: plain_name(language, name, text),
             node,
             callable: one.get("callable"),
+            within: one.get("within").map(|node| receiver_name(text_of(node, text)).to_owned()),
             pattern: one.pattern,
         };
         let known = by_node.get(&node.id());
@@ -153,6 +157,12 @@ fn plain_name(language: Language, node: Node<'_>, text: &str) -> String {
     }
 }
 
+/// `*Table[K, V]` is about `Table`.
+fn receiver_name(of: &str) -> &str {
+    let name = of.trim_matches(['*', '(', ')', ' ']);
+    name.split('[').next().unwrap_or(name).trim()
+}
+
 /// A definition that others may lie in.
 struct Level {
     range: Range<usize>,
@@ -171,10 +181,9 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&self, found: &Found<'_>, open: &[Level]) -> (Option<Definition>, Level) {
         let around = open.last();
-        let qualified = match around {
-            Some(level) => {
-                format!("{}{}{}", level.qualified, self.language.separator(), found.name)
-            }
+        let outer = around.map(|level| &level.qualified).or(found.within.as_ref());
+        let qualified = match outer {
+            Some(outer) => format!("{outer}{}{}", self.language.separator(), found.name),
             None => found.name.clone(),
         };
         // What `impl` holds are methods as well.
@@ -200,7 +209,7 @@ impl Reader<'_> {
             parameters: callable.map(|node| self.parameters(node, kind)),
             return_type: callable.and_then(|node| self.return_type(node)),
             description: describe(self.language, found.node, self.text),
-            line: line_of(found.node),
+            line: line_of(head(found.node)),
             end_line: last_line(found.node),
             exported,
         };
@@ -221,6 +230,11 @@ impl Reader<'_> {
                 inherits && (dunder || !name.starts_with('_'))
             }
             Language::Rust => self.is_public(found, around),
+            Language::Go => {
+                let capital = |name: &str| name.starts_with(char::is_uppercase);
+                inherits && capital(name) && found.within.as_deref().is_none_or(capital)
+            }
+            Language::Java => inherits && is_open(found, around),
             _ if around.is_some_and(|level| level.kind != Some(Kind::Module)) => {
                 inherits && !self.is_private(found)
             }
@@ -254,14 +268,18 @@ impl Reader<'_> {
     fn signature(&self, found: &Found<'_>) -> String {
         let start = match found.node.kind() {
             "variable_declarator" => found.node.parent().unwrap_or(found.node).start_byte(),
-            _ => found.node.start_byte(),
+            "type_spec" | "type_alias" | "const_spec" | "var_spec" => {
+                statement(found.node).start_byte()
+            }
+            _ => head(found.node).start_byte(),
         };
         let body = found.callable.unwrap_or(found.node).child_by_field_name("body");
         let whole = found.node.end_byte();
         let end = body.map_or(whole, |body| body.start_byte());
         let head = self.text.get(start..end).unwrap_or_default();
         // What is a value and not a head ends with its first line.
-        let head = if body.is_none() { head.lines().next().unwrap_or_default() } else { head };
+        let is_head = body.is_some() || found.callable.is_some();
+        let head = if is_head { head } else { head.lines().next().unwrap_or_default() };
         let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
         let line = line.trim_end_matches([' ', '{', ';', ',']).trim_end_matches("=>").trim_end();
         let line =
@@ -280,7 +298,7 @@ impl Reader<'_> {
                 .collect();
         };
         let mut parameters: Vec<Parameter> =
-            children(list).into_iter().filter_map(|node| self.parameter(node)).collect();
+            children(list).into_iter().flat_map(|node| self.parameters_of(node)).collect();
         let receiver = self.language == Language::Python && kind == Kind::Method;
         if receiver
             && parameters.first().is_some_and(|first| matches!(first.name.as_str(), "self" | "cls"))
@@ -290,12 +308,42 @@ impl Reader<'_> {
         parameters
     }
 
+    /// Go writes one type after several names, or none before it; Java puts the name of `String... all` a level deeper.
+    fn parameters_of(&self, node: Node<'_>) -> Vec<Parameter> {
+        let of = |node: Node<'_>| tidy(text_of(node, self.text));
+        match node.kind() {
+            "parameter_declaration" | "variadic_parameter_declaration" => {
+                let dots = if node.kind().starts_with("variadic") { "..." } else { "" };
+                let kind = node.child_by_field_name("type");
+                let kind = kind.map(|node| format!("{dots}{}", of(node)));
+                let mut cursor = node.walk();
+                let names = node.children_by_field_name("name", &mut cursor);
+                let mut parameters: Vec<Parameter> =
+                    names.map(|name| Parameter { name: of(name), of: kind.clone() }).collect();
+                if parameters.is_empty() {
+                    parameters.push(Parameter { name: "_".into(), of: kind });
+                }
+                parameters
+            }
+            "spread_parameter" => {
+                let parts: Vec<Node<'_>> = node.named_children(&mut node.walk()).collect();
+                let name = parts.iter().find(|part| part.kind() == "variable_declarator");
+                let annotations = ["modifiers", "annotation", "marker_annotation"];
+                let kind = parts.iter().find(|part| !annotations.contains(&part.kind()));
+                let kind = kind.map(|node| format!("{}...", of(*node)));
+                name.map(|name| Parameter { name: of(*name), of: kind }).into_iter().collect()
+            }
+            _ => self.parameter(node).into_iter().collect(),
+        }
+    }
+
     fn parameter(&self, node: Node<'_>) -> Option<Parameter> {
         let skipped = [
             "comment",
             "line_comment",
             "block_comment",
             "self_parameter",
+            "receiver_parameter",
             "attribute_item",
             "decorator",
         ];
@@ -319,7 +367,36 @@ impl Reader<'_> {
     }
 
     fn return_type(&self, callable: Node<'_>) -> Option<String> {
-        callable.child_by_field_name("return_type").map(|node| tidy(text_of(node, self.text)))
+        let field = match self.language {
+            Language::Go => "result",
+            Language::Java => "type",
+            _ => "return_type",
+        };
+        callable.child_by_field_name(field).map(|node| tidy(text_of(node, self.text)))
+    }
+}
+
+/// What an interface holds is public unless it says otherwise.
+fn is_open(found: &Found<'_>, around: Option<&Level>) -> bool {
+    let modifiers = children(found.node).into_iter().find(|child| child.kind() == "modifiers");
+    let has = |word: &str| {
+        modifiers.is_some_and(|node| children(node).iter().any(|child| child.kind() == word))
+    };
+    let of_interface = around.is_some_and(|level| level.kind == Some(Kind::Interface));
+    found.kind == Some(Kind::Module) || has("public") || (of_interface && !has("private"))
+}
+
+/// Where a definition begins to say what it is: after the annotations that Java writes before the modifiers.
+fn head(node: Node<'_>) -> Node<'_> {
+    let modifiers = |child: &Node<'_>| child.kind() == "modifiers";
+    let Some(first) = node.child(0).filter(modifiers) else { return node };
+    let is_annotation = |child: &Node<'_>| child.kind().ends_with("annotation");
+    let word = children(first).into_iter().find(|child| !is_annotation(child));
+    let has_annotation = first.child(0).as_ref().is_some_and(is_annotation);
+    match word {
+        _ if !has_annotation => node,
+        Some(word) => word,
+        None => node.child(1).unwrap_or(node),
     }
 }
 

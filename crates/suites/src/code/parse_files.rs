@@ -110,7 +110,7 @@ impl Tool for ParseFiles {
     const TITLE: &'static str = "Parse source files";
     const ABOUT: &'static str = "Parse source code files and extract AST annotations: functions, classes, interfaces and other definitions with \
          signature, parameters, doc comment and line. Use it before query_annotations to choose what is searched. Reads TypeScript, \
-         JavaScript, Python and Rust.";
+         JavaScript, Python, Rust, Go and Java.";
     type Args = ParseFilesArgs;
     type Answer = ParseFilesAnswer;
 
@@ -177,7 +177,8 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
     } else {
         reasons.join("; ")
     };
-    let hint = "TypeScript, JavaScript, Python and Rust are read; give paths inside the root";
+    let hint =
+        "TypeScript, JavaScript, Python, Rust, Go and Java are read; give paths inside the root";
     Failure::new(kind, format!("No file was parsed: {message}")).hint(hint).into()
 }
 

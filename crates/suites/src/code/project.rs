@@ -133,13 +133,9 @@ impl Project {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How a place is called in answers and addresses: inside the first root by its path there, elsewhere in full.
+    /// How a place is called in answers and addresses.
     pub(crate) fn path_of(&self, place: &Place) -> String {
-        if place.root() == 0 {
-            place.to_string()
-        } else {
-            self.roots.absolute(place).to_string_lossy().into_owned()
-        }
+        self.roots.name(place)
     }
 
     /// Reads and parses one file, unless it is known and the same. Counts as one more generation where it is not.

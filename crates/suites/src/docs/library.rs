@@ -19,7 +19,7 @@ use std::{
 use tokio::sync::broadcast;
 
 /// A larger page is data.
-const LARGEST_FILE: u64 = 8 << 20;
+pub(crate) const LARGEST_FILE: u64 = 8 << 20;
 /// Title, headings, text, source: how much a word counts where it stands.
 const WEIGHTS: [f64; 4] = [2.0, 3.0, 1.0, 1.0];
 /// Changes that a slow listener may fall behind.

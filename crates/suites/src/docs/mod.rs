@@ -9,9 +9,11 @@ mod get_document;
 mod ingest;
 mod library;
 mod search_documentation;
+mod units;
 
 pub use get_document::{GetAnswer, GetArgs, SectionInfo};
 pub use search_documentation::{SearchAnswer, SearchArgs, SearchHit};
+pub use units::prose_units;
 
 use crate::files::{Problem, Roots};
 use address::Address;
@@ -21,6 +23,8 @@ use docent_tool::{
 };
 use document::{Document, Section};
 use get_document::GetDocument;
+pub(crate) use ingest::Format;
+pub(crate) use library::LARGEST_FILE;
 use library::{Library, Source};
 use schemars::JsonSchema;
 use search_documentation::SearchDocumentation;

@@ -122,7 +122,10 @@ fn blank(one: &Definition) -> FunctionFigures {
 
 /// `else if` goes on where the first `if` stands.
 fn continues(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| parent.kind() == "else_clause")
+    node.parent().is_some_and(|parent| {
+        let is_alternative = || parent.child_by_field_name("alternative") == Some(node);
+        parent.kind() == "else_clause" || (parent.kind() == "if_statement" && is_alternative())
+    })
 }
 
 /// The innermost function around a byte. Functions are in the order of the text, outer ones first.
@@ -194,6 +197,16 @@ mod tests {
                 Language::Rust,
                 "fn f(a: bool) { if a { loop { break } } else if !a {} }",
                 ("f", 4, 2, 1, 1),
+            ),
+            (
+                Language::Go,
+                "package p\nfunc f(a, b int) {\n  if a > 0 && b > 0 { for range b { } } else if b > 1 { }\n  switch a { case 1, 2: default: }\n}",
+                ("f", 6, 2, 2, 4),
+            ),
+            (
+                Language::Java,
+                "class A { int f(int a) {\n  if (a > 0 || a < 9) { while (a > 1) { } } else if (a > 3) { }\n  switch (a) { case 1: case 2: default: }\n  try { } catch (E e) { } return a > 1 ? 1 : 2;\n} }",
+                ("A.f", 9, 2, 1, 5),
             ),
         ];
         for (language, text, (name, cyclomatic, nesting, parameters, length)) in cases {

@@ -39,6 +39,8 @@ fn candidates(language: Language, from: &str, module: &str, declared: bool) -> (
         Language::Python => python(from, module),
         Language::Rust => rust(from, module, declared),
         Language::TypeScript | Language::Tsx | Language::JavaScript => script(from, module),
+        Language::Go => go(from, module),
+        Language::Java => java(from, module),
     }
 }
 
@@ -142,6 +144,40 @@ fn rust(from: &str, module: &str, declared: bool) -> (bool, Vec<String>) {
     (true, all)
 }
 
+/// An import names a folder. Its best-known file is called after the package, or holds its documentation.
+fn go(from: &str, module: &str) -> (bool, Vec<String>) {
+    let name = module.rsplit('/').next().unwrap_or(module);
+    let files = |folder: &str| [format!("{folder}/{name}.go"), format!("{folder}/doc.go")];
+    if module.starts_with("./") || module.starts_with("../") {
+        let folder = join(folder_of(from), module);
+        return (true, folder.map(|folder| files(&folder).into()).unwrap_or_default());
+    }
+    // What starts with a host may be a package of this project: the name of its module is the start of the path.
+    let parts: Vec<&str> = module.split('/').collect();
+    let hosted = parts.first().is_some_and(|first| first.contains('.'));
+    let starts = if hosted { 1..parts.len() } else { 0..1 };
+    (false, starts.flat_map(|n| files(&parts[n..].join("/"))).collect())
+}
+
+/// A class is in the file of its name, in the folders of its package, below some folder above this file.
+fn java(from: &str, module: &str) -> (bool, Vec<String>) {
+    let segments: Vec<&str> = module.split('.').collect();
+    // The last names may be a class inside the class, or a member of it.
+    let shortest = segments.len().saturating_sub(2).max(1);
+    let mut all = Vec::new();
+    let mut folder = folder_of(from);
+    loop {
+        for n in (shortest..=segments.len()).rev() {
+            all.extend(join(folder, &format!("{}.java", segments[..n].join("/"))));
+        }
+        if folder.is_empty() {
+            break;
+        }
+        folder = folder_of(folder);
+    }
+    (false, all)
+}
+
 /// Where the modules of a crate start.
 fn crate_folder(path: &str) -> String {
     let parts: Vec<&str> = folder_of(path).split('/').collect();
@@ -171,6 +207,9 @@ mod tests {
         "k/src/a/b.rs",
         "k/src/c/mod.rs",
         "k/src/c/d.rs",
+        "internal/store/store.go",
+        "wire/doc.go",
+        "src/main/java/org/shop/Table.java",
     ];
 
     /// `module line [file]`, with `!` after what is not local.
@@ -237,5 +276,29 @@ mod tests {
             lines(Language::Rust, "k/src/c/mod.rs", "mod d;\nuse super::a;"),
             ["d 1 k/src/c/d.rs", "super::a 2 k/src/a.rs"]
         );
+    }
+
+    #[test]
+    fn go_imports_lead_to_files() {
+        let text = "package main\n\nimport \"fmt\"\nimport (\n\t\"example.com/shop/internal/store\"\n\tw `example.com/shop/wire`\n\t_ \"./none\"\n)\n";
+        let want = [
+            "fmt! 3 -",
+            "example.com/shop/internal/store 5 internal/store/store.go",
+            "example.com/shop/wire 6 wire/doc.go",
+            "./none 7 -",
+        ];
+        assert_eq!(lines(Language::Go, "main.go", text), want);
+    }
+
+    #[test]
+    fn java_imports_lead_to_files() {
+        let text = "package org.shop.ui;\nimport java.util.List;\nimport org.shop.Table;\nimport static org.shop.Table.Row.of;\nimport org.other.*;\n";
+        let want = [
+            "java.util.List! 2 -",
+            "org.shop.Table 3 src/main/java/org/shop/Table.java",
+            "org.shop.Table.Row.of 4 src/main/java/org/shop/Table.java",
+            "org.other! 5 -",
+        ];
+        assert_eq!(lines(Language::Java, "src/main/java/org/shop/ui/Window.java", text), want);
     }
 }

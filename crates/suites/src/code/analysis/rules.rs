@@ -81,12 +81,16 @@ fn rules(language: Language) -> &'static [(Rule, Query)] {
         LazyLock::new(|| compile(Language::JavaScript));
     static PYTHON: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Python));
     static RUST: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Rust));
+    static GO: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Go));
+    static JAVA: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Java));
     match language {
         Language::TypeScript => &TYPESCRIPT,
         Language::Tsx => &TSX,
         Language::JavaScript => &JAVASCRIPT,
         Language::Python => &PYTHON,
         Language::Rust => &RUST,
+        Language::Go => &GO,
+        Language::Java => &JAVA,
     }
 }
 
@@ -97,6 +101,8 @@ fn compile(language: Language) -> Vec<(Rule, Query)> {
         Language::JavaScript => &[script],
         Language::Python => &[include_str!("../rules/python.toml")],
         Language::Rust => &[include_str!("../rules/rust.toml")],
+        Language::Go => &[include_str!("../rules/go.toml")],
+        Language::Java => &[include_str!("../rules/java.toml")],
     };
     let read = |text: &&str| {
         toml::from_str::<RuleFile>(text).expect("the rules that are built in are well-formed").rule

@@ -242,6 +242,197 @@ union Either { a: u8 }
 }
 
 #[test]
+fn go_is_outlined() {
+    let text = r#"
+// Package shop sells things.
+package shop
+
+import "fmt"
+
+// Limit is how many.
+const Limit = 5
+
+const (
+	// First is first.
+	First = iota
+	second // trailing
+	third
+	_
+)
+
+var ErrGone, errOther = errors.New("gone"), 1
+
+// Table holds rows.
+//
+// It grows.
+//
+//go:generate stringer
+type Table[K comparable] struct {
+	rows map[K]string
+}
+
+type (
+	// Shape has an area.
+	Shape interface {
+		// Area is in metres.
+		Area(unit string) (float64, error)
+		hidden()
+	}
+	id = int
+)
+
+// A note that stands apart.
+
+func loose() {}
+
+/* Get finds a row. */
+func (t *Table[K]) Get(key K, more ...string) (row string, ok bool) {
+	const local = 1
+	return "", false
+}
+
+func (t table) Put(a, b int, _ func(int) error) error { return nil }
+
+func New(int, string) *Table[int] { return nil }
+"#;
+    let want = [
+        "+constant Limit",
+        "+constant First",
+        "constant second",
+        "constant third",
+        "+constant ErrGone",
+        "+struct Table",
+        "+interface Shape",
+        "+method Shape.Area",
+        "method Shape.hidden",
+        "type id",
+        "function loose",
+        "+method Table.Get",
+        "method table.Put",
+        "+function New",
+    ];
+    assert_eq!(outline(Language::Go, text), want);
+    let said = |name: &str| named(Language::Go, text, name)["description"].clone();
+    assert_eq!(said("Limit"), "Limit is how many.");
+    assert_eq!(said("First"), "First is first.");
+    for silent in ["second", "third", "loose", "Put"] {
+        assert_eq!(said(silent), Value::Null, "{silent}");
+    }
+    assert_eq!(said("Table"), "Table holds rows.\n\nIt grows.");
+    assert_eq!(said("Shape"), "Shape has an area.");
+    assert_eq!(said("Area"), "Area is in metres.");
+    let get = named(Language::Go, text, "Get");
+    assert_eq!(get["description"], "Get finds a row.");
+    assert_eq!(
+        get["signature"],
+        "func (t *Table[K]) Get(key K, more ...string) (row string, ok bool)"
+    );
+    assert_eq!(
+        get["parameters"],
+        json!([{"name": "key", "type": "K"}, {"name": "more", "type": "...string"}])
+    );
+    assert_eq!(get["returnType"], "(row string, ok bool)");
+    assert_eq!(
+        named(Language::Go, text, "Put")["parameters"],
+        json!([{"name": "a", "type": "int"}, {"name": "b", "type": "int"}, {"name": "_", "type": "func(int) error"}])
+    );
+    assert_eq!(
+        named(Language::Go, text, "New")["parameters"],
+        json!([{"name": "_", "type": "int"}, {"name": "_", "type": "string"}])
+    );
+    assert_eq!(named(Language::Go, text, "Table")["signature"], "type Table[K comparable] struct");
+    assert_eq!(
+        named(Language::Go, text, "Area")["signature"],
+        "Area(unit string) (float64, error)"
+    );
+}
+
+#[test]
+fn java_is_outlined() {
+    let text = r#"
+package org.shop;
+
+import java.util.List;
+
+/**
+ * Holds {@code rows} of a {@link Shop}.
+ *
+ * <p>It grows.
+ *
+ * @param <K> of the keys
+ */
+@SuppressWarnings("unchecked")
+public final class Table<K> extends Base implements Shape {
+    public static final int LIMIT = 5, OTHER = 6;
+    private static final String NAME = "a";
+    private int rows;
+
+    /** Makes one. */
+    public Table(final int rows) { this.rows = rows; }
+
+    /**
+     * Finds a row.
+     * @return it
+     */
+    @Override
+    public <T extends List<K>> T get(K key, String... more) throws Gone { return null; }
+
+    public T get(int at) { return null; }
+    abstract void area();
+    void area(int unit) { Runnable r = new Runnable() { public void run() {} }; }
+
+    enum Colour { RED, GREEN }
+    public record Point(int x, int y) { public Point { } }
+}
+
+interface Shape { int SIDES = 4; double area(String unit,
+    int times); private void own() {} }
+@interface Marked { String value() default ""; }
+"#;
+    let want = [
+        "+class Table",
+        "+constant Table.LIMIT",
+        "constant Table.NAME",
+        "+method Table.Table",
+        "+method Table.get",
+        "+method Table.get",
+        "method Table.area",
+        "method Table.area",
+        "method Table.area.run",
+        "enum Table.Colour",
+        "+class Table.Point",
+        "+method Table.Point.Point",
+        "interface Shape",
+        "constant Shape.SIDES",
+        "method Shape.area",
+        "method Shape.own",
+        "interface Marked",
+        "method Marked.value",
+    ];
+    assert_eq!(outline(Language::Java, text), want);
+    let table = named(Language::Java, text, "Table");
+    assert_eq!(table["description"], "Holds rows of a Shop.\n\nIt grows.");
+    assert_eq!(table["signature"], "public final class Table<K> extends Base implements Shape");
+    assert_eq!(table["line"], 14);
+    let get = named(Language::Java, text, "get");
+    assert_eq!(get["description"], "Finds a row.");
+    assert_eq!(
+        get["signature"],
+        "public <T extends List<K>> T get(K key, String... more) throws Gone"
+    );
+    assert_eq!(
+        get["parameters"],
+        json!([{"name": "key", "type": "K"}, {"name": "more", "type": "String..."}])
+    );
+    assert_eq!(get["returnType"], "T");
+    let ids = read(Language::Java, text).into_iter().map(|one| one.annotation.id);
+    assert!(ids.collect::<Vec<_>>().contains(&"method:f:Table.get#2".to_owned()));
+    let mut all = read(Language::Java, text).into_iter().map(|one| one.annotation);
+    let area = all.find(|one| one.qualified_name == "Shape.area").unwrap();
+    assert_eq!(area.signature, "double area(String unit, int times)");
+}
+
+#[test]
 fn ids_outlive_edits_elsewhere() {
     let before = "def f(): pass\nclass A:\n    def f(self): pass\n";
     let after = "import os\n\ndef g(): pass\n\n\ndef f(): return 1\nclass A:\n    x = 1\n    def f(self): pass\n";

@@ -9,7 +9,7 @@ fn found(language: Language, analysis: Analysis, text: &str) -> Vec<Finding> {
 /// Each rule with a text that it must find and one that it must leave alone.
 const CASES: &[(Language, Analysis, &str, &str, &str)] = {
     use Analysis::{Patterns, Security};
-    use Language::{JavaScript, Python, Rust, TypeScript};
+    use Language::{Go, Java, JavaScript, Python, Rust, TypeScript};
     &[
         (JavaScript, Security, "eval", "eval(x)", "evaluate(x)"),
         (JavaScript, Security, "function-constructor", "new Function('a', b)", "new Foo()"),
@@ -220,6 +220,113 @@ const CASES: &[(Language, Analysis, &str, &str, &str)] = {
             "impl Drop for A { fn drop(&mut self) {} }",
             "impl Copy for A {}",
         ),
+        (
+            Go,
+            Security,
+            "unsafe-pointer",
+            "package p\nfunc f() { _ = unsafe.Pointer(&a) }",
+            "package p\nfunc f() { _ = unsafe.Sizeof(a) }",
+        ),
+        (
+            Go,
+            Security,
+            "shell-command",
+            "package p\nfunc f() { exec.Command(\"sh\", \"-c\", a) }",
+            "package p\nfunc f() { exec.Command(\"ls\", a) }",
+        ),
+        (
+            Go,
+            Security,
+            "sql-built",
+            "package p\nfunc f() { _ = fmt.Sprintf(\"SELECT * FROM t WHERE a=%s\", a) }",
+            "package p\nfunc f() { _ = fmt.Sprintf(\"hello %s\", a) }",
+        ),
+        (
+            Go,
+            Security,
+            "hard-coded-secret",
+            "package p\nconst apiKey = \"sk-1234567890\"",
+            "package p\nconst apiKey = \"your-key-here\"",
+        ),
+        (
+            Go,
+            Security,
+            "weak-hash",
+            "package p\nfunc f() { h := md5.New() }",
+            "package p\nfunc f() { h := sha256.New() }",
+        ),
+        (
+            Go,
+            Security,
+            "tls-unchecked",
+            "package p\nfunc f() { _ = tls.Config{InsecureSkipVerify: true} }",
+            "package p\nfunc f() { _ = tls.Config{InsecureSkipVerify: false} }",
+        ),
+        (
+            Go,
+            Patterns,
+            "panic",
+            "package p\nfunc f() { panic(\"no\") }",
+            "package p\nfunc f() { recover() }",
+        ),
+        (Go, Patterns, "left-behind", "package p\n// TODO: more", "package p\n// done"),
+        (
+            Java,
+            Security,
+            "shell-command-built",
+            "class A { void f() { Runtime.getRuntime().exec(\"ls \" + a); } }",
+            "class A { void f() { Runtime.getRuntime().exec(a); } }",
+        ),
+        (
+            Java,
+            Security,
+            "sql-built",
+            "class A { void f() { s.executeQuery(\"SELECT * FROM t WHERE a=\" + a); } }",
+            "class A { void f() { s.executeQuery(\"SELECT 1\"); } }",
+        ),
+        (
+            Java,
+            Security,
+            "unsafe-deserialisation",
+            "class A { void f() { Object o = in.readObject(); } }",
+            "class A { void f() { Object o = in.readObject(Foo.class); } }",
+        ),
+        (
+            Java,
+            Security,
+            "hard-coded-secret",
+            "class A { void f() { String password = \"hunter2hunter2\"; } }",
+            "class A { void f() { String password = \"example-word\"; } }",
+        ),
+        (
+            Java,
+            Security,
+            "weak-hash",
+            "class A { void f() { MessageDigest.getInstance(\"MD5\"); } }",
+            "class A { void f() { MessageDigest.getInstance(\"SHA-256\"); } }",
+        ),
+        (
+            Java,
+            Patterns,
+            "empty-catch",
+            "class A { void f() { try { } catch (E e) { } } }",
+            "class A { void f() { try { } catch (E e) { g(); } } }",
+        ),
+        (
+            Java,
+            Patterns,
+            "print-stack-trace",
+            "class A { void f() { e.printStackTrace(); } }",
+            "class A { void f() { e.getStackTrace(); } }",
+        ),
+        (Java, Patterns, "left-behind", "// FIXME later\nclass A { }", "// fixed\nclass A { }"),
+        (
+            Java,
+            Patterns,
+            "singleton",
+            "class A { public static A getInstance() { return a; } }",
+            "class A { A getInstance() { return a; } }",
+        ),
     ]
 };
 
@@ -236,7 +343,9 @@ fn every_rule_finds_what_it_is_for() {
 
 #[test]
 fn every_rule_has_a_case() {
-    for language in [Language::JavaScript, Language::Python, Language::Rust] {
+    for language in
+        [Language::JavaScript, Language::Python, Language::Rust, Language::Go, Language::Java]
+    {
         for (rule, _) in rules(language) {
             assert!(
                 CASES.iter().any(|case| case.0 == language && case.2 == rule.id),

@@ -1,0 +1,17 @@
+; Of two patterns that capture one node, the earlier one wins.
+(function_declaration name: (_) @name) @function @callable
+; The type of the receiver is part of the name: methods stand beside their type, not in it.
+(method_declaration
+  receiver: (parameter_list (parameter_declaration type: (_) @within))
+  name: (_) @name) @method @callable
+(type_spec name: (_) @name type: (struct_type)) @struct
+(type_spec name: (_) @name type: (interface_type)) @interface
+(type_spec name: (_) @name) @type
+(type_alias name: (_) @name) @type
+(method_elem name: (_) @name) @method @callable
+(source_file (const_declaration (const_spec name: (identifier) @name) @constant)
+  (#not-eq? @name "_"))
+(source_file (var_declaration (var_spec name: (identifier) @name) @constant)
+  (#not-eq? @name "_"))
+(source_file (var_declaration (var_spec_list (var_spec name: (identifier) @name) @constant))
+  (#not-eq? @name "_"))

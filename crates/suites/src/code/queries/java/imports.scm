@@ -1,0 +1,2 @@
+(import_declaration (scoped_identifier) @module) @import
+(import_declaration (identifier) @module) @import
