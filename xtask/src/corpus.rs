@@ -1,6 +1,11 @@
 //! Real trees: packages of the registries, pinned by version and checksum and unpacked under the target directory.
 //! Everything is asked for by package name; which registry answers is the user's own configuration.
 
+mod debian;
+mod search;
+
+pub(crate) use search::search_sets;
+
 use crate::{
     install,
     process::{self, Output},
@@ -33,6 +38,13 @@ pub(crate) enum Registry {
     Npm,
     /// Source distributions, asked for with pip.
     Python,
+    /// Python packages as they are installed, asked for with pip.
+    Wheel,
+    /// Binary packages, asked for with apt.
+    Debian,
+    /// What Debian's source packages were made from, asked for with apt.
+    #[serde(rename = "debian-source")]
+    DebianSource,
 }
 
 impl Registry {
@@ -41,6 +53,9 @@ impl Registry {
             Self::Cargo => "cargo",
             Self::Npm => "npm",
             Self::Python => "python",
+            Self::Wheel => "wheel",
+            Self::Debian => "debian",
+            Self::DebianSource => "debian-source",
         }
     }
 }
@@ -133,7 +148,9 @@ fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<
     let archive = match package.registry {
         Registry::Cargo => krate(workspace, package, scratch)?,
         Registry::Npm => npm(package, scratch)?,
-        Registry::Python => python(package, scratch)?,
+        Registry::Python | Registry::Wheel => python(package, scratch)?,
+        Registry::Debian => debian::binary(package, scratch)?,
+        Registry::DebianSource => debian::source(package, scratch)?,
     };
     let found = checksum(&archive)?;
     ensure!(
@@ -178,7 +195,8 @@ fn python(package: &Package, scratch: &Path) -> Result<PathBuf> {
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]);
     // `:all:` would also build the build tools from source.
-    pip.args(["--no-binary", name, "--require-hashes", "--requirement"]).arg(&requirements);
+    let form = if package.registry == Registry::Wheel { "--only-binary" } else { "--no-binary" };
+    pip.args([form, name, "--require-hashes", "--requirement"]).arg(&requirements);
     pip.arg("--dest").arg(scratch).current_dir(scratch);
     ask(&mut pip)?;
     archive_in(scratch)
@@ -217,9 +235,8 @@ fn below_folders_of(folder: &Path, file: &str) -> Option<PathBuf> {
 
 fn archive_in(folder: &Path) -> Result<PathBuf> {
     let files = fs::read_dir(folder)?.filter_map(Result::ok).map(|entry| entry.path());
-    let mut archives = files
-        .filter(|path| path.extension().is_some_and(|ending| ending == "tgz" || ending == "gz"));
-    archives.next().context("the download left no archive behind; only .tar.gz and .tgz are read")
+    let mut archives = files.filter(|path| matches!(ending(path), "tgz" | "gz" | "whl"));
+    archives.next().context("the download left no .tar.gz, .tgz or .whl behind")
 }
 
 fn checksum(archive: &Path) -> Result<String> {
@@ -241,13 +258,21 @@ fn checksum(archive: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Unpacks what the archive's one folder holds.
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+}
+
+/// Unpacks what the archive holds; of one that has everything in one folder, what that folder holds.
 fn unpack(archive: &Path, tree: &Path) -> Result<()> {
     fs::create_dir_all(tree)?;
-    let mut tar = Command::new("tar");
-    tar.args(["--strip-components=1", "--no-same-owner", "-xzf"]);
-    tar.arg(archive).arg("-C").arg(tree);
-    process::run(&mut tar, UNPACK_LIMIT, Output::Kept)?.or_fail("tar").map(drop)
+    let (program, before, between): (_, &[&str], &[&str]) = match ending(archive) {
+        "deb" => ("dpkg-deb", &["--extract"], &[]),
+        "whl" => ("python3", &["-m", "zipfile", "--extract"], &[]),
+        _ => ("tar", &["--strip-components=1", "--no-same-owner", "-xf"], &["-C"]),
+    };
+    let mut unpack = Command::new(program);
+    unpack.args(before).arg(archive).args(between).arg(tree);
+    process::run(&mut unpack, UNPACK_LIMIT, Output::Kept)?.or_fail(program).map(drop)
 }
 
 /// Reads one of the files of expectations.
@@ -282,6 +307,21 @@ mod tests {
         assert!(tree.join(".hidden").is_file());
         assert_eq!(archive_in(folder.path()).unwrap(), folder.path().join("thing-1.0.tar.gz"));
         assert!(archive_in(&tree).is_err());
+    }
+
+    #[test]
+    fn wheels_are_unpacked_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("thing")).unwrap();
+        fs::write(folder.path().join("thing/a.py"), "a = 1\n").unwrap();
+        let wheel = folder.path().join("thing-1.0-py3-none-any.whl");
+        let mut zip = Command::new("python3");
+        zip.args(["-m", "zipfile", "--create"]).arg(&wheel).arg("thing").current_dir(&folder);
+        assert!(zip.status().unwrap().success());
+        let tree = folder.path().join("tree");
+        unpack(&wheel, &tree).unwrap();
+        assert_eq!(fs::read_to_string(tree.join("thing/a.py")).unwrap(), "a = 1\n");
+        assert_eq!(archive_in(folder.path()).unwrap(), wheel);
     }
 
     #[test]

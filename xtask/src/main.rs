@@ -14,6 +14,7 @@ mod docent;
 mod docs;
 mod eval;
 mod install;
+mod lab;
 mod machine;
 mod process;
 mod report;

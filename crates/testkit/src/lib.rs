@@ -2,9 +2,11 @@
 //!
 //! [`conformance::Fixture`] is the provider that the official conformance suite expects. [`Peer`] is one raw client
 //! with four wires ([`Child`], [`HttpPeer`], [`SsePeer`], [`WsPeer`]), so that one list of requests runs through every
-//! transport. [`project()`] lays out a folder to point tools at. Nothing here may be used outside tests and benches.
+//! transport. [`corpus`] makes collections with questions about them. [`project()`] lays out a folder to point tools at. Nothing here may be used outside tests and benches.
 
 pub mod conformance;
+pub mod corpus;
+pub mod lab;
 mod peer;
 mod project;
 mod recorder;

@@ -12,7 +12,7 @@ mod table;
 mod usage;
 mod wire;
 
-use crate::workspace::Workspace;
+use crate::{lab, workspace::Workspace};
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use std::{os::unix::process::CommandExt as _, process::Command};
@@ -25,6 +25,12 @@ enum Bench {
     Wire(wire::Options),
     /// What an analysis of a repository costs: docent beside tokei and tree-sitter.
     Repo(repo::Options),
+    /// What search costs: the index beside tantivy alone and usearch alone.
+    Search {
+        /// Units in the index
+        #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000,1000000")]
+        units: Vec<usize>,
+    },
 }
 
 /// Runs the benchmark that the arguments name; `args` is what follows `bench` on the command line.
@@ -42,6 +48,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match bench {
         Bench::Wire(options) => wire::run(&workspace, &options, args),
         Bench::Repo(options) => repo::run(&workspace, &options, args),
+        Bench::Search { units } => lab::bench(&workspace, &units),
     }
 }
 

@@ -8,7 +8,9 @@ mod links;
 use crate::{
     corpus::{self, Fetched, Package},
     docent::Docent,
-    install, machine,
+    install,
+    lab::{self, Material},
+    machine,
     report::Counts,
     tokei::Tokei,
     workspace::Workspace,
@@ -26,6 +28,10 @@ use std::{
 pub(crate) enum Evaluation {
     /// The repository suite: lines by tokei, licences and broken links by hand
     Repo(Options),
+    /// Search in code: each definition by the doc comment that was taken from it
+    Code(lab::Options),
+    /// Search in documentation: the pages of a manual by the terms of its printed index
+    Docs(lab::Options),
 }
 
 /// Which parts, and of which docent.
@@ -111,7 +117,11 @@ impl Page {
 
 /// Evaluates and prints; true when everything was right.
 pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool> {
-    let Evaluation::Repo(options) = evaluation;
+    let options = match evaluation {
+        Evaluation::Repo(options) => options,
+        Evaluation::Code(options) => return lab::evaluate(workspace, Material::Code, options),
+        Evaluation::Docs(options) => return lab::evaluate(workspace, Material::Docs, options),
+    };
     let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
     let context = Context { workspace, docent };
     let mut page = Page::default();

@@ -1,0 +1,306 @@
+//! Judges and teaches the index on real packages. `cargo xtask eval code` and `docs` fetch them and start this.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures go to the terminal")]
+
+use clap::{Args, Parser, Subcommand};
+use docent_index::{Genre, rank::Weights};
+use docent_testkit::{
+    corpus::{self, Judged, Question},
+    lab::{
+        bench, learn,
+        measure::{passing, table},
+        runs::{Filled, Run},
+    },
+};
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// Whatever goes wrong ends the program with its own words.
+type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Which half a question belongs to.
+const SEED: u64 = 7;
+
+#[derive(Debug, Parser)]
+#[command(about = "Judges and teaches the index")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Docstrings to definitions
+    Code(Sets),
+    /// Index terms to pages
+    Docs(Sets),
+    /// How fast it is
+    Bench {
+        #[command(flatten)]
+        sets: Sets,
+        /// Units in the index
+        #[arg(long = "units", required = true)]
+        sizes: Vec<usize>,
+    },
+    /// One process of a bench: writes or asks a store and prints its figures
+    #[command(hide = true)]
+    Step {
+        #[command(flatten)]
+        sets: Sets,
+        /// What to do
+        #[arg(long)]
+        act: Act,
+        /// Where
+        #[arg(long)]
+        folder: PathBuf,
+        /// Units in the index
+        #[arg(long)]
+        units: usize,
+    },
+}
+
+/// What one process of a bench does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Act {
+    Write,
+    Ask,
+    Tantivy,
+    Usearch,
+}
+
+#[derive(Debug, Args)]
+struct Sets {
+    /// A package: its language and its folder
+    #[arg(long = "set", value_name = "LANGUAGE=FOLDER", required = true)]
+    sets: Vec<String>,
+    /// Learn the weights on the learning half and write them into this file
+    #[arg(long)]
+    learn: Option<PathBuf>,
+}
+
+/// One collection, asked.
+struct Asked {
+    name: String,
+    language: String,
+    learning: Vec<Run>,
+    reporting: Vec<Run>,
+    /// Questions about other collections: nothing here answers them.
+    strange: Vec<Run>,
+}
+
+fn main() -> Result<()> {
+    let (genre, sets) = match Arguments::parse().task {
+        Task::Code(sets) => (Genre::Code, sets),
+        Task::Docs(sets) => (Genre::Prose, sets),
+        Task::Bench { sets, sizes } => return time(&sets, &sizes),
+        Task::Step { sets, act, folder, units } => return step(&sets, act, &folder, units),
+    };
+    let asked = ask(&read(&sets)?)?;
+    let weights = match &sets.learn {
+        Some(file) => teach(&asked, genre, file)?,
+        None => Weights::of(genre).clone(),
+    };
+    report(&asked, genre, &weights);
+    Ok(())
+}
+
+fn read(sets: &Sets) -> Result<Vec<Judged>> {
+    let mut all = Vec::new();
+    for set in &sets.sets {
+        let (language, folder) = set.split_once('=').ok_or("a set is LANGUAGE=FOLDER")?;
+        let folder = PathBuf::from(folder);
+        let judged = if language == "english" {
+            corpus::manual(&folder)?
+        } else {
+            corpus::code(&folder, language)?
+        };
+        if judged.questions.is_empty() {
+            return Err(format!("{set} has no questions").into());
+        }
+        all.push(judged);
+    }
+    Ok(all)
+}
+
+/// Questions that nothing in a manual answers: what people ask elsewhere.
+const STRANGE: &[&str] = &[
+    "sourdough starter feeding schedule",
+    "offside rule in football",
+    "how to prune apple trees in winter",
+    "mortgage interest deduction",
+    "guitar chords for beginners",
+    "symptoms of vitamin d deficiency",
+    "train from Vienna to Prague",
+    "best hiking boots for wide feet",
+    "how to knit a scarf",
+    "who painted the sistine chapel",
+    "marinade for grilled salmon",
+    "kubernetes ingress annotations",
+    "react useEffect cleanup",
+    "css flexbox centering",
+    "swift optional chaining",
+    "docker compose healthcheck",
+];
+
+fn ask(all: &[Judged]) -> Result<Vec<Asked>> {
+    let mut asked = Vec::new();
+    for (n, judged) in all.iter().enumerate() {
+        eprintln!(
+            "{}: {} sources, {} questions",
+            judged.name,
+            judged.sources.len(),
+            judged.questions.len()
+        );
+        let filled = Filled::new(judged)?;
+        let (learning, reporting) = corpus::split(judged.questions.clone(), SEED);
+        let elsewhere = all.iter().enumerate().filter(|(other, _)| *other != n);
+        let mut strange: Vec<Question> = elsewhere
+            .flat_map(|(_, other)| other.questions.iter().step_by(1 + other.questions.len() / 20))
+            .map(|question| Question { text: question.text.clone(), answers: Vec::new() })
+            .collect();
+        if strange.is_empty() {
+            let none = |text: &&str| Question { text: (*text).to_owned(), answers: Vec::new() };
+            strange = STRANGE.iter().map(none).collect();
+        }
+        asked.push(Asked {
+            name: judged.name.clone(),
+            language: judged.language.clone(),
+            learning: filled.ask(&learning)?,
+            reporting: filled.ask(&reporting)?,
+            strange: filled.ask(&strange)?,
+        });
+    }
+    Ok(asked)
+}
+
+fn teach(asked: &[Asked], genre: Genre, file: &PathBuf) -> Result<Weights> {
+    let learning: Vec<Run> = asked.iter().flat_map(|one| one.learning.clone()).collect();
+    let strange: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
+    let learned = learn::weights(&learning);
+    // A definition has one right answer, and a page many right sections: to miss one of these is no loss.
+    let recall = if genre == Genre::Code { 2.0 } else { 0.3 };
+    let curve = learn::calibration(&learning, &strange, &learned, recall);
+    let weights = learn::as_weights(&learned, curve);
+    let mut kept: BTreeMap<String, Weights> = serde_json::from_str(&fs::read_to_string(file)?)?;
+    let name = if genre == Genre::Code { "code" } else { "prose" };
+    kept.insert(name.to_owned(), weights.clone());
+    fs::write(file, serde_json::to_string_pretty(&kept)? + "\n")?;
+    println!("learned from {} questions into {}", learning.len(), file.display());
+    Ok(weights)
+}
+
+fn report(asked: &[Asked], genre: Genre, weights: &Weights) {
+    let mut by_language: BTreeMap<&str, Vec<&Asked>> = BTreeMap::new();
+    for one in asked {
+        by_language.entry(&one.language).or_default().push(one);
+    }
+    for (language, all) in by_language {
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        let runs: Vec<Run> = all.iter().flat_map(|one| one.reporting.clone()).collect();
+        println!("### {language} ({})\n\n{}", names.join(", "), table(&runs, genre, weights));
+    }
+    let good: Vec<Run> = asked.iter().flat_map(|one| one.reporting.clone()).collect();
+    let bad: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
+    println!(
+        "### What a threshold lets through\n\n| threshold | questions answered | hits right | hits a question | questions without an answer that get a hit |\n|---|---|---|---|---|"
+    );
+    for threshold in [0.3, 0.5, 0.7, 0.9] {
+        let found = passing(&good, &bad, weights, threshold);
+        println!(
+            "| {threshold} | {} | {} | {:.2} | {} |",
+            share(found.answered.1, found.answered.0),
+            share(found.hits.1, found.hits.0),
+            ratio(found.hits.0, found.answered.0),
+            share(found.fooled.1, found.fooled.0),
+        );
+    }
+    println!();
+}
+
+fn step(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<()> {
+    let judged = read(sets)?;
+    let questions = bench::questions(&judged);
+    let sources = if act == Act::Ask { Vec::new() } else { bench::sources(&judged, units) };
+    // What was read is not to be counted as the index's memory.
+    drop(judged);
+    let figures = match act {
+        Act::Write => bench::write(folder, sources)?,
+        Act::Ask => bench::ask(folder, &questions)?,
+        Act::Tantivy => bench::tantivy_alone(folder, &sources, &questions)?,
+        Act::Usearch => bench::usearch_alone(&sources, &questions)?,
+    };
+    println!("{}", serde_json::to_string(&figures)?);
+    Ok(())
+}
+
+fn time(sets: &Sets, sizes: &[usize]) -> Result<()> {
+    println!(
+        "| units | | units/s | open ms | first ms | p50 ms | p95 ms | own memory B/unit | files in memory B/unit | disk B/unit | text B/unit | edit ms |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    for &units in sizes {
+        let folder = tempfile::tempdir()?;
+        let run = |act, folder: &Path| child(sets, act, folder, units);
+        let written = run(Act::Write, folder.path())?;
+        let asked = run(Act::Ask, folder.path())?;
+        println!(
+            "| {units} | docent | {:.0} | {:.1} | {:.1} | {:.2} | {:.2} | {:.0} | {:.0} | {:.0} | {:.0} | {:.1} |",
+            written.rate,
+            asked.open,
+            asked.first,
+            asked.median,
+            asked.slow,
+            asked.own,
+            asked.mapped,
+            written.disk,
+            written.text,
+            asked.edit
+        );
+        let folder = tempfile::tempdir()?;
+        let tantivy = run(Act::Tantivy, folder.path())?;
+        println!(
+            "| {units} | tantivy alone | {:.0} | {:.1} | | {:.2} | {:.2} | | | {:.0} | | |",
+            tantivy.rate, tantivy.open, tantivy.median, tantivy.slow, tantivy.disk
+        );
+        if units <= MOST_LINKED {
+            let usearch = run(Act::Usearch, folder.path())?;
+            println!(
+                "| {units} | usearch alone, recall {:.2} | {:.0} | | | {:.2} | {:.2} | | | | | |",
+                usearch.recall.unwrap_or_default(),
+                usearch.rate,
+                usearch.median,
+                usearch.slow
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Links for more vectors than this take an hour on two cores.
+const MOST_LINKED: usize = 100_000;
+
+fn child(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<bench::Figures> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["step", "--units", &units.to_string(), "--folder"]).arg(folder);
+    command.args(["--act", &format!("{act:?}").to_lowercase()]);
+    command.args(sets.sets.iter().flat_map(|set| ["--set", set]));
+    let output = command.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("{act:?} failed ({})", output.status).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+fn ratio(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn share(part: usize, whole: usize) -> String {
+    format!("{:.1} %", 100.0 * ratio(part, whole))
+}

@@ -1,0 +1,297 @@
+//! How fast the index is and how much it takes, beside tantivy alone and usearch alone.
+//!
+//! Each size is written and asked in processes of its own, so that memory is counted from nothing.
+
+use crate::corpus::{Judged, Question};
+use docent_index::{
+    Change, Digest, Embedded, Query, Settings, Source, Store, StoreError,
+    embed::{Document, Embedder as _, Table},
+    search,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// Questions that are timed.
+const QUESTIONS: usize = 200;
+/// Changes of one file that are timed.
+const EDITS: usize = 20;
+
+/// What is measured of one size.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Figures {
+    /// Units a second, embedded and stored.
+    pub rate: f64,
+    /// Milliseconds to open and count.
+    pub open: f64,
+    /// Milliseconds of the first question, which checks every file.
+    pub first: f64,
+    /// Milliseconds of half of the questions at most.
+    pub median: f64,
+    /// And of 95 in 100.
+    pub slow: f64,
+    /// Bytes of memory of its own that a unit takes after all questions, beyond what an empty store takes.
+    pub own: f64,
+    /// Bytes of files that are in memory for a unit then; the system drops them when it needs the room.
+    pub mapped: f64,
+    /// Bytes on the disk that a unit takes.
+    pub disk: f64,
+    /// Bytes of text in a unit.
+    pub text: f64,
+    /// Milliseconds from handing over a changed file to finding what is new in it.
+    pub edit: f64,
+    /// The share of the exact ten nearest that are found, where that is not all.
+    pub recall: Option<f64>,
+}
+
+/// As many units as are asked for: the real ones, and then the same again under other folders.
+pub fn sources(judged: &[Judged], units: usize) -> Vec<Source> {
+    let mut left = units;
+    let mut all = Vec::new();
+    for copy in 0.. {
+        for source in judged.iter().flat_map(|judged| &judged.sources) {
+            if left == 0 {
+                return all;
+            }
+            let mut source = source.clone();
+            source.units.truncate(left);
+            left -= source.units.len();
+            source.path = format!("copy{copy}/{}", source.path);
+            all.push(source);
+        }
+    }
+    all
+}
+
+/// Questions out of every collection.
+pub fn questions(judged: &[Judged]) -> Vec<String> {
+    let all: Vec<&Question> = judged.iter().flat_map(|judged| &judged.questions).collect();
+    let step = (all.len() / QUESTIONS).max(1);
+    all.iter().step_by(step).take(QUESTIONS).map(|question| question.text.clone()).collect()
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}
+
+/// The middle one and the one at 95 of 100.
+fn spread(mut times: Vec<f64>) -> (f64, f64) {
+    times.sort_by(f64::total_cmp);
+    let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
+    (at(50), at(95))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+fn per_unit(bytes: u64, units: usize) -> f64 {
+    bytes as f64 / units.max(1) as f64
+}
+
+/// Bytes of a folder's files.
+pub fn disk(folder: &Path) -> io::Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let meta = entry.metadata()?;
+        sum += if meta.is_dir() { disk(&entry.path())? } else { meta.len() };
+    }
+    Ok(sum)
+}
+
+/// What this process holds in memory now: of its own, or of files.
+fn memory(field: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes =
+        line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    kilobytes.unwrap_or_default() * 1024
+}
+
+/// Writes a store.
+pub fn write(folder: &Path, sources: Vec<Source>) -> Result<Figures, StoreError> {
+    let units: usize = sources.iter().map(|source| source.units.len()).sum();
+    let text: u64 = sources
+        .iter()
+        .flat_map(|source| &source.units)
+        .map(|unit| {
+            (unit.name.len() + unit.signature.len() + unit.doc.len() + unit.body.len()) as u64
+        })
+        .sum();
+    let store = Embedded::open(folder, Table::built_in(), Settings::default())?;
+    let start = Instant::now();
+    store.write(&mut sources.into_iter().map(Change::Put))?;
+    let rate = per_unit(units as u64, 1) / start.elapsed().as_secs_f64();
+    let bytes =
+        disk(folder).map_err(|source| StoreError::File { path: folder.to_owned(), source })?;
+    Ok(Figures {
+        rate,
+        disk: per_unit(bytes, units),
+        text: per_unit(text, units),
+        ..Figures::default()
+    })
+}
+
+/// Asks a store that another process wrote.
+pub fn ask(folder: &Path, questions: &[String]) -> Result<Figures, StoreError> {
+    let table = Table::built_in();
+    let start = Instant::now();
+    let store = Embedded::open(folder, table.clone(), Settings::default())?;
+    let units = usize::try_from(store.status()?.units).unwrap_or(usize::MAX);
+    let open = milliseconds(start.elapsed());
+    let before = [memory("RssAnon:"), memory("RssFile:")];
+    let one = |text: &String| {
+        let start = Instant::now();
+        search(&store, table.as_ref(), &Query::new(text)).map(|_| milliseconds(start.elapsed()))
+    };
+    let first = one(&questions[0])?;
+    let times = questions.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    let (median, slow) = spread(times);
+    let own = per_unit(memory("RssAnon:").saturating_sub(before[0]), units);
+    let mapped = per_unit(memory("RssFile:").saturating_sub(before[1]), units);
+    let edits = (0..EDITS).map(|n| edit(&store, n)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Figures {
+        open,
+        first,
+        median,
+        slow,
+        own,
+        mapped,
+        edit: spread(edits).0,
+        ..Figures::default()
+    })
+}
+
+/// Changes one file of ten units and waits until the change is found.
+fn edit(store: &Embedded, n: usize) -> Result<f64, StoreError> {
+    let view = store.view()?;
+    let (_, candidates) = docent_index::rank::candidates(
+        &view,
+        Table::built_in().as_ref(),
+        &Query::new("read a file"),
+    )?;
+    let found = candidates.rows().next().map(|row| view.unit(row)).transpose()?;
+    let Some(found) = found else { return Ok(0.0) };
+    let name = format!("zanzibar_quokka_{n}");
+    let units = (0..10)
+        .map(|m| docent_index::Unit {
+            id: format!("{name}_{m}"),
+            name: name.clone(),
+            ..found.unit.clone()
+        })
+        .collect();
+    let source = Source {
+        collection: "bench".into(),
+        path: "edited.rs".into(),
+        genre: found.genre,
+        digest: Digest::of(&[name.as_bytes()]),
+        units,
+    };
+    let start = Instant::now();
+    store.write(&mut std::iter::once(Change::Put(source)))?;
+    let hits = search(store, Table::built_in().as_ref(), &Query::new(&name))?.hits;
+    let took = milliseconds(start.elapsed());
+    assert!(hits.first().is_some_and(|hit| hit.found.unit.name == name), "the change is found");
+    Ok(took)
+}
+
+/// Tantivy with one field and its own tokenizer.
+pub fn tantivy_alone(
+    folder: &Path,
+    sources: &[Source],
+    questions: &[String],
+) -> tantivy::Result<Figures> {
+    use tantivy::{
+        Index, TantivyDocument,
+        collector::TopDocs,
+        query::QueryParser,
+        schema::{STORED, Schema, TEXT},
+    };
+    let mut schema = Schema::builder();
+    let (name, text) =
+        (schema.add_text_field("name", TEXT | STORED), schema.add_text_field("text", TEXT));
+    let index = Index::create_in_dir(folder, schema.build())?;
+    let mut writer = index.writer_with_num_threads::<TantivyDocument>(2, 200_000_000)?;
+    let mut units = 0;
+    let start = Instant::now();
+    for source in sources {
+        for unit in &source.units {
+            let mut document = TantivyDocument::new();
+            document.add_text(name, &unit.name);
+            document.add_text(text, format!("{} {} {}", source.path, unit.signature, unit.body));
+            writer.add_document(document)?;
+            units += 1;
+        }
+    }
+    writer.commit()?;
+    writer.wait_merging_threads()?;
+    let rate = per_unit(units, 1) / start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let index = Index::open_in_dir(folder)?;
+    let searcher = index.reader()?.searcher();
+    let open = milliseconds(start.elapsed());
+    let parser = QueryParser::for_index(&index, vec![name, text]);
+    let mut times = Vec::new();
+    for question in questions {
+        let start = Instant::now();
+        let (query, _) = parser.parse_query_lenient(question);
+        for (_, address) in searcher.search(&query, &TopDocs::with_limit(10).order_by_score())? {
+            searcher.doc::<TantivyDocument>(address)?;
+        }
+        times.push(milliseconds(start.elapsed()));
+    }
+    let (median, slow) = spread(times);
+    let disk = per_unit(disk(folder)?, usize::try_from(units).unwrap_or(1));
+    Ok(Figures { rate, open, median, slow, disk, ..Figures::default() })
+}
+
+/// usearch with our vectors, one byte a dimension.
+pub fn usearch_alone(sources: &[Source], questions: &[String]) -> Result<Figures, Failed> {
+    use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
+    let table = Table::built_in();
+    let documents = sources.iter().flat_map(|source| {
+        let of = |unit| Document { unit, path: &source.path, genre: source.genre };
+        source.units.iter().map(of)
+    });
+    let vectors: Vec<_> =
+        documents.flat_map(|document| table.documents(&[document]).unwrap_or_default()).collect();
+    let options = IndexOptions {
+        dimensions: table.identity().dimensions,
+        metric: MetricKind::Cos,
+        quantization: ScalarKind::I8,
+        ..IndexOptions::default()
+    };
+    let index = Index::new(&options).map_err(Failed::new)?;
+    index.reserve(vectors.len()).map_err(Failed::new)?;
+    let start = Instant::now();
+    for (key, vector) in (0..).zip(&vectors) {
+        index.add(key, vector.codes()).map_err(Failed::new)?;
+    }
+    let rate = per_unit(vectors.len() as u64, 1) / start.elapsed().as_secs_f64();
+    let (mut times, mut found, mut all) = (Vec::new(), 0_u32, 0_u32);
+    for question in questions {
+        let Ok(question) = table.query(question) else { continue };
+        let start = Instant::now();
+        let near = index.search(question.codes(), 10).map_err(Failed::new)?;
+        times.push(milliseconds(start.elapsed()));
+        let exact = index.exact_search(question.codes(), 10).map_err(Failed::new)?;
+        all += u32::try_from(exact.keys.len()).unwrap_or(0);
+        let both = exact.keys.iter().filter(|key| near.keys.contains(key));
+        found += u32::try_from(both.count()).unwrap_or(0);
+    }
+    let (median, slow) = spread(times);
+    let recall = Some(f64::from(found) / f64::from(all.max(1)));
+    Ok(Figures { rate, median, slow, recall, ..Figures::default() })
+}
+
+/// What usearch said.
+#[derive(Debug, thiserror::Error)]
+#[error("usearch failed: {0}")]
+pub struct Failed(String);
+
+impl Failed {
+    fn new(error: impl std::fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}

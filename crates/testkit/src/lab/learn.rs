@@ -1,0 +1,276 @@
+//! Learns what each feature counts, so that what answers comes first; and the curve from score to similarity.
+
+use super::runs::Run;
+use docent_index::rank::{COUNT, Calibration, Features, NAMES, Weights};
+use std::collections::{HashMap, HashSet};
+
+/// Passes over all questions.
+const STEPS: usize = 250;
+/// How far a step goes at first.
+const RATE: f64 = 0.15;
+/// Features that may count against a candidate. All others are evidence, which never does: two that say nearly the same
+/// would otherwise be played off against each other, which fits the questions at hand and no others.
+const EITHER_WAY: &[&str] =
+    &["length", "is_type", "is_function", "is_hidden", "source_others", "source_sum"];
+/// What the judged questions can't teach, because they have neither the name nor the doc comment of what they ask for.
+const GIVEN: &[(&str, f64)] = &[("name_asked_for", 3.0), ("in_doc", 1.0), ("in_name", 0.5)];
+/// How much large weights are held back.
+const RESTRAINT: f64 = 1e-4;
+
+/// Weights under which the right candidates of these questions come first, as often as may be.
+pub fn weights(runs: &[Run]) -> [f64; COUNT] {
+    let runs: Vec<&Run> = runs.iter().filter(|run| run.right.contains(&true)).collect();
+    let mut weights = [0.0; COUNT];
+    weights[0] = 5.0;
+    weights[1] = 5.0;
+    let (mut momentum, mut scale) = ([0.0; COUNT], [0.0; COUNT]);
+    for step in 0..STEPS {
+        let gradient = gradient(&runs, &weights);
+        let rate = RATE * (1.0 - progress(step, STEPS));
+        for n in 0..COUNT {
+            let slope = gradient[n] + RESTRAINT * weights[n];
+            momentum[n] = 0.9 * momentum[n] + 0.1 * slope;
+            scale[n] = 0.99 * scale[n] + 0.01 * slope * slope;
+            let corrected = scale[n] / (1.0 - 0.99_f64.powi(i32::try_from(step + 1).unwrap_or(1)));
+            weights[n] -= rate * momentum[n] / (corrected.sqrt() + 1e-9);
+            weights[n] = weights[n].max(least(NAMES[n]));
+        }
+    }
+    weights
+}
+
+/// The least that a feature may count.
+fn least(name: &str) -> f64 {
+    let given = GIVEN.iter().find(|(given, _)| *given == name).map(|(_, least)| *least);
+    let free = EITHER_WAY.contains(&name);
+    given.unwrap_or(if free { f64::NEG_INFINITY } else { 0.0 })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few hundred steps")]
+fn progress(step: usize, all: usize) -> f64 {
+    step as f64 / all as f64
+}
+
+fn score(weights: &[f64; COUNT], features: &Features) -> f64 {
+    weights.iter().zip(features.0).map(|(weight, value)| weight * f64::from(value)).sum()
+}
+
+/// The slope of the mean surprise at the right group, where each group is as good as its best candidate.
+fn gradient(runs: &[&Run], weights: &[f64; COUNT]) -> [f64; COUNT] {
+    let mut sum = [0.0; COUNT];
+    for run in runs {
+        let mut best: HashMap<u32, (f64, usize)> = HashMap::new();
+        for (at, features) in run.features.iter().enumerate() {
+            let one = (score(weights, features), at);
+            let kept = best.entry(run.groups[at]).or_insert(one);
+            if one.0 > kept.0 {
+                *kept = one;
+            }
+        }
+        let highest = best.values().map(|(score, _)| *score).fold(f64::MIN, f64::max);
+        let all: f64 = best.values().map(|(score, _)| (score - highest).exp()).sum();
+        let right: f64 = best
+            .values()
+            .filter(|(_, at)| run.right[*at])
+            .map(|(score, _)| (score - highest).exp())
+            .sum();
+        for (score, at) in best.values() {
+            let weight = (score - highest).exp();
+            let own = if run.right[*at] { weight / right } else { 0.0 };
+            let pull = weight / all - own;
+            for (sum, value) in sum.iter_mut().zip(run.features[*at].0) {
+                *sum += pull * f64::from(value);
+            }
+        }
+    }
+    #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
+    let count = runs.len().max(1) as f64;
+    sum.map(|sum| sum / count)
+}
+
+/// One hit as the curve sees it.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    inputs: [f64; INPUTS],
+    right: bool,
+    /// Whether its question has an answer at all.
+    answerable: bool,
+    /// Which question.
+    run: usize,
+}
+
+/// What the curve is made of: where it starts, the score, and the best score of the question. The mean of all scores
+/// would tell more, but means something else where there are few units.
+const INPUTS: usize = 3;
+/// Steps towards the curve.
+const CURVE_STEPS: usize = 1_500;
+/// How many questions without an answer may get a hit, out of a hundred.
+const FOOLED_PERCENT: usize = 10;
+
+/// The curve from score to similarity. `bad` are questions that nothing answers. 0.7 becomes the point where most of
+/// what is right passes and as little else as may be, `recall` saying what that weighs; but at most one in ten of the bad questions gets a hit there.
+pub fn calibration(good: &[Run], bad: &[Run], weights: &[f64; COUNT], recall: f64) -> Calibration {
+    let none = Calibration { bias: 0.0, score: 1.0, best: 0.0 };
+    let plain = as_weights(weights, none);
+    let runs = good.iter().map(|run| (run, true)).chain(bad.iter().map(|run| (run, false)));
+    let seen: Vec<Seen> = runs
+        .enumerate()
+        .flat_map(|(n, (run, answerable))| first_ten(n, run, answerable, &plain))
+        .collect();
+    let curve = logistic(&seen);
+    let mut falling: Vec<(f64, &Seen)> = seen.iter().map(|one| (logit(one, &curve), one)).collect();
+    falling.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let shift =
+        (0.7_f64 / 0.3).ln() - best_cut(&falling, recall).max(fooled_cut(&falling, bad.len()));
+    #[expect(clippy::cast_possible_truncation, reason = "weights are kept in single precision")]
+    let [bias, score, best] = curve.map(|factor| factor as f32);
+    #[expect(clippy::cast_possible_truncation, reason = "weights are kept in single precision")]
+    let bias = bias + shift as f32;
+    Calibration { bias, score, best }
+}
+
+fn logit(one: &Seen, curve: &[f64; INPUTS]) -> f64 {
+    one.inputs.iter().zip(curve).map(|(input, factor)| input * factor).sum()
+}
+
+/// Inputs are of different sizes, so each is scaled to the same before the descent, and back after it.
+fn logistic(seen: &[Seen]) -> [f64; INPUTS] {
+    #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
+    let count = seen.len().max(1) as f64;
+    let mean: [f64; INPUTS] = std::array::from_fn(|n| {
+        if n == 0 { 0.0 } else { seen.iter().map(|one| one.inputs[n]).sum::<f64>() / count }
+    });
+    let scale: [f64; INPUTS] = std::array::from_fn(|n| {
+        let squares = seen.iter().map(|one| (one.inputs[n] - mean[n]).powi(2)).sum::<f64>();
+        (squares / count).sqrt().max(1e-9)
+    });
+    let scaled: Vec<[f64; INPUTS]> = seen
+        .iter()
+        .map(|one| std::array::from_fn(|n| (one.inputs[n] - mean[n]) / scale[n]))
+        .collect();
+    let mut curve = [0.0; INPUTS];
+    for step in 0..CURVE_STEPS {
+        let mut slope = [0.0; INPUTS];
+        for (inputs, one) in scaled.iter().zip(seen) {
+            let logit: f64 = inputs.iter().zip(curve).map(|(input, factor)| input * factor).sum();
+            let pull = 1.0 / (1.0 + (-logit).exp()) - f64::from(u8::from(one.right));
+            for (slope, input) in slope.iter_mut().zip(inputs) {
+                *slope += pull * input;
+            }
+        }
+        let rate = 2.0 * (1.0 - progress(step, CURVE_STEPS));
+        for (factor, slope) in curve.iter_mut().zip(slope) {
+            *factor -= rate * slope / count;
+        }
+    }
+    let mut plain: [f64; INPUTS] = std::array::from_fn(|n| curve[n] / scale[n]);
+    plain[0] -= (1..INPUTS).map(|n| plain[n] * mean[n]).sum::<f64>();
+    plain
+}
+
+/// The ten best of a question.
+fn first_ten(n: usize, run: &Run, answerable: bool, weights: &Weights) -> Vec<Seen> {
+    let scores: Vec<f32> = run.features.iter().map(|one| weights.score(one)).collect();
+    let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut seen: Vec<Seen> = scores
+        .iter()
+        .zip(&run.right)
+        .map(|(score, right)| {
+            let inputs = [1.0, *score, best].map(f64::from);
+            Seen { inputs, right: *right, answerable, run: n }
+        })
+        .collect();
+    seen.sort_by(|a, b| b.inputs[1].total_cmp(&a.inputs[1]));
+    seen.truncate(10);
+    seen
+}
+
+/// Where to cut a falling list so that precision and recall, which counts so many times as much, are highest together.
+#[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
+fn best_cut(falling: &[(f64, &Seen)], recall: f64) -> f64 {
+    let all = falling.iter().filter(|(_, one)| one.right).count() as f64;
+    let (mut right, mut passed, mut best, mut cut) = (0.0, 0.0, 0.0, 0.0);
+    for (logit, one) in falling.iter().filter(|(_, one)| one.answerable) {
+        right += f64::from(u8::from(one.right));
+        passed += 1.0;
+        let mean = (1.0 + recall) * right / (passed + recall * all);
+        if mean > best {
+            (best, cut) = (mean, *logit);
+        }
+    }
+    cut
+}
+
+/// Where to cut it so that few questions without an answer get a hit.
+fn fooled_cut(falling: &[(f64, &Seen)], bad: usize) -> f64 {
+    let mut fooled = HashSet::new();
+    for (logit, one) in falling.iter().filter(|(_, one)| !one.answerable) {
+        fooled.insert(one.run);
+        if fooled.len() * 100 > bad * FOOLED_PERCENT {
+            return *logit + 1e-3;
+        }
+    }
+    f64::NEG_INFINITY
+}
+
+/// Weights by name, as they are kept.
+pub fn as_weights(weights: &[f64; COUNT], calibration: Calibration) -> Weights {
+    #[expect(clippy::cast_possible_truncation, reason = "weights are kept in single precision")]
+    let named = NAMES
+        .iter()
+        .zip(weights)
+        .map(|(name, weight)| ((*name).to_owned(), (*weight * 1e4).round() as f32 / 1e4));
+    Weights { features: named.collect(), calibration }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tells_right_from_wrong_gets_the_weight() {
+        let run = |n: u16| {
+            let features = |meaning: f32, noise: f32| {
+                let mut all = [0.0; COUNT];
+                (all[1], all[5]) = (meaning, noise);
+                Features(all)
+            };
+            let noise = f32::from(n % 7) / 7.0;
+            Run {
+                text: String::new(),
+                features: vec![
+                    features(0.9, noise),
+                    features(0.2, 1.0 - noise),
+                    features(0.3, 0.5),
+                ],
+                groups: vec![0, 1, 2],
+                right: vec![true, false, false],
+                answers: 1,
+            }
+        };
+        let runs: Vec<Run> = (0..50).map(run).collect();
+        let learned = weights(&runs);
+        assert!(learned[1] > 3.0 * learned[5].abs(), "{learned:?}");
+        let bad: Vec<Run> = runs
+            .iter()
+            .map(|run| Run {
+                right: vec![false; 3],
+                features: run
+                    .features
+                    .iter()
+                    .map(|one| Features(one.0.map(|value| value * 0.2)))
+                    .collect(),
+                ..run.clone()
+            })
+            .collect();
+        let curve = calibration(&runs, &bad, &learned, 1.0);
+        let weights = as_weights(&learned, curve);
+        let similar = |run: &Run, at: usize| {
+            let scores = run.features.iter().map(|one| weights.score(one));
+            let best = scores.fold(f32::NEG_INFINITY, f32::max);
+            weights.similarity(weights.score(&run.features[at]), best)
+        };
+        assert!(similar(&runs[0], 0) > 0.699, "{}", similar(&runs[0], 0));
+        assert!(similar(&runs[0], 1) < 0.699 && similar(&bad[0], 0) < 0.699);
+    }
+}

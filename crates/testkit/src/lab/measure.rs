@@ -1,0 +1,174 @@
+//! How well questions are answered, by words alone, by meaning alone, and by both.
+
+use super::{
+    numbers::{chance, interval, mean},
+    runs::Run,
+};
+use docent_index::{
+    Genre,
+    rank::{Features, Weights},
+};
+use std::fmt::Write as _;
+
+/// A way to rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// BM25 over weighted fields.
+    Words,
+    /// The cosine.
+    Meaning,
+    /// Everything, as it was learned.
+    Both,
+}
+
+impl Way {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Words, Self::Meaning, Self::Both];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words alone (BM25 over fields)",
+            Self::Meaning => "meaning alone (vectors)",
+            Self::Both => "both, learned",
+        }
+    }
+
+    fn score(self, weights: &Weights, features: &Features) -> f32 {
+        match self {
+            Self::Words => features.named("words"),
+            Self::Meaning => features.named("meaning"),
+            Self::Both => weights.score(features),
+        }
+    }
+}
+
+/// What each question scored.
+#[derive(Debug, Clone, Default)]
+pub struct Figures {
+    /// The discounted gain of the first ten.
+    pub gain: Vec<f64>,
+    /// One over the rank of the first right one, if it is among ten.
+    pub reciprocal: Vec<f64>,
+    /// Whether the first is right.
+    pub first: Vec<f64>,
+    /// Whether one of five is.
+    pub five: Vec<f64>,
+    /// Whether one of ten is.
+    pub ten: Vec<f64>,
+}
+
+/// Ranks in one way and counts.
+pub fn figures(runs: &[Run], weights: &Weights, way: Way) -> Figures {
+    let mut figures = Figures::default();
+    for run in runs {
+        let ranked = run.ranked(|features| way.score(weights, features));
+        let rank = ranked.iter().take(10).position(|right| *right);
+        #[expect(clippy::cast_precision_loss, reason = "ranks are below ten")]
+        let place = rank.map(|rank| rank as f64 + 1.0);
+        figures.gain.push(gain(&ranked, run.answers));
+        figures.reciprocal.push(place.map_or(0.0, |place| 1.0 / place));
+        figures.first.push(f64::from(u8::from(rank == Some(0))));
+        figures.five.push(f64::from(u8::from(rank.is_some_and(|rank| rank < 5))));
+        figures.ten.push(f64::from(u8::from(rank.is_some())));
+    }
+    figures
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ranks are below ten")]
+fn gain(ranked: &[bool], answers: usize) -> f64 {
+    let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
+    let got: f64 = ranked
+        .iter()
+        .take(10)
+        .enumerate()
+        .filter(|(_, right)| **right)
+        .map(|(n, _)| discount(n))
+        .sum();
+    let best: f64 = (0..answers.min(10)).map(discount).sum();
+    got / best.max(f64::MIN_POSITIVE)
+}
+
+/// A table of the ways, side by side.
+pub fn table(runs: &[Run], genre: Genre, weights: &Weights) -> String {
+    let words = figures(runs, weights, Way::Words);
+    let code = genre == Genre::Code;
+    let main =
+        |figures: &Figures| if code { figures.gain.clone() } else { figures.reciprocal.clone() };
+    let mut text = format!(
+        "| {} questions | {} | 95 % | R@1 | R@5 | R@10 | by chance |\n|---|---|---|---|---|---|---|\n",
+        runs.len(),
+        if code { "NDCG@10" } else { "MRR@10" }
+    );
+    for way in Way::ALL {
+        let figures = figures(runs, weights, way);
+        let (low, high) = interval(&main(&figures));
+        let odds = if way == Way::Words {
+            String::new()
+        } else {
+            format!("p = {:.3}", chance(&main(&figures), &main(&words)))
+        };
+        writeln!(
+            text,
+            "| {} | {:.3} | {low:.3}–{high:.3} | {:.3} | {:.3} | {:.3} | {odds} |",
+            way.name(),
+            mean(&main(&figures)),
+            mean(&figures.first),
+            mean(&figures.five),
+            mean(&figures.ten),
+        )
+        .expect("a string takes everything");
+    }
+    text
+}
+
+/// What a threshold lets through.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passing {
+    /// Questions that have an answer, and how many get it.
+    pub answered: (usize, usize),
+    /// Hits that pass, and how many are right.
+    pub hits: (usize, usize),
+    /// Questions that have none, and how many get hits all the same.
+    pub fooled: (usize, usize),
+}
+
+/// Counts what passes a threshold among the first ten, for questions that have an answer and for such that have none.
+pub fn passing(good: &[Run], bad: &[Run], weights: &Weights, threshold: f32) -> Passing {
+    let mut passing = Passing::default();
+    let similar = |run: &Run| -> Vec<(f32, bool)> {
+        let scores: Vec<f32> = run.features.iter().map(|one| weights.score(one)).collect();
+        let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let each = scores.iter().zip(&run.right);
+        let mut all: Vec<(f32, bool)> =
+            each.map(|(score, right)| (weights.similarity(*score, best), *right)).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        all.truncate(10);
+        all.retain(|(similarity, _)| *similarity >= threshold);
+        all
+    };
+    for run in good {
+        let passed = similar(run);
+        passing.answered.0 += 1;
+        passing.answered.1 += usize::from(passed.iter().any(|(_, right)| *right));
+        passing.hits.0 += passed.len();
+        passing.hits.1 += passed.iter().filter(|(_, right)| *right).count();
+    }
+    for run in bad {
+        passing.fooled.0 += 1;
+        passing.fooled.1 += usize::from(!similar(run).is_empty());
+    }
+    passing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_fall_with_the_rank() {
+        assert!((gain(&[true, false], 1) - 1.0).abs() < 1e-9);
+        assert!((gain(&[false, true], 1) - 1.0 / 3.0_f64.log2()).abs() < 1e-9);
+        assert!(gain(&[false; 12], 1) < 1e-9);
+        assert!((gain(&[true, true], 2) - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,105 @@
+//! Questions with everything that ranking knows of their candidates, so that they can be ranked again in any way.
+
+use crate::corpus::{Answer, Judged, Question};
+use docent_index::{
+    Change, Embedded, Query, Settings, Store, StoreError, View,
+    embed::{Embedder, Table},
+    rank::{self, Features},
+};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
+
+/// One question and its candidates.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// As it was asked.
+    pub text: String,
+    /// What ranking knows of each candidate.
+    pub features: Vec<Features>,
+    /// Candidates of the same number count once: the units of a page, where pages are asked for.
+    pub groups: Vec<u32>,
+    /// Which of them answer.
+    pub right: Vec<bool>,
+    /// How many groups answer, found or not.
+    pub answers: usize,
+}
+
+/// A collection in a store of its own.
+#[derive(Debug)]
+pub struct Filled {
+    store: Embedded,
+    _folder: tempfile::TempDir,
+}
+
+impl Filled {
+    /// Puts a collection into a store.
+    pub fn new(judged: &Judged) -> Result<Self, StoreError> {
+        let folder = tempfile::tempdir()
+            .map_err(|source| StoreError::File { path: std::env::temp_dir(), source })?;
+        let store = Embedded::open(folder.path(), Table::built_in(), Settings::default())?;
+        store.write(&mut judged.sources.iter().cloned().map(Change::Put))?;
+        Ok(Self { store, _folder: folder })
+    }
+
+    /// Asks each question.
+    pub fn ask(&self, questions: &[Question]) -> Result<Vec<Run>, StoreError> {
+        let view = self.store.view()?;
+        let table = Table::built_in();
+        let mut places = HashMap::new();
+        questions.iter().map(|question| run(&view, table.as_ref(), question, &mut places)).collect()
+    }
+}
+
+type Places = HashMap<docent_index::Row, (String, String)>;
+
+fn run(
+    view: &Arc<dyn View>,
+    embedder: &dyn Embedder,
+    question: &Question,
+    places: &mut Places,
+) -> Result<Run, StoreError> {
+    let (asked, candidates) = rank::candidates(view, embedder, &Query::new(&question.text))?;
+    let features = rank::features(&asked, &candidates, embedder);
+    let by_page = question.answers.iter().all(|answer| answer.unit.is_none());
+    let mut groups = Vec::with_capacity(features.len());
+    let mut right = Vec::with_capacity(features.len());
+    let mut known: HashMap<String, u32> = HashMap::new();
+    for row in candidates.rows() {
+        let (path, id) = match places.entry(row) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                let found = view.unit(row)?;
+                free.insert((found.path, found.unit.id))
+            }
+        };
+        let key = if by_page { path.clone() } else { format!("{path}\0{id}") };
+        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        groups.push(*known.entry(key).or_insert(next));
+        right.push(question.answers.iter().any(|answer| answers(answer, path, id)));
+    }
+    let (text, answers) = (question.text.clone(), question.answers.len());
+    Ok(Run { text, features, groups, right, answers })
+}
+
+fn answers(answer: &Answer, path: &str, id: &str) -> bool {
+    answer.path == path && answer.unit.as_deref().is_none_or(|unit| unit == id)
+}
+
+impl Run {
+    /// The groups in the order of a score, best first, and whether each answers.
+    pub fn ranked(&self, score: impl Fn(&Features) -> f32) -> Vec<bool> {
+        let mut best: HashMap<u32, (f32, usize)> = HashMap::new();
+        for (at, features) in self.features.iter().enumerate() {
+            let one = (score(features), at);
+            let kept = best.entry(self.groups[at]).or_insert(one);
+            if one.0 > kept.0 {
+                *kept = one;
+            }
+        }
+        let mut order: Vec<(f32, usize)> = best.into_values().collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        order.into_iter().map(|(_, at)| self.right[at]).collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! The packages that search is evaluated on: tests/real/search.toml.
+
+use super::{Fetched, Package, expectations, fetch};
+use crate::workspace::Workspace;
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+const SETS: &str = "tests/real/search.toml";
+
+/// A package to search in.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Set {
+    pub(crate) package: Package,
+    /// The language that its sources are read in; `english` for a manual.
+    pub(crate) language: String,
+    /// The part of the package that counts; empty for all of it.
+    #[serde(default)]
+    pub(crate) folder: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sets {
+    set: Vec<Set>,
+}
+
+/// Every package that can be had, with its folder. What is away is said, and left out.
+pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> {
+    let Sets { set: sets } = expectations(workspace, SETS)?;
+    let mut found = Vec::new();
+    for set in sets {
+        match fetch(workspace, &set.package)? {
+            Fetched::Tree(tree) => {
+                let folder = if set.folder.is_empty() { tree } else { tree.join(&set.folder) };
+                ensure!(folder.is_dir(), "{} has no folder {}", set.package, set.folder);
+                found.push((set, folder));
+            }
+            Fetched::Away(reason) => {
+                eprintln!("left out: {} can't be fetched ({reason})", set.package);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::Path};
+
+    #[test]
+    fn every_set_is_pinned_once() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = fs::read_to_string(root.join(SETS)).unwrap();
+        let Sets { set: sets } = toml::from_str(&text).unwrap();
+        for (n, set) in sets.iter().enumerate() {
+            let sum = &set.package.sha256;
+            assert!(sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit()), "{sum}");
+            assert!(sets[..n].iter().all(|other| other.package.name != set.package.name));
+        }
+        let languages = ["python", "rust", "javascript", "typescript", "go", "java", "english"];
+        assert!(languages.iter().all(|word| sets.iter().any(|set| set.language == *word)));
+        assert!(sets.iter().all(|set| languages.contains(&set.language.as_str())));
+    }
+
+    #[test]
+    #[ignore = "downloads every package"]
+    fn every_set_can_be_had() {
+        for (set, folder) in search_sets(&Workspace::find().unwrap()).unwrap() {
+            eprintln!("{} {}", set.package, folder.display());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The program that judges, teaches and times the index: how it is built, and on which packages it is run.
+
+use crate::{
+    corpus, machine,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Result, ensure};
+use std::{path::PathBuf, process::Command, time::Duration};
+
+const COMPILE_LIMIT: Duration = Duration::from_hours(1);
+const WORK_LIMIT: Duration = Duration::from_hours(2);
+/// Where learned weights are kept.
+const WEIGHTS: &str = "crates/index/src/rank/weights.json";
+/// The language of a manual's set.
+const MANUAL: &str = "english";
+
+/// What to search in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Material {
+    /// Packages without their doc comments.
+    Code,
+    /// A manual.
+    Docs,
+}
+
+/// How the weights are to be had.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Learn the weights anew on the learning half first; docent must be built again to have them
+    #[arg(long)]
+    learn: bool,
+}
+
+/// Evaluates search and prints the page. It has no wrong rows: figures are held against the targets by people.
+pub(crate) fn evaluate(
+    workspace: &Workspace,
+    material: Material,
+    options: &Options,
+) -> Result<bool> {
+    let task = if material == Material::Code { "code" } else { "docs" };
+    let mut arguments = vec![task.to_owned()];
+    arguments.extend(sets(workspace, material)?);
+    if options.learn {
+        let file = workspace.root.join(WEIGHTS).display().to_string();
+        let teach = [arguments.clone(), vec!["--learn".to_owned(), file]].concat();
+        run(workspace, &teach)?;
+    }
+    println!("- date: {}", machine::now()?);
+    println!("- machine: {}", machine::describe()?);
+    println!("- command: cargo xtask eval {task}\n");
+    run(workspace, &arguments)?;
+    Ok(true)
+}
+
+/// Times search and prints the table.
+pub(crate) fn bench(workspace: &Workspace, sizes: &[usize]) -> Result<()> {
+    let mut arguments = vec!["bench".to_owned()];
+    arguments.extend(sets(workspace, Material::Code)?);
+    arguments.extend(sets(workspace, Material::Docs)?);
+    for size in sizes {
+        arguments.extend(["--units".to_owned(), size.to_string()]);
+    }
+    println!("- date: {}", machine::now()?);
+    println!("- machine: {}", machine::describe()?);
+    println!("- load: {}\n", machine::load_average()?);
+    run(workspace, &arguments)
+}
+
+fn sets(workspace: &Workspace, material: Material) -> Result<Vec<String>> {
+    let mut arguments = Vec::new();
+    for (set, folder) in corpus::search_sets(workspace)? {
+        if (set.language == MANUAL) == (material == Material::Docs) {
+            arguments.push("--set".to_owned());
+            arguments.push(format!("{}={}", set.language, folder.display()));
+        }
+    }
+    ensure!(!arguments.is_empty(), "none of the packages can be had");
+    Ok(arguments)
+}
+
+fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let mut command = Command::new(build(workspace)?);
+    command.args(arguments);
+    let done = process::run(&mut command, WORK_LIMIT, Output::Shown)?;
+    ensure!(done.success, "lab {} failed ({})", arguments.join(" "), done.ending);
+    Ok(())
+}
+
+fn build(workspace: &Workspace) -> Result<PathBuf> {
+    eprintln!("building the lab");
+    let mut cargo =
+        workspace.cargo(["build", "--quiet", "--release", "--package", "docent-testkit"]);
+    cargo.args(["--bin", "lab", "--features", "lab"]);
+    let done = process::run(&mut cargo, COMPILE_LIMIT, Output::Shown)?;
+    ensure!(done.success, "cargo build failed ({})", done.ending);
+    Ok(workspace.binary("release", "lab"))
+}
