@@ -134,7 +134,7 @@ pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Res
 /// Flags that don't go together, in a way that the parser of the command line can't tell.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct UsedWrongly(String);
+pub(crate) struct UsedWrongly(pub(crate) String);
 
 fn check_format(format: FormatFlag, check: bool) -> Result<(), UsedWrongly> {
     let wrongly = |told: String| Err(UsedWrongly(told));

@@ -3,9 +3,13 @@
 //! Flags as typed are the structs here; settings as used are [`crate::config::Config`].
 
 use crate::{
-    analyze::{self, AnalyzeFlags, UsedWrongly},
+    analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
     config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
-    doctor, logging, serve, tools_page,
+    doctor,
+    indexing::{self, IndexFlags},
+    logging,
+    search::{self, SearchFlags},
+    serve, tools_page,
 };
 use anyhow::Context as _;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -34,6 +38,10 @@ enum Command {
     Serve(Box<SettingFlags>),
     /// Tell what a repository is and what its documentation lacks
     Analyze(Box<AnalyzeFlags>),
+    /// Bring the search index in step with the files
+    Index(IndexFlags),
+    /// Find what answers a question in code and documents; exits with 1 where nothing does
+    Search(Box<SearchFlags>),
     /// Show or write the configuration
     Config {
         #[command(subcommand)]
@@ -201,10 +209,10 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             drop(guard);
         }
         Command::Analyze(flags) => {
-            let printed = analyze::run(&flags, Environment::of_process())?;
-            print(&printed.text)?;
-            return Ok(printed.code);
+            return told(&analyze::run(&flags, Environment::of_process())?);
         }
+        Command::Index(flags) => return told(&indexing::run(&flags, Environment::of_process())?),
+        Command::Search(flags) => return told(&search::run(&flags, Environment::of_process())?),
         Command::Config { command } => configure(command)?,
         Command::Doctor { settings, json } => {
             let inputs = inputs(settings.into_flags())?;
@@ -224,6 +232,11 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn told(printed: &Printed) -> anyhow::Result<ExitCode> {
+    print(&printed.text)?;
+    Ok(printed.code)
 }
 
 fn configure(command: ConfigCommand) -> anyhow::Result<()> {
@@ -261,7 +274,7 @@ fn inputs(flags: Flags) -> anyhow::Result<Inputs> {
 }
 
 /// Standard output is ours only in the commands that end here: while serving it belongs to the protocol.
-fn print(text: &str) -> anyhow::Result<()> {
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // The reader has seen enough, as `head` has.

@@ -184,6 +184,15 @@ impl Roots {
         if place.is_top() { root.clone() } else { root.join(place.relative()) }
     }
 
+    /// How a place is called in answers: inside the first root by its path there, elsewhere in full.
+    pub fn name(&self, place: &Place) -> String {
+        if place.root() == 0 {
+            place.to_string()
+        } else {
+            self.absolute(place).to_string_lossy().into_owned()
+        }
+    }
+
     /// The `file://` address of a place.
     pub fn uri(&self, place: &Place) -> String {
         place::file_uri(&self.absolute(place))

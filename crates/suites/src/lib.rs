@@ -5,11 +5,15 @@
 pub mod code;
 pub mod docs;
 pub mod files;
+pub mod indexing;
 pub mod prompts;
 mod rank;
 pub mod repo;
 mod watch;
 pub mod web;
+
+pub use code::{Documentation, code_units, documentation};
+pub use docs::prose_units;
 
 use docent_tool::Provider;
 use files::Roots;

@@ -23,7 +23,7 @@ const WAITING: usize = 4096;
 
 /// Why changes can't be heard.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum WatchError {
+pub enum WatchError {
     /// The operating system gives no watcher, or none for this folder.
     #[error("changes in {} can't be watched", folder.display())]
     Refused {

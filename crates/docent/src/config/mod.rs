@@ -43,6 +43,8 @@ pub struct Config {
     pub audit: Audit,
     /// Span export.
     pub telemetry: Telemetry,
+    /// The model that somebody serves; `None` stands for the table that is built in.
+    pub embedding: Option<Embedding>,
     /// Directories that tools may read; at least one, each absolute, with links resolved.
     pub roots: Vec<PathBuf>,
     /// Documentation collections by name, in the order written.
@@ -207,6 +209,21 @@ pub struct Telemetry {
     pub service_name: String,
 }
 
+/// A model that somebody serves.
+#[derive(Debug, Clone)]
+pub struct Embedding {
+    /// The address before `/embeddings`.
+    pub url: String,
+    /// The model's name there.
+    pub model: String,
+    /// Sent as a bearer token.
+    pub key: Option<Secret>,
+    /// Texts in one request.
+    pub batch: usize,
+    /// How long one request may take.
+    pub timeout: Duration,
+}
+
 /// One documentation collection, from a directory or an address.
 #[derive(Debug, Clone)]
 pub struct Collection {
@@ -260,7 +277,8 @@ impl Config {
 
     /// Every secret, for masking.
     pub fn secrets(&self) -> Vec<Secret> {
-        self.server.auth.keys.iter().map(|key| key.token.clone()).collect()
+        let keys = self.server.auth.keys.iter().map(|key| key.token.clone());
+        keys.chain(self.embedding.iter().filter_map(|model| model.key.clone())).collect()
     }
 
     /// Every value with where it came from, for people; secrets masked.

@@ -24,6 +24,8 @@ pub(super) struct RawConfig {
     pub(super) audit: RawAudit,
     /// Export of spans to an OpenTelemetry collector.
     pub(super) telemetry: RawTelemetry,
+    /// The model that tells how alike two texts are.
+    pub(super) embedding: RawEmbedding,
     /// Directories that tools may read. Relative paths start from the file that names them.
     #[schemars(extend("x-default" = "the working directory"))]
     pub(super) roots: Vec<String>,
@@ -250,6 +252,31 @@ pub(super) struct RawTelemetry {
 impl Default for RawTelemetry {
     fn default() -> Self {
         Self { otlp_endpoint: None, service_name: "docent".into() }
+    }
+}
+
+/// The model that tells how alike two texts are. Without `url`, the table that is built in.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawEmbedding {
+    /// The address before `/embeddings` of a server that speaks as `OpenAI`'s does, such as `http://localhost:11434/v1`.
+    #[schemars(extend("x-default" = "the table that is built in"))]
+    pub(super) url: Option<String>,
+    /// The model's name there.
+    pub(super) model: Option<String>,
+    /// The environment variable that holds the key, which is sent as a bearer token.
+    pub(super) key_env: Option<String>,
+    /// Texts in one request.
+    #[schemars(range(min = 1))]
+    pub(super) batch: u32,
+    /// Milliseconds that one request may take.
+    #[schemars(range(min = 1))]
+    pub(super) timeout_ms: u64,
+}
+
+impl Default for RawEmbedding {
+    fn default() -> Self {
+        Self { url: None, model: None, key_env: None, batch: 64, timeout_ms: 30_000 }
     }
 }
 

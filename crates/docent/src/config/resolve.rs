@@ -1,12 +1,15 @@
 //! From values as typed to values as used: paths made absolute, secrets found, shapes checked.
 
 use super::{
-    Audit, Auth, Collection, Config, Cors, Key, Limits, Logging, RateLimit, Scope, Server,
-    Telemetry, ToolLimits, Transport,
+    Audit, Auth, Collection, Config, Cors, Embedding, Key, Limits, Logging, RateLimit, Scope,
+    Server, Telemetry, ToolLimits, Transport,
     error::{ConfigError, Problem, Source},
     keys::join,
-    layers::{Inputs, Settings},
-    raw::{RawAuth, RawCollection, RawConfig, RawCors, RawKey, RawLimits, RawServer, RawTelemetry},
+    layers::{Inputs, Settings, user_dir},
+    raw::{
+        RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
+        RawTelemetry,
+    },
 };
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -54,6 +57,7 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         max_bytes: raw.audit.max_bytes,
     };
     let telemetry = resolver.telemetry(raw.telemetry);
+    let embedding = resolver.embedding(raw.embedding);
     let roots = resolver.roots(&raw.roots);
     let collections = resolver.collections(raw.docs.collections);
     let mut warnings = settings.warnings.clone();
@@ -67,6 +71,7 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         limits,
         audit,
         telemetry,
+        embedding,
         roots,
         collections,
         mcp_servers: raw.mcp_servers,
@@ -93,6 +98,19 @@ fn limits(raw: RawLimits) -> Limits {
         result_ttl: Duration::from_millis(raw.result_ttl_ms),
         tools: tools.collect(),
     }
+}
+
+/// Why a project's file may not say where code is sent, or which variable holds a secret.
+const ELSEWHERE: &str = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment";
+
+/// Whether a host, with or without its port, is this machine.
+fn is_near(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => host.split(':').next(),
+    };
+    let name = name.unwrap_or_default();
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
@@ -306,6 +324,69 @@ impl Resolver<'_> {
             Some(if path.is_empty() { format!("http://{host}/v1/traces") } else { text })
         });
         Telemetry { otlp_endpoint: endpoint, service_name: raw.service_name }
+    }
+
+    fn embedding(&mut self, raw: RawEmbedding) -> Option<Embedding> {
+        const URL: &str = "embedding.url";
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let (url, model) = match (given(raw.url), given(raw.model)) {
+            (Some(url), Some(model)) => (url, model),
+            (Some(_), None) => {
+                let what = "is set without a model: add `embedding.model`, the name that the endpoint knows it by";
+                self.problem(URL, what);
+                return None;
+            }
+            (None, Some(_)) => {
+                let what = "is set without an address: add `embedding.url`, such as http://localhost:11434/v1";
+                self.problem("embedding.model", what);
+                return None;
+            }
+            (None, None) => return None,
+        };
+        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+        let host = rest.map(|rest| rest.split('/').next().unwrap_or_default());
+        if host.is_none_or(|host| host.is_empty() || host.contains(['@', ' ', '?', '#'])) {
+            // An address with a user's name in it may hold a password.
+            self.problem(URL, "must be http://host[:port]/path or https://…, without a user name");
+            return None;
+        }
+        if !is_near(host.unwrap_or_default()) && self.is_of_a_project(URL) {
+            self.problem(URL, ELSEWHERE);
+            return None;
+        }
+        let key = match given(raw.key_env) {
+            Some(variable) => {
+                const KEY: &str = "embedding.key_env";
+                if self.is_of_a_project(KEY) {
+                    self.problem(KEY, ELSEWHERE);
+                    return None;
+                }
+                let Some(key) = self.inputs.environment.get(&variable) else {
+                    let what = format!(
+                        "names the environment variable {variable}, which is not set: set it, or leave the key out"
+                    );
+                    self.problem(KEY, what);
+                    return None;
+                };
+                Some(self.secret(KEY, key.to_owned())?)
+            }
+            None => None,
+        };
+        Some(Embedding {
+            url,
+            model,
+            key,
+            batch: usize::try_from(raw.batch).unwrap_or(usize::MAX),
+            timeout: Duration::from_millis(raw.timeout_ms),
+        })
+    }
+
+    /// Whether a project's own file sets a key: it may come with a repository that somebody else wrote.
+    fn is_of_a_project(&self, key: &str) -> bool {
+        let Source::File(file) = self.settings.origin(key) else { return false };
+        let named = self.inputs.flags.config_file.is_some();
+        let user = user_dir(self.inputs);
+        !named && !user.is_some_and(|user| file.starts_with(user))
     }
 
     fn roots(&mut self, raw: &[String]) -> Vec<PathBuf> {

@@ -391,3 +391,68 @@ fn one_text_is_checked_by_itself() {
     assert!(check("docent.json", &deep).starts_with("docent.json:1:"));
     assert!(check("docent.toml", &format!("a = {deep}")).starts_with("docent.toml:1:"));
 }
+
+#[test]
+fn an_endpoint_needs_an_address_and_a_model() {
+    assert!(World::new().load().embedding.is_none(), "the table that is built in");
+    let world = World::new()
+        .user_file("docent.toml", "[embedding]\nkey_env = \"KEY\"")
+        .root_file("docent.toml", "[embedding]\nurl = \"http://localhost:1/v1\"")
+        .env("DOCENT_EMBEDDING_MODEL", "m")
+        .env("DOCENT_EMBEDDING_TIMEOUT_MS", "5")
+        .env("KEY", "sekrit")
+        .check("embedding.url", "\"http://localhost:1/v1\" root/docent.toml")
+        .check("embedding.model", "\"m\" DOCENT_EMBEDDING_MODEL")
+        .check("embedding.key_env", "\"KEY\" home/.config/docent/docent.toml")
+        .check("embedding.batch", "64 default");
+    let config = world.load();
+    let model = config.embedding.as_ref().unwrap();
+    assert_eq!((model.batch, model.timeout), (64, Duration::from_millis(5)));
+    assert_eq!(model.key.as_ref().map(Secret::expose), Some("sekrit"));
+    assert_eq!(config.secrets().len(), 1, "the key is masked in log lines");
+    let shown = format!("{model:?}{}{}", config.show_text(), config.show_json());
+    assert!(!shown.contains("sekrit"), "{shown}");
+}
+
+#[test]
+fn a_project_does_not_say_where_code_is_sent() {
+    let model = "model = \"m\"";
+    let world = |keys: &str| {
+        let text = format!("[embedding]\n{model}\n{keys}");
+        World::new().env("KEY", "sekrit").root_file("docent.toml", &text)
+    };
+    let elsewhere = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment";
+    for url in ["https://evil.example/v1", "http://localhost.evil.example", "http://10.0.0.1/v1"] {
+        world(&format!("url = {url:?}"))
+            .refuses(&format!("root/docent.toml: `embedding.url` {elsewhere}"));
+    }
+    world("url = \"http://localhost:1/v1\"\nkey_env = \"KEY\"")
+        .refuses(&format!("root/docent.toml: `embedding.key_env` {elsewhere}"));
+    for url in ["http://localhost:1/v1", "http://127.0.0.1/v1", "http://[::1]:8/v1"] {
+        assert!(world(&format!("url = {url:?}")).load().embedding.is_some(), "{url}");
+    }
+    let user = format!("[embedding]\n{model}\nurl = \"https://x/v1\"");
+    assert!(World::new().user_file("docent.toml", &user).load().embedding.is_some());
+}
+
+#[test]
+fn half_an_endpoint_says_what_to_add() {
+    World::new().env("DOCENT_EMBEDDING_URL", "http://localhost:1").refuses(
+        "environment DOCENT_EMBEDDING_URL: `embedding.url` is set without a model: add `embedding.model`, the name that the endpoint knows it by",
+    );
+    World::new().env("DOCENT_EMBEDDING_MODEL", "m").refuses(
+        "environment DOCENT_EMBEDDING_MODEL: `embedding.model` is set without an address: add `embedding.url`, such as http://localhost:11434/v1",
+    );
+    let world = || World::new().env("DOCENT_EMBEDDING_MODEL", "m");
+    for url in ["localhost:1", "ftp://x", "http://", "http://me:sekrit@x/v1"] {
+        world().env("DOCENT_EMBEDDING_URL", url).refuses(
+            "environment DOCENT_EMBEDDING_URL: `embedding.url` must be http://host[:port]/path or https://…, without a user name",
+        );
+    }
+    world()
+        .env("DOCENT_EMBEDDING_URL", "https://x/v1")
+        .env("DOCENT_EMBEDDING_KEY_ENV", "NO_SUCH")
+        .refuses(
+            "environment DOCENT_EMBEDDING_KEY_ENV: `embedding.key_env` names the environment variable NO_SUCH, which is not set: set it, or leave the key out",
+        );
+}

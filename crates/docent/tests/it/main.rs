@@ -7,6 +7,7 @@ mod bounds;
 mod doors;
 mod ending;
 mod records;
+mod search;
 mod serving;
 
 use serde_json::Value;

@@ -5,6 +5,7 @@ use ignore::{
     DirEntry, WalkBuilder,
     gitignore::{Gitignore, GitignoreBuilder},
 };
+use serde::Serialize;
 use std::{
     ffi::OsStr,
     fmt,
@@ -48,7 +49,7 @@ pub struct Entry {
 }
 
 /// Something that a walk could not show.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// Inside the root, as far as it is known.
     pub path: String,

@@ -1,0 +1,59 @@
+//! The embedder that the configuration asks for, and one that stands in for it while its endpoint is away.
+
+use crate::config::{Config, Secret};
+use docent_index::embed::{
+    Document, EmbedError, Embedder, Endpoint, Identity, Remote, Table, Vector,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The model behind the configured endpoint, or the table that is built in where none is configured.
+pub(crate) fn connect(config: &Config) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let Some(model) = &config.embedding else { return Ok(Table::built_in()) };
+    let endpoint = Endpoint {
+        url: model.url.clone(),
+        model: model.model.clone(),
+        key: model.key.as_ref().map(Secret::expose).map(str::to_owned),
+        batch: model.batch,
+        timeout: model.timeout,
+    };
+    Ok(Arc::new(Remote::connect(endpoint)?))
+}
+
+/// A model that can't be asked now. Words can still be searched, and the answer says why meaning was not.
+#[derive(Debug)]
+pub(crate) struct Away {
+    /// The model of the vectors that are stored.
+    identity: Identity,
+    url: String,
+    /// Handed over to whoever asks first.
+    error: Mutex<Option<EmbedError>>,
+}
+
+impl Away {
+    pub(crate) fn new(config: &Config, identity: Identity, error: EmbedError) -> Self {
+        let url = config.embedding.as_ref().map(|model| model.url.clone()).unwrap_or_default();
+        Self { identity, url, error: Mutex::new(Some(error)) }
+    }
+
+    fn error(&self) -> EmbedError {
+        let told = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        told.unwrap_or_else(|| EmbedError::Unexpected {
+            url: self.url.clone(),
+            reason: "it was away when docent started".into(),
+        })
+    }
+}
+
+impl Embedder for Away {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn documents(&self, _: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError> {
+        Err(self.error())
+    }
+
+    fn query(&self, _: &str) -> Result<Vector, EmbedError> {
+        Err(self.error())
+    }
+}

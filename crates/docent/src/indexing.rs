@@ -1,0 +1,262 @@
+//! `docent index`: the search index of a folder, brought in step with its files.
+
+use crate::{
+    analyze::Printed,
+    cli,
+    config::{Config, Environment, Flags, Inputs},
+    embedding,
+    state::StateDir,
+};
+use anyhow::Context as _;
+use clap::Args;
+use docent_index::{Embedded, Settings, StoreError, embed::Embedder};
+use docent_suites::{
+    files::Roots,
+    indexing::{self, Callbacks, Report},
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::{
+    fmt::Write as _,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Problems that are listed; more are counted.
+const LISTED: usize = 10;
+
+/// What can be typed after `docent index`.
+#[derive(Args)]
+pub(crate) struct IndexFlags {
+    /// Folder to index [default: the configured roots, or else the working directory]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Go on until Ctrl-C, and bring it in step again whenever files change
+    #[arg(long)]
+    watch: bool,
+    /// Print for programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is indexed, and where the index is.
+pub(crate) struct Site {
+    pub(crate) config: Config,
+    pub(crate) roots: Roots,
+    folder: PathBuf,
+}
+
+impl Site {
+    /// The folder that was named, or else what is configured.
+    pub(crate) fn open(folder: Option<&Path>, environment: Environment) -> anyhow::Result<Self> {
+        let named = folder.map(|folder| {
+            folder.canonicalize().with_context(|| {
+                format!("{} can't be indexed: name a folder that exists", folder.display())
+            })
+        });
+        let roots: Vec<PathBuf> = named.into_iter().collect::<Result<_, _>>()?;
+        let working_dir = match roots.first() {
+            Some(root) => root.clone(),
+            None => std::env::current_dir().context("the working directory can't be found")?,
+        };
+        let config = Config::load(&Inputs {
+            environment,
+            home: std::env::home_dir(),
+            working_dir,
+            flags: Flags { roots, ..Flags::default() },
+        })?;
+        let roots = Roots::open(&config.roots)?;
+        let folder = StateDir::open(&config)?.path().join("index");
+        Ok(Self { config, roots, folder })
+    }
+
+    /// The index, opened for an embedder. Another process that writes is waited for that long.
+    pub(crate) fn store(
+        &self,
+        embedder: Arc<dyn Embedder>,
+        patience: Duration,
+    ) -> Result<Embedded, StoreError> {
+        let settings = Settings { patience, ..Settings::default() };
+        Embedded::open(&self.folder, embedder, settings)
+    }
+
+    /// Brings the index in step; a terminal sees how far it is.
+    pub(crate) fn sync(&self, store: &Embedded) -> Result<Report, StoreError> {
+        let bar = bar();
+        let progress = |done, total| show(&bar, done, total);
+        let callbacks = Callbacks { progress: &progress, ..Callbacks::default() };
+        let report = indexing::sync(&self.roots, store, callbacks);
+        bar.finish_and_clear();
+        report
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+fn show(bar: &ProgressBar, done: usize, total: usize) {
+    if bar.is_finished() {
+        return;
+    }
+    if bar.length().is_none() {
+        let style = ProgressStyle::with_template("{spinner} {wide_bar} {pos}/{len} files");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_length(total as u64);
+    }
+    bar.set_position(done as u64);
+}
+
+/// Indexes a folder.
+pub(crate) fn run(flags: &IndexFlags, environment: Environment) -> anyhow::Result<Printed> {
+    let site = Site::open(flags.folder.as_deref(), environment)?;
+    let embedder = embedding::connect(&site.config)?;
+    let store = site.store(embedder, Settings::default().patience)?;
+    if flags.watch {
+        watch(&site, &store, flags.json)?;
+        return Ok(Printed { text: String::new(), code: ExitCode::SUCCESS });
+    }
+    let report = site.sync(&store)?;
+    let text = if flags.json { format!("{:#}\n", json!(report)) } else { told(&report) };
+    Ok(Printed { text, code: ExitCode::SUCCESS })
+}
+
+/// Keeps the index in step until a signal comes, and prints what each run did: for programs, one line each.
+fn watch(site: &Site, store: &Embedded, json: bool) -> anyhow::Result<()> {
+    let ended = CancellationToken::new();
+    let bar = bar();
+    let progress = |done, total| show(&bar, done, total);
+    let stopped = || ended.is_cancelled();
+    let callbacks = Callbacks { progress: &progress, stopped: &stopped };
+    let mut failed = Ok(());
+    let followed = indexing::follow(&site.roots, store, callbacks, |report| {
+        let said = if bar.is_finished() {
+            Ok(())
+        } else {
+            bar.finish_and_clear();
+            // Until here a signal ends docent at once: the first run may be long, and loses little.
+            end_on_signal(ended.clone())
+        };
+        let said = said.and_then(|()| match report {
+            Ok(report) if json => cli::print(&format!("{}\n", json!(report))),
+            Ok(report) => cli::print(&told(&report)),
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                writeln!(io::stderr(), "error: {error:#}; tried again with the next change")
+                    .context("can't write to standard error")
+            }
+        });
+        if said.is_err() {
+            ended.cancel();
+            failed = said;
+        }
+    });
+    bar.finish_and_clear();
+    followed?;
+    failed
+}
+
+/// Listens for the signals by which people and services end a program.
+fn end_on_signal(ended: CancellationToken) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let inside = runtime.enter();
+    let mut interrupted = signal(SignalKind::interrupt()).context("signals can't be heard")?;
+    let mut terminated = signal(SignalKind::terminate()).context("signals can't be heard")?;
+    drop(inside);
+    thread::Builder::new().name("docent-signals".into()).spawn(move || {
+        runtime.block_on(async {
+            tokio::select! {
+                _ = interrupted.recv() => {}
+                _ = terminated.recv() => {}
+            }
+        });
+        ended.cancel();
+    })?;
+    Ok(())
+}
+
+fn told(report: &Report) -> String {
+    let mut text = String::new();
+    for line in repairs(report) {
+        writeln!(text, "{line}").unwrap_or_default();
+    }
+    let Report { changed, removed, units, seconds, .. } = report;
+    let (files, units) = (counted(report.files, "file"), counted(*units, "unit"));
+    write!(text, "{files}, {units}: {changed} changed, {removed} removed, {seconds:.2} s")
+        .unwrap_or_default();
+    let problems = &report.problems;
+    if !problems.is_empty() {
+        write!(text, "; not indexed, because of {}:", counted(problems.len(), "problem"))
+            .unwrap_or_default();
+        for problem in problems.iter().take(LISTED) {
+            write!(text, "\n  {problem}").unwrap_or_default();
+        }
+        if let Some(more) = problems.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            write!(text, "\n  and {more} more").unwrap_or_default();
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// What had to be mended before the index could be used.
+pub(crate) fn repairs(report: &Report) -> Vec<String> {
+    let rebuilt = report.rebuilt.as_ref().map(|why| format!("Made the whole index anew: {why}."));
+    let model = report.embedded_anew.as_ref();
+    let embedded = model.map(|model| format!("Made all vectors anew: they were of {model}."));
+    rebuilt.into_iter().chain(embedded).collect()
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_suites::files::Problem;
+
+    fn report(problems: usize) -> Report {
+        let problem = |n| Problem { path: format!("{n}.py"), reason: "not text".into() };
+        Report {
+            files: 1,
+            changed: 1,
+            removed: 0,
+            units: 12,
+            generation: 3,
+            seconds: 0.0512,
+            stopped: false,
+            rebuilt: None,
+            embedded_anew: None,
+            problems: (0..problems).map(problem).collect(),
+        }
+    }
+
+    #[test]
+    fn one_line_tells_what_was_done() {
+        assert_eq!(told(&report(0)), "1 file, 12 units: 1 changed, 0 removed, 0.05 s\n");
+        let with_one = told(&report(1));
+        assert!(with_one.ends_with("; not indexed, because of 1 problem:\n  0.py: not text\n"));
+        let many = told(&report(12));
+        assert!(many.ends_with("\n  9.py: not text\n  and 2 more\n"), "{many}");
+        assert!(!told(&report(10)).contains("more"));
+    }
+
+    #[test]
+    fn repairs_are_told_first() {
+        let embedded_anew = Some("old (3 dimensions)".into());
+        let report = Report { rebuilt: Some("it was cut".into()), embedded_anew, ..report(0) };
+        let want = "Made the whole index anew: it was cut.\nMade all vectors anew: they were of old (3 dimensions).\n1 file";
+        assert!(told(&report).starts_with(want), "{}", told(&report));
+    }
+}

@@ -1,0 +1,292 @@
+//! `docent search`: what answers a question in the code and the documents of a folder.
+
+use crate::{
+    analyze::{Printed, UsedWrongly},
+    config::Environment,
+    embedding::{self, Away},
+    indexing::{Site, counted, repairs},
+};
+use clap::{Args, ValueEnum};
+use docent_index::{
+    Answer, Embedded, Filter, Hit, Paths, Query, Store as _, StoreError,
+    embed::{EmbedError, Embedder, Table},
+};
+use docent_suites::indexing::{self, Behind, CODE, Callbacks, DOCS, Report};
+use serde_json::{Value, json};
+use std::{
+    fmt::Write as _,
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+/// A question does not wait for somebody else's rebuild.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What can be typed after `docent search`.
+#[derive(Args)]
+pub(crate) struct SearchFlags {
+    /// A sentence, some words, or a name
+    #[arg(value_name = "QUERY")]
+    query: String,
+    /// Folder to search [default: the configured roots, or else the working directory]
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Search only there
+    #[arg(long = "in", value_enum, value_name = "COLLECTION")]
+    collection: Option<CollectionFlag>,
+    /// Hits to print
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    limit: u16,
+    /// The least similarity of a hit, from 0 to 1
+    #[arg(long, value_name = "SIMILARITY", default_value_t = 0.7, value_parser = share)]
+    threshold: f32,
+    /// Kind of what is found, such as function, class or section; may be repeated
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<String>,
+    /// Programming language, such as python; may be repeated
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Vec<String>,
+    /// Pattern of paths, such as 'src/**/*.rs'; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    path: Vec<String>,
+    /// Print for programs
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CollectionFlag {
+    /// What source code defines
+    Code,
+    /// The sections of documents
+    Docs,
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "give a number from 0 to 1".into())
+}
+
+/// An answer, and how fresh it is.
+struct Told {
+    answer: Answer,
+    /// What bringing the index in step gave; `None` where it could not be.
+    report: Option<Report>,
+    /// How far the index is behind the files.
+    behind: Behind,
+}
+
+/// Answers a question.
+pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Result<Printed> {
+    let query = query(flags)?;
+    let colours = io::stdout().is_terminal() && environment.get("NO_COLOR").is_none();
+    let site = Site::open(flags.folder.as_deref(), environment)?;
+    let told = match embedding::connect(&site.config) {
+        Ok(embedder) => fresh(&site, &embedder, &query)?,
+        Err(error) => without_model(&site, error, &query)?,
+    };
+    let found = !told.answer.hits.is_empty();
+    let text =
+        if flags.json { format!("{:#}\n", told.json(&query)) } else { told.text(&query, colours) };
+    Ok(Printed { text, code: ExitCode::from(u8::from(!found)) })
+}
+
+fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
+    if flags.query.trim().is_empty() {
+        return Err(UsedWrongly("the query is empty: say what to look for".into()));
+    }
+    let wrong = |error: StoreError| match error {
+        StoreError::Pattern { pattern, source } => {
+            UsedWrongly(format!("--path {pattern} is no pattern of paths: {}", source.kind()))
+        }
+        other => UsedWrongly(other.to_string()),
+    };
+    let collection = flags.collection.map(|collection| match collection {
+        CollectionFlag::Code => CODE,
+        CollectionFlag::Docs => DOCS,
+    });
+    let lower = |words: &[String]| words.iter().map(|word| word.to_lowercase()).collect();
+    let filter = Filter {
+        kinds: lower(&flags.kind),
+        collections: collection.into_iter().map(str::to_owned).collect(),
+        languages: lower(&flags.language),
+        paths: Paths::parse(&flags.path).map_err(wrong)?,
+    };
+    let (limit, threshold) = (usize::from(flags.limit), flags.threshold);
+    Ok(Query { limit, threshold, filter, ..Query::new(flags.query.trim()) })
+}
+
+/// Brings the index in step and searches it. Where it can't be brought in step now, what there is must do.
+fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Result<Told> {
+    let store = site.store(Arc::clone(embedder), PATIENCE)?;
+    let (report, reason) = match site.sync(&store) {
+        Ok(report) => (Some(report), None),
+        Err(StoreError::Embedding(error)) if store.status()?.units == 0 => return Err(error.into()),
+        Err(error @ (StoreError::Embedding(_) | StoreError::Busy(_))) => (None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let behind = if report.is_some() { Behind::default() } else { behind(site, &store)? };
+    let mut answer = docent_index::search(&store, embedder.as_ref(), query)?;
+    let mut notes = report.as_ref().map(repairs).unwrap_or_default();
+    notes.extend(reason.map(|error| format!("Not brought in step with the files: {error}.")));
+    notes.append(&mut answer.notes);
+    answer.notes = notes;
+    Ok(Told { answer, report, behind })
+}
+
+/// Searches by words alone what was indexed before.
+fn without_model(site: &Site, error: EmbedError, query: &Query) -> anyhow::Result<Told> {
+    let stored = site.store(Table::built_in(), PATIENCE)?.status()?;
+    if stored.units == 0 {
+        return Err(error.into());
+    }
+    let away = Arc::new(Away::new(&site.config, stored.identity, error));
+    let store = site.store(Arc::clone(&away) as _, PATIENCE)?;
+    let behind = behind(site, &store)?;
+    let answer = docent_index::search(&store, away.as_ref(), query)?;
+    Ok(Told { answer, report: None, behind })
+}
+
+fn behind(site: &Site, store: &Embedded) -> Result<Behind, StoreError> {
+    indexing::behind(&site.roots, store, Callbacks::default())
+}
+
+impl Told {
+    fn text(&self, query: &Query, colours: bool) -> String {
+        let Answer { hits, below, notes, generation } = &self.answer;
+        let mut text = match (hits.is_empty(), below.is_empty()) {
+            (false, _) => String::new(),
+            (true, false) => format!("Nothing reaches {:.2}. The nearest:\n\n", query.threshold),
+            (true, true) => "Nothing found.\n".to_owned(),
+        };
+        for hit in hits.iter().chain(below) {
+            writeln!(text, "{}", lines(hit, colours)).unwrap_or_default();
+        }
+        let Behind { changed, removed } = self.behind;
+        let step = if self.behind == Behind::default() {
+            "in step with the files".to_owned()
+        } else {
+            format!("behind the files: {changed} changed and {removed} removed since")
+        };
+        let found = counted(hits.len(), "hit");
+        writeln!(text, "{found} in generation {generation}, {step}").unwrap_or_default();
+        for note in notes {
+            writeln!(text, "note: {note}").unwrap_or_default();
+        }
+        let problems = self.report.as_ref().map_or(0, |report| report.problems.len());
+        if problems > 0 {
+            let files = counted(problems, "file");
+            writeln!(text, "note: {files} could not be read; `docent index` lists what is wrong.")
+                .unwrap_or_default();
+        }
+        text
+    }
+
+    fn json(&self, query: &Query) -> Value {
+        let Answer { hits, below, notes, generation } = &self.answer;
+        let all = |hits: &[Hit]| hits.iter().map(value).collect::<Value>();
+        json!({
+            "query": query.text,
+            "threshold": rounded(query.threshold),
+            "generation": generation,
+            "hits": all(hits),
+            "below": all(below),
+            "notes": notes,
+            "behind": {"changed": self.behind.changed, "removed": self.behind.removed},
+            "index": self.report,
+        })
+    }
+}
+
+/// A hit for people: what and where it is, and the lines that answer.
+fn lines(hit: &Hit, colours: bool) -> String {
+    let paint = |code: &str, text: &str| {
+        if colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    };
+    let unit = &hit.found.unit;
+    // The headings that lead to a section say more than the title of its page.
+    let of_page = unit.span.first == 0 && !unit.signature.is_empty();
+    let name = if of_page { &unit.signature } else { &unit.name };
+    let place = match unit.span.first {
+        0 => hit.found.path.clone(),
+        line => format!("{}:{line}", hit.found.path),
+    };
+    let mut text = format!(
+        "{}  {}  {}  {}\n",
+        paint("32", &format!("{:.2}", hit.similarity)),
+        paint("1", &printable(name)),
+        printable(&unit.kind),
+        paint("36", &printable(&place)),
+    );
+    for line in hit.snippet.text.lines() {
+        writeln!(text, "    {}", printable(line)).unwrap_or_default();
+    }
+    if !hit.alike.is_empty() {
+        let places: Vec<&str> = hit.alike.iter().map(|place| place.path.as_str()).collect();
+        writeln!(text, "    the same in {}", printable(&places.join(", "))).unwrap_or_default();
+    }
+    text
+}
+
+/// What a file holds must not command the terminal.
+fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    text.chars().map(shown).collect()
+}
+
+/// A hit for programs. Documents have no line numbers.
+fn value(hit: &Hit) -> Value {
+    let (found, unit) = (&hit.found, &hit.found.unit);
+    let has_lines = unit.span.first > 0;
+    let matched = hit.matched.iter().map(|one| json!({"word": one.word, "fields": one.fields}));
+    let alike = hit
+        .alike
+        .iter()
+        .map(|place| json!({"collection": place.collection, "path": place.path, "id": place.id}));
+    json!({
+        "collection": found.collection,
+        "path": found.path,
+        "lines": has_lines.then(|| json!({"first": unit.span.first, "last": unit.span.last})),
+        "id": unit.id,
+        "kind": unit.kind,
+        "language": unit.language,
+        "name": unit.name,
+        "signature": unit.signature,
+        "doc": unit.doc,
+        "similarity": rounded(hit.similarity),
+        "words": rounded(hit.parts.words),
+        "meaning": rounded(hit.parts.meaning),
+        "matched": matched.collect::<Value>(),
+        "snippet": {"first": has_lines.then_some(hit.snippet.first), "text": hit.snippet.text},
+        "alike": alike.collect::<Value>(),
+    })
+}
+
+/// Four digits: the others would be noise.
+fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 10_000.0).round() / 10_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similarities_are_shares() {
+        for (text, want) in [("0", Some(0.0)), ("0.7", Some(0.7)), ("1", Some(1.0))] {
+            assert_eq!(share(text).ok(), want, "{text}");
+        }
+        for text in ["-0.1", "1.1", "NaN", "inf", "much", ""] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_file_holds_does_not_reach_the_terminal_as_a_command() {
+        assert_eq!(printable("a\tb\u{1b}[31mc\r"), "a\tb\u{fffd}[31mc\u{fffd}");
+        assert_eq!(printable("größe 日本"), "größe 日本");
+    }
+}
