@@ -90,7 +90,7 @@ impl Query {
 /// A query as stores see it.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// As it was asked.
+    /// As it was asked, in lower case.
     pub(crate) text: String,
     /// Each of its terms once, in order.
     pub(crate) terms: Vec<String>,
@@ -119,7 +119,7 @@ impl Question {
             }
         });
         let keys = distinct.iter().map(|term| key(term)).collect();
-        Self { text: text.to_owned(), terms: distinct, whole, keys, pairs, vector }
+        Self { text: text.to_lowercase(), terms: distinct, whole, keys, pairs, vector }
     }
 }
 

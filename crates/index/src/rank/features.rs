@@ -263,7 +263,7 @@ fn pairs(candidate: &Candidate) -> [f32; 2] {
 
 /// Whether the question has the name itself in it: the more of the question that is, the more it counts.
 fn named_outright(question: &str, name: &str) -> f32 {
-    if name.is_empty() || !question.to_lowercase().contains(&name.to_lowercase()) {
+    if name.is_empty() || !question.contains(&name.to_lowercase()) {
         return 0.0;
     }
     #[expect(clippy::cast_precision_loss, reason = "texts are short")]

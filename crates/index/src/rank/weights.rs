@@ -19,8 +19,9 @@ struct Learned {
 /// What makes a score of features, and a similarity of a score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
-    /// For each feature, by name. One that is not named counts nothing.
-    pub features: BTreeMap<String, f32>,
+    /// For each feature, in order; kept by name.
+    #[serde(with = "by_name")]
+    pub features: [f32; COUNT],
     /// From score to similarity.
     pub calibration: Calibration,
 }
@@ -45,20 +46,40 @@ impl Weights {
         }
     }
 
-    /// In the order of the features.
-    pub fn ordered(&self) -> [f32; COUNT] {
-        std::array::from_fn(|n| self.features.get(NAMES[n]).copied().unwrap_or_default())
-    }
-
     /// What a candidate scores.
     pub fn score(&self, features: &Features) -> f32 {
-        self.ordered().iter().zip(features.0).map(|(weight, value)| weight * value).sum()
+        self.features.iter().zip(features.0).map(|(weight, value)| weight * value).sum()
     }
 
     /// How well a candidate of this score answers, where the best one of the question has that: 0 to 1.
     pub fn similarity(&self, score: f32, best: f32) -> f32 {
         let Calibration { bias, score: factor, best: of_best } = self.calibration;
         1.0 / (1.0 + (-(bias + factor * score + of_best * best)).exp())
+    }
+}
+
+/// Features that are not named count nothing; a name that no feature has is a mistake.
+mod by_name {
+    use super::{BTreeMap, COUNT, NAMES};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(
+        weights: &[f32; COUNT],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named: BTreeMap<&str, f32> = NAMES.into_iter().zip(*weights).collect();
+        named.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<[f32; COUNT], D::Error> {
+        let mut named = BTreeMap::<String, f32>::deserialize(deserializer)?;
+        let weights = NAMES.map(|name| named.remove(name).unwrap_or_default());
+        match named.into_keys().next() {
+            Some(name) => Err(Error::custom(format!("there is no feature {name}"))),
+            None => Ok(weights),
+        }
     }
 }
 
@@ -70,9 +91,8 @@ mod tests {
     fn every_weight_has_its_feature() {
         for genre in [Genre::Code, Genre::Prose] {
             let weights = Weights::of(genre);
-            for name in weights.features.keys() {
-                assert!(NAMES.contains(&name.as_str()), "{name}");
-            }
+            let kept = serde_json::to_value(weights).unwrap();
+            assert_eq!(serde_json::from_value::<Weights>(kept).unwrap(), *weights);
             assert!(weights.calibration.score > 0.0, "a better score is a better similarity");
         }
     }

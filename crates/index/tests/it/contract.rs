@@ -159,7 +159,8 @@ pub(crate) fn a_view_stays_as_it_is(place: &dyn Place) {
     let table = Table::built_in();
     let query = Query::new("authenticate a user");
     let (_, found) = docent_index::rank::candidates(&view, table.as_ref(), &query).unwrap();
-    drop(found);
+    let names: Vec<String> = found.rows().map(|row| view.unit(row).unwrap().unit.name).collect();
+    assert!(names.contains(&"login_user".into()), "{names:?}");
 }
 
 pub(crate) fn another_handle_sees_what_was_written(place: &dyn Place) {

@@ -129,7 +129,7 @@ fn damage_is_noticed_and_made_good() {
         let folder = tempfile::tempdir().unwrap();
         copy(whole.path(), folder.path());
         let how = harm(&folder.path().join(&names[n % names.len()]), &mut numbers);
-        let store = open_or_said(folder.path());
+        let store = open(folder.path());
         match answers(&store) {
             // What is not read, such as a lock, can't be told from what is whole.
             Ok(got) => assert_eq!(got, want, "{how}"),
@@ -148,10 +148,6 @@ fn damage_is_noticed_and_made_good() {
         }
     }
     assert!(noticed * 2 > times, "{noticed} of {times}");
-}
-
-fn open_or_said(folder: &Path) -> docent_index::Embedded {
-    open(folder)
 }
 
 #[test]

@@ -213,14 +213,11 @@ fn fooled_cut(falling: &[(f64, &Seen)], bad: usize) -> f64 {
     f64::NEG_INFINITY
 }
 
-/// Weights by name, as they are kept.
+/// Weights as they are kept.
 pub fn as_weights(weights: &[f64; COUNT], calibration: Calibration) -> Weights {
     #[expect(clippy::cast_possible_truncation, reason = "weights are kept in single precision")]
-    let named = NAMES
-        .iter()
-        .zip(weights)
-        .map(|(name, weight)| ((*name).to_owned(), (*weight * 1e4).round() as f32 / 1e4));
-    Weights { features: named.collect(), calibration }
+    let features = weights.map(|weight| (weight * 1e4).round() as f32 / 1e4);
+    Weights { features, calibration }
 }
 
 #[cfg(test)]

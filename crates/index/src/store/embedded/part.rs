@@ -172,6 +172,7 @@ pub(super) fn vectors_name(id: u64, model: &str) -> String {
 pub(super) struct Part {
     pub(super) meta: manifest::Part,
     records: Mapped,
+    records_whole: OnceLock<()>,
     pub(super) vectors: Vectors,
     names: Vec<String>,
     /// Where the sources' table starts in the directory.
@@ -207,7 +208,8 @@ impl Part {
         let vectors = Vectors::open(folder, &meta.vectors, units, dimensions)?;
         let meta = meta.clone();
         let sources = source_offsets + sources * 4 + 4;
-        Ok(Self { meta, records, vectors, names, sources, source_offsets })
+        let records_whole = OnceLock::new();
+        Ok(Self { meta, records, records_whole, vectors, names, sources, source_offsets })
     }
 
     fn directory(&self) -> &[u8] {
@@ -257,6 +259,15 @@ impl Part {
 
     pub(super) fn record(&self, n: usize) -> Result<Record<'_>, StoreError> {
         Record::open(self.raw(n), &self.meta.records.name)
+    }
+
+    /// Checks every record, the first time: a part never changes, and is kept open from one generation to the next.
+    pub(super) fn verify_records(&self) -> Result<(), StoreError> {
+        if self.records_whole.get().is_none() {
+            (0..self.len()).try_for_each(|n| self.record(n).map(drop))?;
+            self.records_whole.get_or_init(|| ());
+        }
+        Ok(())
     }
 
     /// Which of the part's sources the n-th unit is of.
