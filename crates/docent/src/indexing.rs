@@ -9,10 +9,13 @@ use crate::{
 };
 use anyhow::Context as _;
 use clap::Args;
-use docent_index::{Embedded, Settings, StoreError, embed::Embedder};
+use docent_index::{
+    Embedded, Settings, StoreError,
+    embed::{Embedder, Table},
+};
 use docent_suites::{
     files::Roots,
-    indexing::{self, Callbacks, Report},
+    indexing::{self, Callbacks, LeftOut, Opened, Opener, Report},
 };
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -28,6 +31,8 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+/// A server waits for another process that writes: it may be building the whole index.
+const SERVER_PATIENCE: Duration = Duration::from_mins(10);
 /// Problems that are listed; more are counted.
 const LISTED: usize = 10;
 
@@ -97,6 +102,27 @@ impl Site {
     }
 }
 
+/// Opens the index of the configured roots, for a server that needs it.
+pub(crate) fn opener(config: Config) -> Opener {
+    Box::new(move || {
+        let folder = StateDir::open(&config)?.path().join("index");
+        let open = |embedder: Arc<dyn Embedder>| -> Result<Opened, StoreError> {
+            let settings = Settings { patience: SERVER_PATIENCE, ..Settings::default() };
+            let store = Embedded::open(&folder, Arc::clone(&embedder), settings)?;
+            Ok(Opened { store: Arc::new(store), embedder })
+        };
+        match embedding::connect(&config) {
+            Ok(embedder) => Ok(open(embedder)?),
+            // Words can still be searched where something was indexed before.
+            Err(error) => {
+                let stored = open(Table::built_in())?.store.status()?;
+                let away = embedding::Away::new(&config, stored.identity, error);
+                Ok(open(Arc::new(away))?)
+            }
+        }
+    })
+}
+
 fn bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     bar.enable_steady_tick(Duration::from_millis(100));
@@ -108,7 +134,9 @@ fn show(bar: &ProgressBar, done: usize, total: usize) {
         return;
     }
     if bar.length().is_none() {
-        let style = ProgressStyle::with_template("{spinner} {wide_bar} {pos}/{len} files");
+        let style = ProgressStyle::with_template(
+            "{spinner} {wide_bar} {pos}/{len} files, {per_sec:.0}, {eta} left",
+        );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_length(total as u64);
     }
@@ -192,6 +220,9 @@ fn told(report: &Report) -> String {
     let (files, units) = (counted(report.files, "file"), counted(*units, "unit"));
     write!(text, "{files}, {units}: {changed} changed, {removed} removed, {seconds:.2} s")
         .unwrap_or_default();
+    if let Some(left_out) = left_out(report.left_out) {
+        write!(text, "; left out: {left_out}").unwrap_or_default();
+    }
     let problems = &report.problems;
     if !problems.is_empty() {
         write!(text, "; not indexed, because of {}:", counted(problems.len(), "problem"))
@@ -205,6 +236,20 @@ fn told(report: &Report) -> String {
     }
     text.push('\n');
     text
+}
+
+/// `2 vendored, 1 minified`.
+fn left_out(files: LeftOut) -> Option<String> {
+    let LeftOut { vendored, generated, minified, too_large } = files;
+    let counts = [
+        (vendored, "vendored"),
+        (generated, "generated"),
+        (minified, "minified"),
+        (too_large, "too large"),
+    ];
+    let told = counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(count, why)| format!("{count} {why}")).collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 /// What had to be mended before the index could be used.
@@ -238,6 +283,8 @@ mod tests {
             stopped: false,
             rebuilt: None,
             embedded_anew: None,
+            added: 0,
+            left_out: LeftOut::default(),
             problems: (0..problems).map(problem).collect(),
         }
     }
@@ -247,6 +294,12 @@ mod tests {
         assert_eq!(told(&report(0)), "1 file, 12 units: 1 changed, 0 removed, 0.05 s\n");
         let with_one = told(&report(1));
         assert!(with_one.ends_with("; not indexed, because of 1 problem:\n  0.py: not text\n"));
+        let left_out = LeftOut { vendored: 2, too_large: 1, ..LeftOut::default() };
+        let with_left_out = told(&Report { left_out, ..report(0) });
+        assert!(
+            with_left_out.ends_with("; left out: 2 vendored, 1 too large\n"),
+            "{with_left_out}"
+        );
         let many = told(&report(12));
         assert!(many.ends_with("\n  9.py: not text\n  and 2 more\n"), "{many}");
         assert!(!told(&report(10)).contains("more"));

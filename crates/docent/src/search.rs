@@ -11,6 +11,7 @@ use docent_index::{
     Answer, Embedded, Filter, Hit, Paths, Query, Store as _, StoreError,
     embed::{EmbedError, Embedder, Table},
 };
+use docent_suites::code::{Kind, Language};
 use docent_suites::indexing::{self, Behind, CODE, Callbacks, DOCS, Report};
 use serde_json::{Value, json};
 use std::{
@@ -108,11 +109,31 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
         CollectionFlag::Code => CODE,
         CollectionFlag::Docs => DOCS,
     });
+    for kind in &flags.kind {
+        if Kind::named(&kind.to_lowercase()).is_none() {
+            let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.singular()).collect();
+            return Err(UsedWrongly(format!(
+                "--kind {kind} is none; there are {}",
+                all.join(", ")
+            )));
+        }
+    }
+    for language in &flags.language {
+        if Language::named(language).is_none() {
+            let all: Vec<&str> = Language::ALL.iter().map(|one| one.word()).collect();
+            return Err(UsedWrongly(format!(
+                "--language {language} is not read; there are {}",
+                all.join(", ")
+            )));
+        }
+    }
+    let languages = flags.language.iter().filter_map(|word| Language::named(word));
+    let languages = languages.map(|language| language.word().to_owned()).collect();
     let lower = |words: &[String]| words.iter().map(|word| word.to_lowercase()).collect();
     let filter = Filter {
         kinds: lower(&flags.kind),
         collections: collection.into_iter().map(str::to_owned).collect(),
-        languages: lower(&flags.language),
+        languages,
         paths: Paths::parse(&flags.path).map_err(wrong)?,
     };
     let (limit, threshold) = (usize::from(flags.limit), flags.threshold);
@@ -221,14 +242,49 @@ fn lines(hit: &Hit, colours: bool) -> String {
         printable(&unit.kind),
         paint("36", &printable(&place)),
     );
+    let words: Vec<&str> = hit.matched.iter().map(|matched| matched.word.as_str()).collect();
     for line in hit.snippet.text.lines() {
-        writeln!(text, "    {}", printable(line)).unwrap_or_default();
+        let line = printable(line);
+        let line = if colours { highlighted(&line, &words) } else { line };
+        writeln!(text, "    {line}").unwrap_or_default();
     }
     if !hit.alike.is_empty() {
         let places: Vec<&str> = hit.alike.iter().map(|place| place.path.as_str()).collect();
         writeln!(text, "    the same in {}", printable(&places.join(", "))).unwrap_or_default();
     }
     text
+}
+
+/// The line with every word that starts as one of the question's words does in bold. Those have lost their endings.
+fn highlighted(line: &str, stems: &[&str]) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(start) = rest.find(char::is_alphanumeric) {
+        let (before, from) = rest.split_at(start);
+        let end = from.find(|c: char| !c.is_alphanumeric()).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        text.push_str(before);
+        text.push_str(&marked(word, stems));
+        rest = after;
+    }
+    text + rest
+}
+
+/// A word with the part of it in bold that the question has: `getUserById` has `user`.
+fn marked(word: &str, stems: &[&str]) -> String {
+    let lower = word.to_ascii_lowercase();
+    let found = stems.iter().filter(|stem| stem.len() > 1).find_map(|stem| {
+        let at = lower.find(stem)?;
+        // Only where a part of the word begins: `user` is not in `abuser`.
+        let begins = at == 0 || word.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
+        begins.then_some((at, at + stem.len()))
+    });
+    let parts = found
+        .and_then(|(from, to)| Some((word.get(..from)?, word.get(from..to)?, word.get(to..)?)));
+    match parts {
+        Some((before, part, after)) => format!("{before}\u{1b}[1;33m{part}\u{1b}[0m{after}"),
+        None => word.to_owned(),
+    }
 }
 
 /// What a file holds must not command the terminal.
@@ -281,6 +337,18 @@ mod tests {
         }
         for text in ["-0.1", "1.1", "NaN", "inf", "much", ""] {
             assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_the_question_stand_out() {
+        let cases = [
+            ("return getUserById(id)", "return get\u{1b}[1;33mUser\u{1b}[0mById(id)"),
+            ("# Users of it", "# \u{1b}[1;33mUser\u{1b}[0ms of it"),
+            ("abuser_x", "abuser_x"),
+        ];
+        for (line, want) in cases {
+            assert_eq!(highlighted(line, &["user"]), want, "{line}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     config::{self, Config, Transport},
-    logging,
+    indexing, logging,
     state::StateDir,
     unmet,
 };
@@ -135,7 +135,8 @@ pub(crate) fn providers(config: &Config) -> anyhow::Result<Vec<Arc<dyn Provider>
             Some(Collection { url, ..Collection::new(name, path, about) })
         })
         .collect();
-    Ok(docent_suites::providers(Options { roots, collections }))
+    let index = indexing::opener(config.clone());
+    Ok(docent_suites::providers(Options { roots, collections, index }))
 }
 
 pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {

@@ -21,7 +21,9 @@ key's scope is the name of a tool, a suite as `code:*`, or `*`: see `server.auth
 pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     let roots = Roots::open(&[root.to_owned()])?;
     let collections = vec![Collection::new(COLLECTION, ".", "")];
-    Ok(page(&docent_suites::providers(Options { roots, collections })))
+    // No tool runs for this page, so that there is nothing to search.
+    let index = Box::new(|| Err("there is no index here".into()));
+    Ok(page(&docent_suites::providers(Options { roots, collections, index })))
 }
 
 fn page(providers: &[Arc<dyn Provider>]) -> String {

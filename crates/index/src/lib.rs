@@ -11,10 +11,10 @@ mod store;
 mod unit;
 
 pub use query::{Answer, Filter, Hit, Matched, Paths, Place, Query, Question, ScoreParts, Snippet};
-pub use rank::search;
+pub use rank::{named, search};
 pub use store::{
     Candidate, Candidates, Change, Found, Repairs, Row, Statistics, Status, Store, StoreError,
-    View,
+    Tally, View,
     embedded::{Embedded, Settings},
 };
 pub use unit::{Digest, Genre, Source, Span, Unit};

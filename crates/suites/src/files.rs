@@ -11,6 +11,7 @@ mod walk;
 
 pub use denied::denied;
 pub use place::{PathError, Place};
+pub(crate) use walk::OWN_RULES;
 pub use walk::{Entry, Kind, Problem, Walk, WalkOptions};
 
 use cap_fs_ext::OpenOptionsSyncExt;

@@ -20,27 +20,41 @@ use files::Roots;
 use std::sync::Arc;
 
 /// What the built-in tools work on.
-#[derive(Debug, Clone)]
 pub struct Options {
     /// The folders that they may read.
     pub roots: Roots,
     /// The collections of documents, in the order in which they are offered.
     pub collections: Vec<docs::Collection>,
+    /// Opens the search index when a tool first needs it.
+    pub index: indexing::Opener,
 }
 
 /// Every built-in provider: `repo`, `code`, `docs`, `web`, `prompts`. Nothing is read until it is asked for.
 pub fn providers(options: Options) -> Vec<Arc<dyn Provider>> {
-    let Options { roots, collections } = options;
+    let Options { roots, collections, index } = options;
+    let live = indexing::Live::new(roots.clone(), index);
     let names = collections.iter().map(|collection| collection.name.clone()).collect();
     let mut all: Vec<Arc<dyn Provider>> = vec![
         Arc::new(repo::RepoSuite::new(roots.clone())),
-        Arc::new(code::CodeSuite::new(roots.clone())),
+        Arc::new(code::CodeSuite::new(roots.clone(), live)),
         Arc::new(docs::DocsSuite::new(roots.clone(), collections)),
         Arc::new(web::WebSuite),
     ];
     let prompts = prompts::PromptSuite::new(roots, names, &all);
     all.push(Arc::new(prompts));
     all
+}
+
+/// An index in a folder of its own, for tests.
+#[cfg(test)]
+fn test_index(folder: &std::path::Path) -> indexing::Opener {
+    use docent_index::{Embedded, Settings, embed::Table};
+    let folder = folder.to_owned();
+    Box::new(move || {
+        let embedder = Table::built_in();
+        let store = Embedded::open(&folder, Arc::clone(&embedder) as _, Settings::default())?;
+        Ok(indexing::Opened { store: Arc::new(store), embedder })
+    })
 }
 
 #[cfg(test)]
@@ -57,7 +71,8 @@ mod tests {
             .unwrap();
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
         let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
-        (root, providers(Options { roots, collections }))
+        let index = test_index(&root.path().join(".docent"));
+        (root, providers(Options { roots, collections, index }))
     }
 
     #[tokio::test]
@@ -72,9 +87,13 @@ mod tests {
             "analyze_code",
             "analyze_repository",
             "check_documentation",
+            "find_references",
             "get_document",
+            "index_status",
+            "outline",
             "parse_files",
             "query_annotations",
+            "read_symbol",
             "search_documentation",
             "web_search",
         ];

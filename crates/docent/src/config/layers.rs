@@ -47,6 +47,7 @@ pub struct Override {
 }
 
 /// The layers as one.
+#[derive(Clone)]
 pub(super) struct Settings {
     tree: Value,
     origins: IndexMap<String, Source>,

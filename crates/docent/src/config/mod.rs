@@ -34,6 +34,7 @@ use std::{
 };
 
 /// The configuration, checked: paths are absolute, roots exist, secrets are found. It can't be printed whole.
+#[derive(Clone)]
 pub struct Config {
     /// How clients reach docent.
     pub server: Server,

@@ -13,8 +13,8 @@ pub use weights::{Calibration, Weights};
 use crate::{
     analysis::Field,
     embed::Embedder,
-    query::{Answer, Hit, Matched, Query, Question, ScoreParts},
-    store::{Candidate, Candidates, Statistics, Store, StoreError, View},
+    query::{Answer, Filter, Hit, Matched, Query, Question, ScoreParts},
+    store::{Candidate, Candidates, Found, Statistics, Store, StoreError, View},
     unit::Genre,
 };
 use std::sync::Arc;
@@ -47,6 +47,18 @@ pub fn search(
         below = folded.iter().take(BELOW).map(hit).collect::<Result<_, _>>()?;
     }
     Ok(Answer { hits, below, generation, notes })
+}
+
+/// The units of exactly this name, whatever they are about. At most so many are looked at.
+pub fn named(
+    view: &dyn View,
+    name: &str,
+    filter: &Filter,
+    most: usize,
+) -> Result<Vec<Found>, StoreError> {
+    let candidates = view.candidates(&Question::new(name, None), filter, most)?;
+    let same = candidates.units.iter().filter(|unit| unit.name == name);
+    same.map(|unit| view.unit(unit.row)).collect()
 }
 
 /// A query as stores see it. Where there is no vector for it, words must do, and the answer says so.

@@ -118,6 +118,19 @@ pub trait View: Send + Sync + fmt::Debug {
     ) -> Result<Candidates, StoreError>;
     /// A unit with everything that is known of it.
     fn unit(&self, row: Row) -> Result<Found, StoreError>;
+    /// What a collection is made of, in no order.
+    fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError>;
+}
+
+/// A source, and what it is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tally {
+    /// Its path.
+    pub path: String,
+    /// The language of its units; empty where it has none.
+    pub language: String,
+    /// How many units of each kind it has.
+    pub kinds: BTreeMap<String, u32>,
 }
 
 /// Names a unit within a view.
@@ -178,6 +191,8 @@ pub struct Found {
     pub path: String,
     /// Code or prose.
     pub genre: Genre,
+    /// The digest of its source.
+    pub digest: Digest,
     /// The unit. A body longer than the store keeps is cut.
     pub unit: Unit,
 }

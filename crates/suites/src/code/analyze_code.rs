@@ -1,19 +1,21 @@
 //! `analyze_code`: one file under one lens.
 
 use super::{
+    parse_files::counted,
+    project::{Parsed, Project, Unread},
+};
+use crate::files::Kind;
+use docent_syntax::{
+    Language,
     analysis::{
         Source,
         complexity::{self, Complexity},
         dependencies::{self, Import},
         rules::{self, Analysis, Finding},
     },
-    language::Language,
-    parse::{self, ParseError},
-    parse_files::counted,
-    project::{LARGEST_FILE, Project, unknown_language},
+    parse,
 };
-use crate::files::Kind;
-use docent_tool::{Answer, CallContext, Failure, FailureKind, Stop, Tool, ToolError};
+use docent_tool::{Answer, CallContext, Stop, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
@@ -100,32 +102,19 @@ fn analyze(
     context: &CallContext,
 ) -> Result<Answer<AnalyzeAnswer>, ToolError> {
     let place = project.roots.resolve(&args.file).map_err(|error| error.into_tool_error("file"))?;
-    let path = project.path_of(&place);
-    let language = Language::of(&path)
-        .ok_or_else(|| ToolError::argument("file", format!("{path}: {}", unknown_language())))?;
-    let bytes = project
-        .roots
-        .read(&place, LARGEST_FILE)
-        .map_err(|problem| problem.into_tool_error("file"))?;
-    let text = String::from_utf8_lossy(&bytes);
     let stopped = || context.stop().is_some();
-    let tree = match parse::tree(language, &text, &stopped) {
-        Ok(tree) => tree,
-        Err(ParseError::Stopped) => {
-            return Err(ToolError::Stopped(context.stop().unwrap_or(Stop::Deadline)));
-        }
-        Err(error) => {
-            return Err(Failure::new(FailureKind::Parse, format!("{path} can't be parsed"))
-                .caused_by(error)
-                .into());
-        }
-    };
-    let source = Source { path: &path, language, text: &text, tree: &tree };
+    let parsed = project.parse(&place, None, &stopped).map_err(|unread| match unread {
+        Unread::Problem(problem) => ToolError::argument("file", problem.to_string()),
+        stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
+    })?;
+    let Parsed { path, language, text, tree } = &parsed;
+    let language = *language;
+    let source = Source { path, language, text, tree };
     let mut found = AnalyzeAnswer {
         file: path.clone(),
         language,
         analysis_type: args.analysis_type,
-        syntax_error_line: parse::first_error(&tree),
+        syntax_error_line: parse::first_error(tree),
         complexity: None,
         dependencies: None,
         findings: None,

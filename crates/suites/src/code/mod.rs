@@ -3,45 +3,58 @@
 //! Owns which languages are read and what is said of their definitions. Files are reached through [`crate::files`] alone.
 
 mod address;
-pub(crate) mod analysis;
 mod analyze_code;
-mod annotation;
-mod comment;
-mod language;
-pub(crate) mod parse;
+mod find_references;
+mod index_status;
+mod outline;
 mod parse_files;
 mod project;
 mod query_annotations;
+mod read_symbol;
+mod references;
 mod sweep;
 mod units;
 
-pub use analysis::{
-    complexity::{Complexity, FunctionFigures, Grade},
-    dependencies::Import,
-    rules::{Finding, Severity},
-};
 pub use analyze_code::{AnalysisType, AnalyzeAnswer, AnalyzeArgs};
-pub use annotation::{Annotation, Kind, Parameter, Summary};
-pub use language::Language;
+pub use docent_syntax::{
+    Annotation, Documentation, Kind, Language, Parameter, Summary,
+    analysis::{
+        complexity::{Complexity, FunctionFigures, Grade},
+        dependencies::Import,
+        rules::{Finding, Severity},
+    },
+    documentation,
+};
+pub use find_references::{ReferencesAnswer, ReferencesArgs};
+pub use index_status::{Freshness, StatusAnswer, StatusArgs};
+pub use outline::{Detail, FileOutline, Item, OutlineAnswer, OutlineArgs};
 pub use parse_files::{
     FileProblem, FileReport, ParseFilesAnswer, ParseFilesArgs, ParseFilesOptions,
 };
 pub use query_annotations::{QueryAnswer, QueryArgs, QueryHit, QueryOptions};
-pub use units::{Documentation, code_units, documentation};
+pub use read_symbol::{Callee, SymbolAnswer, SymbolArgs};
+pub use references::Occurrence;
+pub use units::code_units;
 
-use crate::files::{Place, Roots};
+use crate::{
+    files::{Place, Roots},
+    indexing::{CODE, Live},
+};
 use analyze_code::AnalyzeCode;
-use annotation::Counts;
+use docent_syntax::Counts;
 use docent_tool::{
     AnyTool, CallContext, Change, CompletionTarget, Contents, Provider, ResourceInfo, Running,
-    Stop, TemplateInfo, ToolError, erase,
+    TemplateInfo, ToolError, erase, nobody,
 };
+use find_references::FindReferences;
+use index_status::IndexStatus;
+use outline::Outline;
 use parse_files::{ParseFiles, Totals, json_resource};
 pub(crate) use project::LARGEST_FILE;
-use project::Project;
+use project::{Project, Unread};
 use query_annotations::QueryAnnotations;
-use serde::Serialize;
-use std::sync::Arc;
+use read_symbol::ReadSymbol;
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::broadcast;
 
 /// As many values as a completion may have.
@@ -61,20 +74,18 @@ impl std::fmt::Debug for CodeSuite {
     }
 }
 
-/// What the resource of a file holds.
-#[derive(Serialize)]
-struct FileAnnotations {
-    annotations: Vec<Annotation>,
-}
-
 impl CodeSuite {
-    /// A suite about these roots. Nothing is read until it is asked for.
-    pub fn new(roots: Roots) -> Self {
-        let project = Project::new(roots);
+    /// A suite about these roots and their index. Nothing is read until it is asked for.
+    pub fn new(roots: Roots, live: Arc<Live>) -> Self {
+        let project = Project::new(roots, live);
         let tools = vec![
             erase(ParseFiles { project: Arc::clone(&project) }),
             erase(QueryAnnotations { project: Arc::clone(&project) }),
             erase(AnalyzeCode { project: Arc::clone(&project) }),
+            erase(ReadSymbol { project: Arc::clone(&project) }),
+            erase(FindReferences { project: Arc::clone(&project) }),
+            erase(Outline { project: Arc::clone(&project) }),
+            erase(IndexStatus { project: Arc::clone(&project) }),
         ];
         Self { project, tools }
     }
@@ -90,21 +101,11 @@ impl Provider for CodeSuite {
     }
 
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
-        let resource = |(report, language): (project::Report, Language)| {
-            let name = report.path.rsplit('/').next().unwrap_or(&report.path).to_owned();
-            let kinds = report.counts.words();
-            let about = if kinds.is_empty() { "no definitions".to_owned() } else { kinds };
-            ResourceInfo {
-                uri: address::of(&report.path),
-                name,
-                title: Some(report.path.clone()),
-                about: Some(format!("{}: {about}", language.name())),
-                mime: Some("application/json".into()),
-                size: None,
-            }
-        };
-        let all = self.project.reports().into_iter().map(resource).collect();
-        Box::pin(std::future::ready(all))
+        let project = Arc::clone(&self.project);
+        Box::pin(async move {
+            let listed = tokio::task::spawn_blocking(move || known(&project, &nobody()));
+            listed.await.unwrap_or_default().into_iter().map(resource).collect()
+        })
     }
 
     fn templates(&self) -> Vec<TemplateInfo> {
@@ -130,7 +131,8 @@ impl Provider for CodeSuite {
             let (project, uri) = (Arc::clone(&self.project), uri.to_owned());
             let work = move |context: &CallContext| match uri.as_str() {
                 address::ANNOTATIONS => {
-                    json_resource(&uri, &totals(&project)).map(|contents| vec![contents])
+                    project.live.ready(context)?;
+                    json_resource(&uri, &totals(known(&project, context))).map(|all| vec![all])
                 }
                 _ => read_file(&project, &uri, &path, context),
             };
@@ -140,16 +142,13 @@ impl Provider for CodeSuite {
 
     fn watch(&self, uri: &str) -> bool {
         if uri == address::ANNOTATIONS {
-            return true;
+            return self.project.live.listening();
         }
         let place = address::path(uri)
             .and_then(Result::ok)
+            .filter(|path| !matches!(path.as_str(), "" | "."))
             .and_then(|path| self.project.roots.resolve(&path).ok());
-        let Some(place) = place else { return false };
-        self.project.watch_beside(&place);
-        // A file that nobody parsed has no state to compare a change with.
-        let reading = self.project.reading(&self.project.path_of(&place)).unwrap_or_default();
-        matches!(self.project.parse(&place, reading, &|| false), Ok(Some(_)))
+        place.is_some_and(|place| self.project.subscribe(&place))
     }
 
     fn complete<'a>(
@@ -174,21 +173,43 @@ impl Provider for CodeSuite {
     }
 }
 
-fn totals(project: &Project) -> Totals {
-    let mut counts = Counts::default();
-    let reports = project.reports();
-    for (report, _) in &reports {
-        counts.merge(&report.counts);
-    }
-    Totals {
-        total_files: reports.len(),
-        total_annotations: counts.total(),
-        summary: counts.summary(),
+/// What a file holds: its language and its definitions by kind.
+type Known = (String, (&'static str, Counts));
+
+/// Every file of the index, as far as it is open, and every one that was parsed by name.
+fn known(project: &Project, context: &CallContext) -> BTreeMap<String, (&'static str, Counts)> {
+    let indexed = project.live.sources(CODE, context).unwrap_or_default().into_iter().map(|one| {
+        let language = Language::of(&one.path).or_else(|| Language::named(&one.language));
+        let kinds = one.kinds.iter().filter_map(|(kind, count)| Some((Kind::named(kind)?, *count)));
+        (one.path, (language.map_or("", Language::name), kinds.collect()))
+    });
+    let parsed = project.parsed().into_iter();
+    let parsed = parsed.map(|report| (report.path, (report.language.name(), report.counts)));
+    indexed.chain(parsed).collect()
+}
+
+fn resource((path, (language, counts)): Known) -> ResourceInfo {
+    let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+    let kinds = counts.words();
+    let about = if kinds.is_empty() { "no definitions".to_owned() } else { kinds };
+    ResourceInfo {
+        uri: address::of(&path),
+        name,
+        title: Some(path),
+        about: Some(format!("{language}: {about}")),
+        mime: Some("application/json".into()),
+        size: None,
     }
 }
 
+fn totals(all: BTreeMap<String, (&'static str, Counts)>) -> Totals {
+    let mut counts = Counts::default();
+    all.values().for_each(|(_, of_file)| counts.merge(of_file));
+    Totals { total_files: all.len(), total_annotations: counts.total(), summary: counts.summary() }
+}
+
 fn read_file(
-    project: &Arc<Project>,
+    project: &Project,
     uri: &str,
     path: &str,
     context: &CallContext,
@@ -198,22 +219,11 @@ fn read_file(
         .roots
         .resolve(path)
         .map_err(|error| ToolError::not_found(format!("{uri}: {error}")))?;
-    let name = project.path_of(&place);
-    let known = project.reading(&name);
-    if known.is_none() {
-        project.watch_beside(&place);
+    match project.annotations(&place, &|| context.stop().is_some()) {
+        Ok(file) => Ok(vec![json_resource(uri, &file)?]),
+        Err(Unread::Problem(problem)) => Err(ToolError::not_found(format!("{uri}: {problem}"))),
+        Err(stopped @ Unread::Stopped) => Err(stopped.into_tool_error(context.stop())),
     }
-    let parsed = project.parse(&place, known.unwrap_or_default(), &|| context.stop().is_some());
-    match parsed {
-        Ok(Some(_)) => {}
-        Ok(None) => return Err(ToolError::Stopped(context.stop().unwrap_or(Stop::Deadline))),
-        Err(problem) => return Err(ToolError::not_found(format!("{uri}: {problem}"))),
-    }
-    if known.is_none() {
-        project.announce_set();
-    }
-    let annotations = project.annotations(&name).unwrap_or_default();
-    Ok(vec![json_resource(uri, &FileAnnotations { annotations })?])
 }
 
 /// Real paths of source files that begin as typed; where none does, those that hold it.

@@ -2,12 +2,11 @@
 
 use super::{
     address,
-    annotation::{Counts, Summary},
-    language::Language,
     project::{Project, Reading},
     sweep::{Sweep, Targets},
 };
 use crate::files::Problem;
+use docent_syntax::{Counts, Language, Summary};
 use docent_tool::{Answer, Block, CallContext, Contents, Failure, FailureKind, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +25,7 @@ pub(crate) struct ParseFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParseFilesArgs {
-    /// List of file paths to parse; a folder stands for the source files in it.
+    /// List of file paths to parse; a folder stands for the source files in it, a pattern such as `src/**/*.ts` for those that fit it.
     #[schemars(length(min = 1))]
     pub files: Vec<String>,
     /// How to parse them.
@@ -66,7 +65,7 @@ pub struct ParseFilesAnswer {
     pub files: Vec<FileReport>,
     /// What was left out, and why.
     pub problems: Vec<FileProblem>,
-    /// Grows with every change to what is known.
+    /// The generation of the index, which goes on in the background; 0 while it is opened.
     pub generation: u64,
 }
 
@@ -109,8 +108,7 @@ impl Tool for ParseFiles {
     const NAME: &'static str = "parse_files";
     const TITLE: &'static str = "Parse source files";
     const ABOUT: &'static str = "Parse source code files and extract AST annotations: functions, classes, interfaces and other definitions with \
-         signature, parameters, doc comment and line. Use it before query_annotations to choose what is searched. Reads TypeScript, \
-         JavaScript, Python, Rust, Go and Java.";
+         signature, parameters, doc comment and line. Paths, folders and patterns; nothing needs to be parsed before it can be searched with query_annotations.";
     type Args = ParseFilesArgs;
     type Answer = ParseFilesAnswer;
 
@@ -131,21 +129,18 @@ fn parse(
 ) -> Result<Answer<ParseFilesAnswer>, ToolError> {
     let reading =
         Reading { language: args.options.language, comments: args.options.include_comments };
-    let before = project.len();
+    project.live.start();
     let mut targets = Targets::new(project, reading, args.options.recursive, context);
     let mut refused = Vec::new();
     for raw in &args.files {
-        let place = project.roots.resolve(raw).map_err(|error| error.into_tool_error("files"));
-        match place.and_then(|place| targets.add(&place)) {
+        match targets.add(raw) {
             Ok(()) => {}
             Err(stop @ ToolError::Stopped(_)) => return Err(stop),
             Err(error) => refused.push((raw, error)),
         }
     }
     let mut sweep = targets.parse()?;
-    if project.len() != before {
-        project.announce_set();
-    }
+    project.keep(reading, &sweep.reports, &sweep.by_name);
     if sweep.reports.is_empty() && !sweep.partial {
         return Err(nothing(refused, &sweep.problems));
     }
@@ -154,7 +149,7 @@ fn parse(
         reason: error.to_string(),
     };
     sweep.problems.extend(refused.into_iter().map(problem));
-    answer(sweep, project.generation())
+    answer(sweep, project.live.status().map_or(0, |status| status.generation))
 }
 
 /// Why not a single file was parsed.
@@ -177,14 +172,14 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
     } else {
         reasons.join("; ")
     };
-    let hint =
-        "TypeScript, JavaScript, Python, Rust, Go and Java are read; give paths inside the root";
-    Failure::new(kind, format!("No file was parsed: {message}")).hint(hint).into()
+    Failure::new(kind, format!("No file was parsed: {message}"))
+        .hint("give paths, folders or patterns of source files inside the root")
+        .into()
 }
 
 fn answer(sweep: Sweep, generation: u64) -> Result<Answer<ParseFilesAnswer>, ToolError> {
     let mut counts = Counts::default();
-    sweep.reports.iter().for_each(|report| counts.merge(&report.counts));
+    sweep.reports.iter().for_each(|(_, report)| counts.merge(&report.counts));
     let text = text(&sweep, &counts);
     let totals = Totals {
         total_files: sweep.reports.len(),
@@ -192,7 +187,7 @@ fn answer(sweep: Sweep, generation: u64) -> Result<Answer<ParseFilesAnswer>, Too
         summary: counts.summary(),
     };
     let embedded = json_resource(address::ANNOTATIONS, &totals)?;
-    let file = |report: super::project::Report| FileReport {
+    let file = |(_, report): (crate::files::Place, super::project::Report)| FileReport {
         path: report.path,
         annotations: report.counts.total(),
         summary: report.counts.summary(),
@@ -225,7 +220,7 @@ fn text(sweep: &Sweep, counts: &Counts) -> String {
         "Successfully parsed {files} and extracted {}.\n\nFiles processed:",
         counted(counts.total(), "annotation")
     );
-    for report in sweep.reports.iter().take(LISTED) {
+    for (_, report) in sweep.reports.iter().take(LISTED) {
         let found = counted(report.counts.total(), "annotation");
         let kinds = report.counts.words();
         let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };

@@ -2,18 +2,19 @@
 
 use super::{
     address,
-    annotation::Kind,
-    parse_files::{FileProblem, counted, json_resource, push_problems},
-    project::{Match, Project},
-    sweep::{self, Sweep},
+    parse_files::{counted, json_resource},
+    project::Project,
 };
+use crate::{
+    files::Place,
+    indexing::{CODE, Phase, Searched, digest_now},
+};
+use docent_index::{Filter, Hit, Paths, Query, StoreError};
+use docent_syntax::{Kind, Language};
 use docent_tool::{Answer, Block, CallContext, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
-
-/// How many are offered where nothing passes the threshold.
-const NEAREST: usize = 3;
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 /// `query_annotations`.
 #[derive(Debug)]
@@ -40,37 +41,44 @@ pub struct QueryOptions {
     /// At most this many.
     #[schemars(range(min = 1, max = 100))]
     pub limit: usize,
-    /// Only what is more similar than this, from 0 to 1.
+    /// Only what is at least this similar, from 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub threshold: f64,
     /// Only this kind.
     #[serde(rename = "type")]
     pub kind: Option<Kind>,
+    /// Only this language.
+    pub language: Option<Language>,
+    /// Only files that one of these patterns fits, such as `src/**/*.rs`.
+    pub paths: Vec<String>,
 }
 
 impl Default for QueryOptions {
     fn default() -> Self {
-        Self { limit: 10, threshold: 0.7, kind: None }
+        Self { limit: 10, threshold: 0.7, kind: None, language: None, paths: Vec::new() }
     }
 }
 
 /// Answer of `query_annotations`.
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct QueryAnswer {
-    /// Best first, each more similar than the threshold.
+    /// Best first, each at least as similar as the threshold.
     pub results: Vec<QueryHit>,
     /// The best below the threshold, where nothing is above it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<QueryHit>,
     /// The threshold that was used.
     pub threshold: f64,
-    /// How many files were searched.
-    pub files: usize,
-    /// Grows with every change to what is known. The files of the results were compared with the disk just now.
+    /// How many files can be found.
+    pub files: u64,
+    /// The generation of the index that was searched.
     pub generation: u64,
-    /// What was left out where the files were parsed for this query, and why.
+    /// Whether the index knew every file when it was searched.
+    pub complete: bool,
+    /// What the reader should know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub problems: Vec<FileProblem>,
+    pub notes: Vec<String>,
 }
 
 /// One definition that matches.
@@ -82,7 +90,7 @@ pub struct QueryHit {
     pub name: String,
     /// What it is.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: String,
     /// Where it is.
     pub file: String,
     /// Its first line.
@@ -94,23 +102,40 @@ pub struct QueryHit {
     /// Its doc comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its first lines.
+    /// The lines that answer best.
     pub snippet: String,
+    /// The number of the snippet's first line.
+    #[serde(rename = "snippetLine")]
+    pub snippet_line: u32,
+    /// Whether its file has changed since it was indexed: lines may have moved.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
+    /// Others that say the same, by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alike: Vec<String>,
 }
 
-impl From<Match> for QueryHit {
-    fn from(found: Match) -> Self {
-        let one = found.annotation;
+impl QueryHit {
+    fn new(hit: Hit, changed: bool) -> Self {
+        let unit = hit.found.unit;
+        // The index keeps the qualified name with the signature.
+        let qualified = unit.id.rsplit(':').next().unwrap_or_default();
+        let qualified = qualified.split('#').next().unwrap_or(qualified);
+        let signature =
+            unit.signature.strip_prefix(qualified).map_or(unit.signature.as_str(), str::trim_start);
         Self {
-            id: one.id,
-            name: one.name,
-            kind: one.kind,
-            file: found.path,
-            line: one.line,
-            similarity: (found.similarity * 10_000.0).round() / 10_000.0,
-            signature: one.signature,
-            description: one.description,
-            snippet: found.snippet,
+            name: unit.name,
+            kind: unit.kind,
+            file: hit.found.path,
+            line: unit.span.first,
+            similarity: (f64::from(hit.similarity) * 10_000.0).round() / 10_000.0,
+            signature: signature.to_owned(),
+            id: unit.id,
+            description: Some(unit.doc).filter(|doc| !doc.is_empty()),
+            snippet: hit.snippet.text,
+            snippet_line: hit.snippet.first,
+            changed,
+            alike: hit.alike.into_iter().map(|place| place.path).collect(),
         }
     }
 }
@@ -118,8 +143,8 @@ impl From<Match> for QueryHit {
 impl Tool for QueryAnnotations {
     const NAME: &'static str = "query_annotations";
     const TITLE: &'static str = "Find code by meaning";
-    const ABOUT: &'static str = "Query parsed annotations by meaning: ask in plain words or by name and get functions, classes and other definitions \
-         with file, line, signature and snippet. Parses the project first where nothing was parsed yet. Lower the threshold to see more.";
+    const ABOUT: &'static str = "Query the project's code by meaning: ask in plain words or by name and get functions, classes and other definitions \
+         with file, line, signature and the lines that answer. The index builds by itself on first use and follows the files. Lower the threshold to see more.";
     type Args = QueryArgs;
     type Answer = QueryAnswer;
 
@@ -134,56 +159,144 @@ impl Tool for QueryAnnotations {
 }
 
 fn query(
-    project: &Arc<Project>,
+    project: &Project,
     args: &QueryArgs,
     context: &CallContext,
 ) -> Result<Answer<QueryAnswer>, ToolError> {
-    let mut swept = Sweep::default();
-    if project.len() == 0 {
-        swept = sweep::everything(project, context)?;
-        project.announce_set();
-    }
     let options = &args.options;
-    let find = || project.find(&args.query, options.limit.max(NEAREST), options.kind);
-    let mut found = find();
-    let shown: BTreeSet<String> = found.iter().map(|one| one.path.clone()).collect();
-    if project.bring_up_to_date(&shown) {
-        found = find();
+    let wrong = |error: StoreError| ToolError::argument("options.paths", error.to_string());
+    let (kinds, question) = match options.kind {
+        Some(kind) => (vec![kind], args.query.as_str()),
+        None => asked_for(&args.query),
+    };
+    let filter = Filter {
+        kinds: kinds.iter().map(|kind| kind.singular().to_owned()).collect(),
+        collections: vec![CODE.to_owned()],
+        languages: options.language.iter().map(|language| language.word().to_owned()).collect(),
+        paths: Paths::parse(&options.paths).map_err(wrong)?,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "a share needs no more digits")]
+    let (limit, threshold) = (options.limit, options.threshold as f32);
+    let query = Query { limit, threshold, filter, ..Query::new(question) };
+    let mut found = project.live.search(&query, context)?;
+    let mut changed = changed(project, &found);
+    if !changed.is_empty() && found.phase == Phase::InStep {
+        project.live.refresh(changed.into_values(), found.answer.generation);
+        found = project.live.search(&query, context)?;
+        changed = self::changed(project, &found);
     }
-    let hits: Vec<QueryHit> = found.into_iter().map(QueryHit::from).collect();
-    let passing: Vec<QueryHit> = hits
-        .iter()
-        .filter(|hit| hit.similarity > options.threshold)
-        .take(options.limit)
-        .cloned()
-        .collect();
-    let nearest =
-        if passing.is_empty() { hits.into_iter().take(NEAREST).collect() } else { Vec::new() };
-    let mut text = text(args, &passing, &nearest);
-    push_problems(&mut text, &swept.problems);
-    if swept.partial {
-        text.push_str("\n\nThis is partial: time was up before every file was parsed. Ask again to go on from here.");
+    let Searched { answer, phase } = found;
+    let hit = |hit: Hit| {
+        let changed = changed.contains_key(&hit.found.path);
+        QueryHit::new(hit, changed)
+    };
+    let results: Vec<QueryHit> = answer.hits.into_iter().map(hit).collect();
+    let nearest: Vec<QueryHit> = answer.below.into_iter().map(hit).collect();
+    let mut notes = answer.notes;
+    notes.extend(state(&phase));
+    if results.iter().chain(&nearest).any(|hit| hit.changed) {
+        notes.push(
+            "Some of these files have changed since they were indexed; their lines may have moved."
+                .into(),
+        );
     }
-    let embedded = json_resource(address::QUERY_RESULTS, &passing)?;
+    let mut text = text(args, &results, &nearest);
+    for note in &notes {
+        let _ok = write!(text, "\n\n{note}");
+    }
+    let embedded = json_resource(address::QUERY_RESULTS, &results)?;
     let structured = QueryAnswer {
-        results: passing,
+        results,
         nearest,
         threshold: options.threshold,
-        files: project.len(),
-        generation: project.generation(),
-        problems: swept.problems.into_iter().map(Into::into).collect(),
+        files: project.live.status().map_or(0, |status| status.sources),
+        generation: answer.generation,
+        complete: phase == Phase::InStep,
+        notes,
     };
-    Ok(Answer::new(structured, text).with(Block::Embedded(embedded)).partial(swept.partial))
+    Ok(Answer::new(structured, text).with(Block::Embedded(embedded)))
+}
+
+/// Words that say nothing of what is looked for: "functions that handle logins" are about logins.
+const EMPTY: [&str; 16] = [
+    "that",
+    "which",
+    "handle",
+    "handles",
+    "deal",
+    "deals",
+    "with",
+    "do",
+    "does",
+    "perform",
+    "performs",
+    "implement",
+    "implements",
+    "for",
+    "to",
+    "about",
+];
+
+/// Whoever asks for "functions that …" wants functions, and takes methods as well; what is left is the question.
+fn asked_for(query: &str) -> (Vec<Kind>, &str) {
+    let (first, rest) = query.trim().split_once(' ').unwrap_or((query, ""));
+    let second = rest.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let kind = Kind::ALL.into_iter().find(|kind| kind.plural() == first.to_lowercase());
+    let kinds = match kind.filter(|_| EMPTY.contains(&second.as_str())) {
+        Some(Kind::Function | Kind::Method) => vec![Kind::Function, Kind::Method],
+        Some(Kind::Class | Kind::Struct) => vec![Kind::Class, Kind::Struct],
+        Some(other) => vec![other],
+        None => return (Vec::new(), query),
+    };
+    let mut left = rest.trim_start();
+    while let Some((_, after)) =
+        left.split_once(' ').filter(|(word, _)| EMPTY.contains(&word.to_lowercase().as_str()))
+    {
+        left = after.trim_start();
+    }
+    (kinds, left)
+}
+
+/// What there is to say of an index that is not in step.
+pub(crate) fn state(phase: &Phase) -> Option<String> {
+    match phase {
+        Phase::InStep => None,
+        Phase::Idle | Phase::Building(_, 0) => {
+            Some("The index is being built: this is what is ready. Ask again in a moment.".into())
+        }
+        Phase::Building(done, total) => Some(format!(
+            "The index is being built, {done} of {total} files so far: this is what is ready. Ask again in a moment."
+        )),
+        Phase::Failed(reason) => {
+            Some(format!("The index is not kept in step with the files: {reason}."))
+        }
+    }
+}
+
+/// The files of hits that are not as they were indexed.
+fn changed(project: &Project, found: &Searched) -> BTreeMap<String, Place> {
+    let mut seen: BTreeMap<&str, Option<Place>> = BTreeMap::new();
+    for hit in found.answer.hits.iter().chain(&found.answer.below) {
+        let path = hit.found.path.as_str();
+        seen.entry(path).or_insert_with(|| {
+            let place = project.roots.parse(path).ok()?;
+            let language = project.live.wanted(&place);
+            let same = digest_now(&project.roots, path, language) == Some(hit.found.digest);
+            (!same).then_some(place)
+        });
+    }
+    seen.into_iter().filter_map(|(path, place)| Some((path.to_owned(), place?))).collect()
 }
 
 fn text(args: &QueryArgs, passing: &[QueryHit], nearest: &[QueryHit]) -> String {
     let (query, threshold) = (&args.query, args.options.threshold);
     if let Some(first) = passing.first() {
-        let one_kind = passing.iter().all(|hit| hit.kind == first.kind);
+        let kind = Kind::ALL.into_iter().find(|kind| kind.singular() == first.kind);
+        let one_kind = kind.filter(|_| passing.iter().all(|hit| hit.kind == first.kind));
         let what = match (one_kind, passing.len()) {
-            (true, 1) => format!("1 {}", first.kind.singular()),
-            (true, count) => format!("{count} {}", first.kind.plural()),
-            (false, count) => counted(count, "annotation"),
+            (Some(kind), 1) => format!("1 {}", kind.singular()),
+            (Some(kind), n) => format!("{n} {}", kind.plural()),
+            (None, n) => counted(n, "definition"),
         };
         let mut text = format!("Found {what} related to \"{query}\":\n");
         push_hits(&mut text, passing);
@@ -192,7 +305,7 @@ fn text(args: &QueryArgs, passing: &[QueryHit], nearest: &[QueryHit]) -> String 
     }
     if nearest.is_empty() {
         return format!(
-            "Found nothing related to \"{query}\": none of its words stands in a parsed file."
+            "Found nothing related to \"{query}\": no code was found that could be about it"
         );
     }
     let mut text = format!(
@@ -216,5 +329,26 @@ fn push_hits(text: &mut String, hits: &[QueryHit]) {
             .and_then(|text| text.lines().next())
             .unwrap_or(&hit.signature);
         let _ok = write!(text, " - {said}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_may_say_which_kind_it_wants() {
+        let functions = vec![Kind::Function, Kind::Method];
+        let cases = [
+            ("functions that handle user logins", functions.clone(), "user logins"),
+            ("Methods which save", functions, "save"),
+            ("enums for roles", vec![Kind::Enum], "roles"),
+            ("functions", vec![], "functions"),
+            ("type of a column", vec![], "type of a column"),
+            ("types of columns", vec![], "types of columns"),
+        ];
+        for (query, kinds, rest) in cases {
+            assert_eq!(asked_for(query), (kinds, rest), "{query}");
+        }
     }
 }

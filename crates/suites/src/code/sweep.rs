@@ -1,20 +1,27 @@
-//! Parses many files in one go: what a caller named, or everything in the roots.
+//! Parses many files in one go: what a caller named by file, folder or pattern.
 
-use super::project::{Project, Reading, Report, takes};
+use super::project::{Project, Reading, Report, Unread};
 use crate::files::{Entry, Kind, Place, Problem};
+use docent_syntax::{Language, parse};
 use docent_tool::{CallContext, Stop, ToolError};
-use std::{collections::BTreeSet, sync::Arc};
+use globset::GlobBuilder;
+use rayon::prelude::*;
+use std::collections::BTreeSet;
 
 /// A project with more files is parsed by naming its folders.
 const MOST_FILES: usize = 20_000;
+/// Files that are parsed between two words on how far it is.
+const AT_ONCE: usize = 64;
 
 /// What came of it.
 #[derive(Debug, Default)]
 pub(crate) struct Sweep {
     /// One for each file that was parsed.
-    pub(crate) reports: Vec<Report>,
+    pub(crate) reports: Vec<(Place, Report)>,
     /// What was left out, and why.
     pub(crate) problems: Vec<Problem>,
+    /// Files that were named themselves.
+    pub(crate) by_name: BTreeSet<Place>,
     /// It ended before everything was seen.
     pub(crate) partial: bool,
 }
@@ -22,7 +29,7 @@ pub(crate) struct Sweep {
 /// What to parse, and how.
 #[derive(Debug)]
 pub(crate) struct Targets<'a> {
-    project: &'a Arc<Project>,
+    project: &'a Project,
     context: &'a CallContext,
     reading: Reading,
     recursive: bool,
@@ -33,101 +40,143 @@ pub(crate) struct Targets<'a> {
 impl<'a> Targets<'a> {
     /// Nothing yet.
     pub(crate) fn new(
-        project: &'a Arc<Project>,
+        project: &'a Project,
         reading: Reading,
         recursive: bool,
         context: &'a CallContext,
     ) -> Self {
-        Self {
-            project,
-            context,
-            reading,
-            recursive,
-            files: BTreeSet::new(),
-            sweep: Sweep::default(),
+        let (files, sweep) = (BTreeSet::new(), Sweep::default());
+        Self { project, context, reading, recursive, files, sweep }
+    }
+
+    /// Adds a file, what lies in a folder, or what a pattern fits.
+    pub(crate) fn add(&mut self, raw: &str) -> Result<(), ToolError> {
+        let roots = &self.project.roots;
+        match roots.resolve(raw) {
+            Ok(place) => self.add_place(&place),
+            // A name may hold a bracket and be no pattern: patterns come second.
+            Err(_) if raw.contains(['*', '?', '[', '{']) => self.add_pattern(raw),
+            Err(error) => Err(error.into_tool_error("files")),
         }
     }
 
-    /// Adds a file, or what lies in a folder.
-    pub(crate) fn add(&mut self, place: &Place) -> Result<(), ToolError> {
-        let project = self.project;
-        let kind = project.roots.kind(place).map_err(|problem| problem.into_tool_error("files"))?;
-        if kind != Kind::Folder {
-            project.watch_beside(place);
+    fn add_place(&mut self, place: &Place) -> Result<(), ToolError> {
+        let kind = self.project.roots.kind(place);
+        if kind.map_err(|problem| problem.into_tool_error("files"))? != Kind::Folder {
             self.files.insert(place.clone());
+            self.sweep.by_name.insert(place.clone());
             return Ok(());
         }
-        // Listening starts before reading, so that no change falls between the two.
-        project.keep_scope(place.clone(), self.recursive, self.reading);
-        project.watch_folder(place);
-        for entry in project.roots.walk(place) {
+        let recursive = self.recursive;
+        self.walk(place, &|entry| {
+            recursive || entry.place.below(place).is_some_and(|rest| !rest.contains('/'))
+        })
+    }
+
+    /// `src/**/*.ts`: from the folder that the pattern starts with.
+    fn add_pattern(&mut self, raw: &str) -> Result<(), ToolError> {
+        let wrong = |reason: String| ToolError::argument("files", format!("{raw}: {reason}"));
+        let glob = GlobBuilder::new(raw.trim_start_matches("./")).literal_separator(true).build();
+        let glob = glob.map_err(|error| wrong(error.kind().to_string()))?.compile_matcher();
+        let plain = raw.split(['*', '?', '[', '{']).next().unwrap_or_default();
+        let folder = plain.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let place = self.project.roots.resolve(if folder.is_empty() { "." } else { folder });
+        let place = place.map_err(|error| error.into_tool_error("files"))?;
+        let (project, before) = (self.project, self.files.len());
+        self.walk(&place, &|entry| glob.is_match(project.path_of(&entry.place)))?;
+        if self.files.len() == before {
+            return Err(ToolError::not_found(format!(
+                "{raw}: no source file fits this pattern; * stays inside a folder, ** goes through folders"
+            )));
+        }
+        Ok(())
+    }
+
+    fn walk(&mut self, place: &Place, takes: &dyn Fn(&Entry) -> bool) -> Result<(), ToolError> {
+        for entry in self.project.roots.walk(place) {
             if stopped(self.context)? {
                 self.sweep.partial = true;
                 break;
             }
             match entry {
-                Ok(entry) => self.take(place, entry),
+                Ok(entry) if entry.kind == Kind::File && self.reads(&entry) && takes(&entry) => {
+                    self.files.insert(entry.place);
+                }
+                Ok(_) => {}
                 Err(problem) => self.sweep.problems.push(problem),
             }
             if self.files.len() >= MOST_FILES {
                 let reason = format!(
                     "more than {MOST_FILES} files: the rest is left out; name the folders that matter"
                 );
-                self.sweep.problems.push(Problem { path: project.path_of(place), reason });
+                self.sweep.problems.push(Problem { path: self.project.path_of(place), reason });
                 break;
             }
         }
         Ok(())
     }
 
-    fn take(&mut self, top: &Place, entry: Entry) {
-        let deep = entry.place.below(top).is_some_and(|rest| rest.contains('/'));
-        if deep && !self.recursive {
-            return;
-        }
-        match entry.kind {
-            Kind::Folder if self.recursive => self.project.watch_folder(&entry.place),
-            Kind::File if takes(self.reading, entry.place.relative()) => {
-                self.files.insert(entry.place);
-            }
-            _ => {}
-        }
+    /// Whether a file found in a folder is one to read: of the language that was asked for, or of one that is code.
+    fn reads(&self, entry: &Entry) -> bool {
+        Language::of(entry.place.relative()).is_some_and(|language| match self.reading.language {
+            Some(wanted) => wanted == language,
+            None => language.settings().searched,
+        })
     }
 
     /// Parses them all, telling how far it is.
     pub(crate) fn parse(mut self) -> Result<Sweep, ToolError> {
         let (project, context) = (self.project, self.context);
-        let total = self.files.len() as u64;
-        for (done, place) in (0_u64..).zip(&self.files) {
+        let files: Vec<Place> = std::mem::take(&mut self.files).into_iter().collect();
+        let total = files.len() as u64;
+        let mut done = 0_u64;
+        for some in files.chunks(AT_ONCE) {
             if stopped(context)? {
                 self.sweep.partial = true;
                 break;
             }
-            context.progress(done, Some(total), format!("parsing {}", project.path_of(place)));
-            match project.parse(place, self.reading, &|| context.stop().is_some()) {
-                Ok(Some(report)) => self.sweep.add(report),
-                Ok(None) => self.sweep.partial = true,
-                Err(problem) => self.sweep.problems.push(problem),
+            let first = some.first().map(|place| project.path_of(place)).unwrap_or_default();
+            context.progress(done, Some(total), format!("parsing {first}"));
+            let stop = || context.stop().is_some();
+            let read: Vec<_> =
+                some.par_iter().map(|place| report(project, place, self.reading, &stop)).collect();
+            for (place, read) in some.iter().zip(read) {
+                match read {
+                    Ok(report) => self.sweep.add(place.clone(), report),
+                    Err(Unread::Stopped) => self.sweep.partial = true,
+                    Err(Unread::Problem(problem)) => self.sweep.problems.push(problem),
+                }
             }
+            done += some.len() as u64;
         }
-        if stopped(context)? {
-            self.sweep.partial = true;
-        } else {
-            let done = total.max(1);
+        if !stopped(context)? {
             let message = format!("parsed {} files", self.sweep.reports.len());
-            context.progress(done, Some(done), message);
+            context.progress(total.max(1), Some(total.max(1)), message);
         }
         Ok(self.sweep)
     }
 }
 
+fn report(
+    project: &Project,
+    place: &Place,
+    reading: Reading,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Report, Unread> {
+    let file = project.parse(place, reading.language, stopped)?;
+    let definitions = parse::definitions(file.language, &file.path, &file.text, &file.tree);
+    let counts = definitions.iter().map(|one| &one.annotation).collect();
+    let broken_at = parse::first_error(&file.tree);
+    Ok(Report { path: file.path, language: file.language, counts, broken_at })
+}
+
 impl Sweep {
-    fn add(&mut self, report: Report) {
+    fn add(&mut self, place: Place, report: Report) {
         if let Some(line) = report.broken_at {
             let reason = format!("syntax error near line {line}; the rest of the file was read");
             self.problems.push(Problem { path: report.path.clone(), reason });
         }
-        self.reports.push(report);
+        self.reports.push((place, report));
     }
 }
 
@@ -137,18 +186,4 @@ pub(crate) fn stopped(context: &CallContext) -> Result<bool, ToolError> {
         Some(Stop::Cancelled) => Err(ToolError::Stopped(Stop::Cancelled)),
         other => Ok(other.is_some()),
     }
-}
-
-/// Parses everything in the roots, for whoever asks before anything was named.
-pub(crate) fn everything(
-    project: &Arc<Project>,
-    context: &CallContext,
-) -> Result<Sweep, ToolError> {
-    let mut targets = Targets::new(project, Reading::default(), true, context);
-    for path in project.roots.paths() {
-        if let Some(top) = project.roots.locate(path) {
-            targets.add(&top)?;
-        }
-    }
-    targets.parse()
 }

@@ -25,7 +25,7 @@ const WEIGHTS: [f64; 4] = [2.0, 3.0, 1.0, 1.0];
 /// Changes that a slow listener may fall behind.
 const CHANGES: usize = 256;
 /// A collection's own folder is meant to be read, whatever the project ignores.
-const EVERYTHING: WalkOptions = WalkOptions { hidden: false, ignored: true };
+const EVERYTHING: WalkOptions = WalkOptions { hidden: false, ignored: true, flat: false };
 
 /// Names a document: which collection, and its path there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -260,10 +260,10 @@ fn a_walk_is_sorted_and_leaves_out_what_it_must() {
         ["src/deep", "src/deep/a b.txt", "src/main.rs"]
     );
     assert_eq!(names(&roots, "src/main.rs", WalkOptions::default()), ["src/main.rs"]);
-    let hidden = names(&roots, ".", WalkOptions { hidden: true, ignored: false });
+    let hidden = names(&roots, ".", WalkOptions { hidden: true, ..WalkOptions::default() });
     let extra: Vec<_> = hidden.iter().filter(|name| !usual.contains(name)).collect();
     assert_eq!(extra, [".github", ".github/workflows", ".github/workflows/ci.yml", ".gitignore"]);
-    let ignored = names(&roots, ".", WalkOptions { hidden: false, ignored: true });
+    let ignored = names(&roots, ".", WalkOptions { ignored: true, ..WalkOptions::default() });
     let extra: Vec<_> = ignored.iter().filter(|name| !usual.contains(name)).collect();
     assert_eq!(extra, ["build", "build/out.js", "src/deep/hidden.txt", "src/trace.log"]);
 }

@@ -13,13 +13,18 @@ use std::{
     time::SystemTime,
 };
 
+/// Rules for docent alone, written as `.gitignore` is.
+pub(crate) const OWN_RULES: &str = ".docentignore";
+
 /// What a walk shows beyond the usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WalkOptions {
     /// Names that start with a dot as well.
     pub hidden: bool,
-    /// What `.gitignore` and `.ignore` leave out as well.
+    /// What `.gitignore`, `.ignore` and `.docentignore` leave out as well.
     pub ignored: bool,
+    /// Only what lies directly there.
+    pub flat: bool,
 }
 
 /// What kind of thing an entry is.
@@ -94,8 +99,12 @@ impl Walk {
             .git_ignore(!options.ignored)
             .git_exclude(!options.ignored)
             .ignore(!options.ignored)
+            .max_depth(options.flat.then_some(1))
             .sort_by_file_name(OsStr::cmp)
             .filter_entry(move |entry| shown(entry, &base, &above));
+        if !options.ignored {
+            builder.add_custom_ignore_filename(OWN_RULES);
+        }
         Self { entries: builder.build(), root: root.to_owned(), top: place.clone() }
     }
 
@@ -174,6 +183,7 @@ fn ignored_above(root: &Path, place: &Place) -> Vec<Gitignore> {
         let mut builder = GitignoreBuilder::new(&path);
         // A file of rules that can't be read leaves nothing out.
         drop(builder.add(path.join(".gitignore")));
+        drop(builder.add(path.join(OWN_RULES)));
         rules.extend(builder.build().ok().filter(|found| !found.is_empty()));
         folder = at.parent();
     }

@@ -1,16 +1,20 @@
 //! What there is to index: the files that can be read as units, and what the store knows of them.
 
-use super::{CODE, DOCS};
+use super::{
+    CODE, DOCS,
+    left_out::{self, LeftOut, Reason},
+};
 use crate::{
-    code::{self, Language, code_units},
+    code::{self, code_units},
     docs::{self, Format, prose_units},
-    files::{Kind, Place, Problem, Roots},
+    files::{Entry, Kind, Place, Problem, Roots, WalkOptions},
 };
 use docent_index::{Change, Digest, Genre, Source, Store, StoreError};
+use docent_syntax::Language;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Goes up whenever the same text gives other units than before, so that every file is read anew.
-const UNITS_VERSION: &[u8] = b"1";
+const UNITS_VERSION: &[u8] = b"2";
 
 /// How a file becomes units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,9 +24,10 @@ enum Reader {
 }
 
 impl Reader {
+    /// Documents are prose first, whatever outline they have.
     fn of(path: &str) -> Option<Self> {
-        let prose = || Format::of(path).map(Self::Prose);
-        Language::of(path).map(Self::Code).or_else(prose)
+        let code = || Language::of(path).filter(|one| one.settings().searched).map(Self::Code);
+        Format::of(path).map(Self::Prose).or_else(code)
     }
 
     fn name(self) -> &'static str {
@@ -56,6 +61,8 @@ pub(super) struct File {
     /// As answers name it.
     path: String,
     reader: Reader,
+    /// Whether somebody asked for this very file, so that nothing leaves it out.
+    wanted: bool,
 }
 
 /// What a look at a file tells.
@@ -64,6 +71,15 @@ pub(super) enum Seen {
     Same,
     /// The store has nothing of it, or something else.
     Changed { bytes: Vec<u8>, digest: Digest },
+    /// It does not belong there.
+    LeftOut(Reason),
+}
+
+/// What reading a file gave.
+pub(super) enum Read {
+    Same,
+    Changed(Source),
+    LeftOut(Reason),
 }
 
 impl File {
@@ -72,28 +88,40 @@ impl File {
         let problem = |reason: String| Problem { path: self.path.clone(), reason };
         let read = roots.read(&self.place, self.reader.largest());
         let bytes = read.map_err(|found| problem(Problem::from(&found).reason))?;
-        if bytes.contains(&0) {
-            return Err(problem("not text: it holds NUL bytes".into()));
-        }
-        let digest = Digest::of(&[&bytes, self.reader.name().as_bytes(), UNITS_VERSION]);
+        let digest = self.digest(&bytes);
         if known.digest(self) == Some(digest) {
             return Ok(Seen::Same);
         }
-        Ok(Seen::Changed { bytes, digest })
+        if memchr::memchr(0, &bytes).is_some() {
+            return Err(problem("not text: it holds NUL bytes".into()));
+        }
+        let is_code = matches!(self.reader, Reader::Code(_));
+        match left_out::by_text(&bytes).filter(|_| is_code && !self.wanted) {
+            Some(reason) => Ok(Seen::LeftOut(reason)),
+            None => Ok(Seen::Changed { bytes, digest }),
+        }
     }
 
-    /// The file as the store wants it; `None` where it is the same as before.
-    pub(super) fn read(&self, roots: &Roots, known: &Known) -> Result<Option<Source>, Problem> {
-        let Seen::Changed { bytes, digest } = self.look(roots, known)? else { return Ok(None) };
+    fn digest(&self, bytes: &[u8]) -> Digest {
+        Digest::of(&[bytes, self.reader.name().as_bytes(), UNITS_VERSION])
+    }
+
+    /// The file as the store wants it.
+    pub(super) fn read(&self, roots: &Roots, known: &Known) -> Result<Read, Problem> {
+        let (bytes, digest) = match self.look(roots, known)? {
+            Seen::Same => return Ok(Read::Same),
+            Seen::LeftOut(reason) => return Ok(Read::LeftOut(reason)),
+            Seen::Changed { bytes, digest } => (bytes, digest),
+        };
         let (genre, units) = match self.reader {
-            Reader::Code(_) => {
+            Reader::Code(language) => {
                 let text = String::from_utf8_lossy(&bytes);
-                (Genre::Code, code_units(&self.path, &self.path, &text))
+                (Genre::Code, code_units(language.word(), &self.path, &text))
             }
             Reader::Prose(_) => (Genre::Prose, prose_units(&self.path, &bytes).unwrap_or_default()),
         };
         let (collection, path) = (self.reader.collection().to_owned(), self.path.clone());
-        Ok(Some(Source { collection, path, genre, digest, units }))
+        Ok(Read::Changed(Source { collection, path, genre, digest, units }))
     }
 
     /// Takes the file out of the store.
@@ -102,12 +130,21 @@ impl File {
     }
 }
 
+/// The digest that a file has in the store if it is as it was when it was indexed; `None` where it can't be read.
+pub(crate) fn digest_now(roots: &Roots, path: &str, language: Option<Language>) -> Option<Digest> {
+    let place = roots.parse(path).ok()?;
+    let reader = language.map(Reader::Code).or_else(|| Reader::of(path))?;
+    let bytes = roots.read(&place, reader.largest()).ok()?;
+    let file = File { place, path: path.to_owned(), reader, wanted: true };
+    Some(file.digest(&bytes))
+}
+
 fn removal(collection: &str, path: &str) -> Change {
     Change::Remove { collection: collection.to_owned(), path: path.to_owned() }
 }
 
 /// What the store has, by collection and path.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Known(BTreeMap<&'static str, BTreeMap<String, Digest>>);
 
 impl Known {
@@ -130,6 +167,45 @@ impl Known {
         let gone = all.filter(|one| !there.contains(one));
         gone.map(|(collection, path)| removal(collection, &path)).collect()
     }
+
+    /// Takes out what these places, or what lies under them, had in the store and have no more.
+    pub(super) fn gone_but(
+        &self,
+        roots: &Roots,
+        places: &BTreeSet<Place>,
+        files: &[File],
+    ) -> Vec<Change> {
+        let named = |file: &File| (file.reader.collection(), file.path.clone());
+        let there: HashSet<(&str, String)> = files.iter().map(named).collect();
+        let known: BTreeSet<(&str, String)> =
+            places.iter().flat_map(|place| self.under(&roots.name(place))).collect();
+        let gone = known.into_iter().filter(|one| !there.contains(one));
+        gone.map(|(collection, path)| removal(collection, &path)).collect()
+    }
+
+    /// A file, and what lies under a folder, of that name.
+    fn under(&self, path: &str) -> Vec<(&'static str, String)> {
+        let folder = format!("{path}/");
+        let mut all = Vec::new();
+        for (collection, known) in &self.0 {
+            let inside = known.range(folder.clone()..).map(|(path, _)| path);
+            let inside = inside.take_while(|path| path.starts_with(&folder));
+            let itself = known.get_key_value(path).map(|(path, _)| path);
+            all.extend(itself.into_iter().chain(inside).map(|path| (*collection, path.clone())));
+        }
+        all
+    }
+
+    /// Keeps in mind what was written.
+    pub(super) fn apply(&mut self, written: Vec<(String, String, Option<Digest>)>) {
+        for (collection, path, digest) in written {
+            let Some(known) = self.0.get_mut(collection.as_str()) else { continue };
+            match digest {
+                Some(digest) => drop(known.insert(path, digest)),
+                None => drop(known.remove(&path)),
+            }
+        }
+    }
 }
 
 /// What lies in the roots.
@@ -137,43 +213,111 @@ impl Known {
 pub(super) struct Survey {
     /// The files to index, root by root in order.
     pub(super) files: Vec<File>,
+    /// The folders that they lie in.
+    pub(super) folders: Vec<Place>,
+    /// Files that were left out by their names.
+    pub(super) left_out: LeftOut,
     /// What could not be looked at.
     pub(super) problems: Vec<Problem>,
     /// Whether there may be more.
     pub(super) stopped: bool,
 }
 
-/// Lists the files of every root, each once, however the roots lie in each other.
-pub(super) fn survey(roots: &Roots, stopped: &dyn Fn() -> bool) -> Survey {
-    let mut survey = Survey::default();
-    let tops: BTreeSet<Place> = roots.paths().filter_map(|path| roots.locate(path)).collect();
-    let nested = tops.len() > 1;
-    for top in &tops {
+/// Files that somebody asked for by name, as they are to be read.
+pub(crate) type Wanted = BTreeMap<Place, Language>;
+
+impl Survey {
+    /// Every file of every root, each once, however the roots lie in each other.
+    pub(super) fn whole(roots: &Roots, wanted: &Wanted, stopped: &dyn Fn() -> bool) -> Self {
+        let mut survey = Self::default();
+        let tops: BTreeSet<Place> = roots.paths().filter_map(|path| roots.locate(path)).collect();
+        for top in &tops {
+            survey.folders.push(top.clone());
+            survey.walk(roots, top, wanted, stopped);
+        }
+        survey.want(roots, wanted);
+        survey
+    }
+
+    /// Adds what lies under a folder.
+    pub(super) fn walk(
+        &mut self,
+        roots: &Roots,
+        top: &Place,
+        wanted: &Wanted,
+        stopped: &dyn Fn() -> bool,
+    ) {
         for found in roots.walk(top) {
             if stopped() {
-                survey.stopped = true;
-                return survey;
+                self.stopped = true;
+                return;
             }
-            let entry = match found {
-                Ok(entry) => entry,
+            match found {
+                Ok(entry) => self.take(roots, entry, wanted),
                 Err(problem) => {
                     let place = top.join(&problem.path);
                     let path = place.map_or(problem.path, |place| roots.name(&place));
-                    survey.problems.push(Problem { path, reason: problem.reason });
-                    continue;
+                    self.problems.push(Problem { path, reason: problem.reason });
                 }
-            };
-            let Some(reader) = Reader::of(entry.place.name()) else { continue };
-            // The innermost root has the file.
-            let elsewhere = || {
-                let owner = roots.locate(&roots.absolute(&entry.place));
-                owner.as_ref() != Some(&entry.place)
-            };
-            if entry.kind == Kind::File && !(nested && elsewhere()) {
-                let path = roots.name(&entry.place);
-                survey.files.push(File { place: entry.place, path, reader });
             }
         }
     }
-    survey
+
+    /// Of these places in one folder, adds those that the project shows; what lies in new folders as well.
+    pub(super) fn some(
+        &mut self,
+        roots: &Roots,
+        folder: &Place,
+        places: &BTreeSet<Place>,
+        wanted: &Wanted,
+    ) {
+        let flat = WalkOptions { flat: true, ..WalkOptions::default() };
+        for entry in roots.walk_with(folder, flat).flatten() {
+            if !places.contains(&entry.place) {
+                continue;
+            }
+            let is_folder = entry.kind == Kind::Folder;
+            let place = entry.place.clone();
+            self.take(roots, entry, wanted);
+            if is_folder {
+                self.walk(roots, &place, wanted, &|| false);
+            }
+        }
+    }
+
+    /// Adds the files that were asked for by name.
+    pub(super) fn want(&mut self, roots: &Roots, wanted: &Wanted) {
+        for (place, language) in wanted {
+            let file = roots.kind(place).is_ok_and(|kind| kind == Kind::File);
+            if file {
+                let path = roots.name(place);
+                let reader = Reader::Code(*language);
+                self.files.push(File { place: place.clone(), path, reader, wanted: true });
+            }
+        }
+    }
+
+    fn take(&mut self, roots: &Roots, entry: Entry, wanted: &Wanted) {
+        // The innermost root has the file.
+        let nested = roots.paths().count() > 1;
+        if nested && roots.locate(&roots.absolute(&entry.place)).as_ref() != Some(&entry.place) {
+            return;
+        }
+        if entry.kind == Kind::Folder {
+            self.folders.push(entry.place);
+            return;
+        }
+        let reader = Reader::of(entry.place.name());
+        let Some(reader) = reader.filter(|_| entry.kind == Kind::File) else { return };
+        if wanted.contains_key(&entry.place) {
+            return;
+        }
+        let relative = entry.place.relative();
+        if let Some(reason) = left_out::by_name(relative, entry.bytes, reader.largest()) {
+            self.left_out.count(reason);
+            return;
+        }
+        let path = roots.name(&entry.place);
+        self.files.push(File { place: entry.place, path, reader, wanted: false });
+    }
 }

@@ -58,7 +58,7 @@ impl Analysis {
         context.progress(0, None, format!("Walking {}", self.tree.top));
         let submodules = self.submodules();
         let mut survey = Survey::new(submodules.iter().cloned());
-        let options = WalkOptions { hidden: true, ignored: false };
+        let options = WalkOptions { hidden: true, ..WalkOptions::default() };
         let mut walk = self.tree.roots.walk_with(&self.tree.top, options);
         let mut seen = false;
         self.report.complete = loop {

@@ -1,7 +1,7 @@
 //! What the syntax tree of one file tells: public symbols, whether they are documented, and how many ways lead through it.
 
 use super::facts::{Symbol, SyntaxFacts};
-use crate::code::{Language, analysis::complexity, parse};
+use docent_syntax::{Language, analysis::complexity, parse};
 
 /// Reads a source file; `None` where its language is not read or the work was stopped.
 pub(super) fn read(path: &str, text: &str, stopped: &dyn Fn() -> bool) -> Option<SyntaxFacts> {

@@ -152,7 +152,9 @@ impl Tree {
         let roots = Roots::open(&[root.to_owned()]).unwrap();
         let top = roots.top();
         let mut tree = Self::new(roots.clone(), top.clone());
-        for entry in roots.walk_with(&top, WalkOptions { hidden: true, ignored: false }).flatten() {
+        for entry in
+            roots.walk_with(&top, WalkOptions { hidden: true, ..WalkOptions::default() }).flatten()
+        {
             match entry.kind {
                 Kind::Folder => tree.add_folder(entry.place.relative()),
                 Kind::File => {

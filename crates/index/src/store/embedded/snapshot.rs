@@ -1,7 +1,7 @@
 //! One generation, open for questions.
 
 use super::{
-    super::{Candidate, Candidates, Found, Row, Statistics, Status, StoreError, View},
+    super::{Candidate, Candidates, Found, Row, Statistics, Status, StoreError, Tally, View},
     file::{Mapped, damaged},
     lexical::{Fields, Lexical, Lookup},
     manifest::Manifest,
@@ -15,6 +15,7 @@ use crate::{
 use rayon::prelude::*;
 use roaring::{RoaringBitmap, RoaringTreemap};
 use std::{
+    collections::BTreeMap,
     fmt, io,
     path::Path,
     sync::{
@@ -288,7 +289,30 @@ impl View for Snapshot {
         let unit = part.record(n)?.unit()?;
         let source = part.source(part.slot(n))?;
         let (collection, path) = (source.collection.to_owned(), source.path.to_owned());
-        Ok(Found { collection, path, genre: source.genre, unit })
+        Ok(Found { collection, path, genre: source.genre, digest: source.digest, unit })
+    }
+
+    fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError> {
+        let mut all = Vec::new();
+        for part in &self.parts {
+            for slot in 0..part.meta.sources {
+                let source = part.source(slot)?;
+                let gone = self.dead.sources.contains(source_number(part.meta.id, slot));
+                if source.collection != collection || gone {
+                    continue;
+                }
+                let units = source.first as usize..(source.first + source.units) as usize;
+                let mut kinds: BTreeMap<&str, u32> = BTreeMap::new();
+                for n in units.clone() {
+                    *kinds.entry(part.kind(n)).or_default() += 1;
+                }
+                let language = units.clone().next().map_or("", |n| part.language(n)).to_owned();
+                let kinds = kinds.into_iter().map(|(kind, count)| (kind.to_owned(), count));
+                let path = source.path.to_owned();
+                all.push(Tally { path, language, kinds: kinds.collect() });
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -31,30 +31,87 @@ async fn a_changed_file_is_announced_and_read_anew() {
 async fn reading_a_changed_file_first_does_not_hide_the_change() {
     let (folder, suite) = project();
     let uri = "ast://project/src/users.ts";
-    annotations(&suite, uri).await.unwrap();
+    assert!(suite.watch(uri));
     let mut changes = suite.changes().unwrap();
     put(folder.path(), "src/users.ts", "export function only() {}");
     annotations(&suite, uri).await.unwrap();
     hear(&mut changes, &Change::Updated(uri.into())).await;
 }
 
+/// Paths of the listed resources once they are as wanted.
+async fn listed(suite: &CodeSuite, wanted: &[&str]) {
+    let end = Instant::now() + SOON;
+    loop {
+        let all = suite.resources().await;
+        let paths: Vec<String> = all.into_iter().filter_map(|one| one.title).collect();
+        if paths == wanted {
+            return;
+        }
+        assert!(Instant::now() < end, "{paths:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 #[tokio::test]
 async fn files_that_come_and_go_change_the_list() {
     let (folder, suite) = project();
     put(folder.path(), ".gitignore", "ignored.ts\n");
-    call(&suite, "parse_files", json!({"files": ["."]})).await.unwrap();
+    put(folder.path(), ".docentignore", "scratch/\n");
+    call(&suite, "index_status", json!({})).await.unwrap();
+    listed(&suite, &["src/auth.ts", "src/users.ts"]).await;
     let mut changes = suite.changes().unwrap();
     put(folder.path(), "src/ignored.ts", "function no() {}");
+    put(folder.path(), "scratch/a.ts", "function no() {}");
     put(folder.path(), "src/new/deep/late.ts", "function late() {}");
-    hear(&mut changes, &Change::Updated("ast://project/src/new/deep/late.ts".into())).await;
+    hear(&mut changes, &Change::Resources).await;
+    listed(&suite, &["src/auth.ts", "src/new/deep/late.ts", "src/users.ts"]).await;
     put(folder.path(), "src/new/deep/later.ts", "function later() {}");
-    hear(&mut changes, &Change::Updated("ast://project/src/new/deep/later.ts".into())).await;
-    fs::remove_dir_all(folder.path().join("src/new")).unwrap();
-    hear(&mut changes, &Change::Updated("ast://project/src/new/deep/late.ts".into())).await;
+    listed(
+        &suite,
+        &["src/auth.ts", "src/new/deep/late.ts", "src/new/deep/later.ts", "src/users.ts"],
+    )
+    .await;
+    fs::rename(folder.path().join("src/new"), folder.path().join("src/old")).unwrap();
+    listed(
+        &suite,
+        &["src/auth.ts", "src/old/deep/late.ts", "src/old/deep/later.ts", "src/users.ts"],
+    )
+    .await;
+    fs::remove_dir_all(folder.path().join("src/old")).unwrap();
     fs::remove_file(folder.path().join("src/users.ts")).unwrap();
-    hear(&mut changes, &Change::Updated("ast://project/src/users.ts".into())).await;
-    let left: Vec<String> = suite.resources().await.into_iter().map(|one| one.uri).collect();
-    assert_eq!(left, ["ast://project/src/auth.ts"]);
+    listed(&suite, &["src/auth.ts"]).await;
+    fs::remove_file(folder.path().join(".gitignore")).unwrap();
+    listed(&suite, &["src/auth.ts", "src/ignored.ts"]).await;
+}
+
+#[tokio::test]
+async fn a_folder_can_be_subscribed_to() {
+    let (folder, suite) = project();
+    for uri in ["ast://project/src", "ast://project/src/"] {
+        assert!(suite.watch(uri), "{uri}");
+        let mut changes = suite.changes().unwrap();
+        put(folder.path(), "src/deep/new.ts", "export function only() {}");
+        hear(&mut changes, &Change::Updated(uri.into())).await;
+        fs::remove_dir_all(folder.path().join("src/deep")).unwrap();
+        hear(&mut changes, &Change::Updated(uri.into())).await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_named_by_itself_is_found_whatever_the_project_ignores() {
+    let (folder, suite) = project();
+    put(folder.path(), ".gitignore", "ignored.ts\n");
+    put(folder.path(), "ignored.ts", "/** Melts the cheese */\nexport function fondue() {}\n");
+    call(&suite, "parse_files", json!({"files": ["ignored.ts"]})).await.unwrap();
+    let end = Instant::now() + SOON;
+    loop {
+        let args = json!({"query": "melts the cheese", "options": {"threshold": 0.0}});
+        let got = call(&suite, "query_annotations", args).await.unwrap().structured.unwrap();
+        if got["results"][0]["name"] == "fondue" {
+            break;
+        }
+        assert!(Instant::now() < end, "{got}");
+    }
 }
 
 #[tokio::test]

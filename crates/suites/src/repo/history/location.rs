@@ -167,7 +167,9 @@ fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result
 fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
     let folder = real(roots, &roots.absolute(folder), entry, LEADS_OUT)?;
     check_kind(roots, &folder, entry, Kind::Folder)?;
-    for found in roots.walk_with(&folder, WalkOptions { hidden: true, ignored: true }).flatten() {
+    for found in
+        roots.walk_with(&folder, WalkOptions { hidden: true, ignored: true, flat: false }).flatten()
+    {
         match found.kind {
             Kind::File | Kind::Folder => {}
             Kind::Link => check_kind(roots, &found.place, entry, Kind::File)?,

@@ -112,7 +112,9 @@ fn tree_at(roots: &[PathBuf], path: &str) -> Tree {
     let roots = Roots::open(roots).unwrap();
     let top = roots.top().join(path).unwrap();
     let mut tree = Tree::new(roots.clone(), top.clone());
-    for entry in roots.walk_with(&top, WalkOptions { hidden: true, ignored: false }).flatten() {
+    for entry in
+        roots.walk_with(&top, WalkOptions { hidden: true, ..WalkOptions::default() }).flatten()
+    {
         if entry.kind == Kind::File {
             tree.add_file(entry.place.below(&top).unwrap(), entry.bytes, None);
         }

@@ -1,0 +1,199 @@
+//! `find_references`: every place where a symbol stands.
+
+use super::{
+    parse_files::counted,
+    project::Project,
+    references::{self, Occurrence},
+};
+use docent_syntax::references::{Role, is_called};
+use docent_tool::{Answer, CallContext, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
+
+/// `find_references`.
+#[derive(Debug)]
+pub(crate) struct FindReferences {
+    pub(crate) project: Arc<Project>,
+}
+
+/// Arguments of `find_references`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReferencesArgs {
+    /// A name (`save`), a path of names (`Row.save`), or the id of an annotation.
+    #[schemars(length(min = 1, max = 500))]
+    pub symbol: String,
+    /// Only in this file or folder.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Only these: definition, call, import, use.
+    #[serde(default)]
+    pub roles: Vec<Role>,
+    /// At most this many.
+    #[serde(default = "hundred")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: usize,
+}
+
+fn hundred() -> usize {
+    100
+}
+
+/// Answer of `find_references`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReferencesAnswer {
+    /// The name that was looked for.
+    pub name: String,
+    /// In the order of files and lines.
+    pub references: Vec<Occurrence>,
+    /// How many there are in all.
+    pub total: usize,
+    /// Qualified names of everything that is called so: where there are several, a reference may be to any of them.
+    pub definitions: Vec<String>,
+    /// Files that were looked at, as they are now.
+    pub files: usize,
+}
+
+impl Tool for FindReferences {
+    const NAME: &'static str = "find_references";
+    const TITLE: &'static str = "Find references to a symbol";
+    const ABOUT: &'static str = "Find every place where a function, type or other symbol is defined, called, imported or used, with file, line and the \
+         definition around it. Reads the files as they are now; comments and strings don't count. References are told by name: the answer lists \
+         all definitions of that name.";
+    type Args = ReferencesArgs;
+    type Answer = ReferencesAnswer;
+
+    async fn call(
+        &self,
+        args: ReferencesArgs,
+        context: &CallContext,
+    ) -> Result<Answer<ReferencesAnswer>, ToolError> {
+        let project = Arc::clone(&self.project);
+        context.blocking(move |context| find(&project, &args, context)).await
+    }
+}
+
+/// The last name of a symbol, and the symbol without what an id puts before and after it.
+pub(crate) fn name_of(symbol: &str) -> (String, String) {
+    let parts: Vec<&str> = symbol.splitn(3, ':').collect();
+    let path = match parts.as_slice() {
+        [kind, file, path] if docent_syntax::Kind::named(kind).is_some() && !file.is_empty() => {
+            path
+        }
+        _ => symbol,
+    };
+    // `f#2` is the second `f` of its file; `#f` is private, and called so.
+    let path = match path.rsplit_once('#') {
+        Some((before, number))
+            if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            before
+        }
+        _ => path,
+    };
+    let last = path.rsplit(['.', ':', '/', '\\']).next().unwrap_or(path);
+    (last.trim_end_matches("()").to_owned(), path.trim_end_matches("()").to_owned())
+}
+
+fn find(
+    project: &Project,
+    args: &ReferencesArgs,
+    context: &CallContext,
+) -> Result<Answer<ReferencesAnswer>, ToolError> {
+    let (name, path) = name_of(&args.symbol);
+    if name.is_empty() {
+        return Err(ToolError::argument("symbol", "give a name, such as save or Row.save"));
+    }
+    let within = args.path.as_deref().map(|path| {
+        let place = project.roots.resolve(path).map_err(|error| error.into_tool_error("path"));
+        place.map(|place| project.path_of(&place))
+    });
+    let within = within.transpose()?;
+    let known = references::find(project, &name, context)?;
+    let definitions: BTreeSet<String> =
+        known.definitions.iter().map(|one| one.annotation.qualified_name.clone()).collect();
+    let is_one = |qualified: &String| {
+        known.definitions.iter().any(|one| {
+            one.annotation.qualified_name == *qualified && is_called(&one.annotation, &path)
+        })
+    };
+    if path != name && !definitions.is_empty() && !definitions.iter().any(is_one) {
+        let all: Vec<String> = definitions.iter().take(10).cloned().collect();
+        return Err(ToolError::not_found(format!(
+            "nothing is called {path}; what is called {name}: {}",
+            all.join(", ")
+        )));
+    }
+    let takes = |one: &Occurrence| {
+        let here = within.as_ref().is_none_or(|folder| {
+            folder == "." || one.file == *folder || one.file.starts_with(&format!("{folder}/"))
+        });
+        here && (args.roles.is_empty() || args.roles.contains(&one.role))
+    };
+    let all: Vec<Occurrence> = known.places.into_iter().filter(takes).collect();
+    let total = all.len();
+    let answer = ReferencesAnswer {
+        name,
+        references: all.into_iter().take(args.limit).collect(),
+        total,
+        definitions: definitions.into_iter().collect(),
+        files: known.files,
+    };
+    let mut text = tell(&answer);
+    if known.partial {
+        text.push_str("\n\nThis is partial: time was up before every file was looked at.");
+    }
+    Ok(Answer::new(answer, text).partial(known.partial))
+}
+
+fn tell(answer: &ReferencesAnswer) -> String {
+    let ReferencesAnswer { name, references, total, definitions, files } = answer;
+    if *total == 0 {
+        return format!("{name} stands nowhere in the code of {}", counted(*files, "file"));
+    }
+    let mut text =
+        format!("{} to {name} in {}", counted(*total, "reference"), counted(*files, "file"));
+    if definitions.len() > 1 {
+        let some: Vec<&str> = definitions.iter().take(8).map(String::as_str).collect();
+        let more = if definitions.len() > 8 { ", …" } else { "" };
+        let _ok = write!(text, "; {} are called so: {}{more}", definitions.len(), some.join(", "));
+    }
+    let mut file = "";
+    for one in references {
+        if one.file != file {
+            file = &one.file;
+            let _ok = write!(text, "\n{file}");
+        }
+        let role = format!("{:?}", one.role).to_lowercase();
+        let inside = one.inside.as_ref().map_or_else(String::new, |inside| format!(" in {inside}"));
+        let _ok = write!(text, "\n  {} {role}{inside}: {}", one.line, one.text);
+    }
+    if references.len() < *total {
+        let _ok =
+            write!(text, "\nand {} more; raise limit, or name a path", total - references.len());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_name_is_looked_for() {
+        let cases = [
+            ("save", "save", "save"),
+            ("Row.save", "save", "Row.save"),
+            ("shop::Table::len", "len", "shop::Table::len"),
+            ("method:src/t.rs:Table::len", "len", "Table::len"),
+            ("function:src/a.py:f#2", "f", "f"),
+            ("save()", "save", "save"),
+            ("A.#secret", "#secret", "A.#secret"),
+        ];
+        for (symbol, name, path) in cases {
+            assert_eq!(name_of(symbol), (name.to_owned(), path.to_owned()), "{symbol}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `index_status`: what the index holds, and how fresh it is.
+
+use super::{parse_files::counted, project::Project, query_annotations::state};
+use crate::indexing::{CODE, DOCS, LeftOut, Phase};
+use docent_syntax::Language;
+use docent_tool::{Answer, CallContext, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+/// As many problems as are listed.
+const LISTED: usize = 50;
+
+/// `index_status`.
+#[derive(Debug)]
+pub(crate) struct IndexStatus {
+    pub(crate) project: Arc<Project>,
+}
+
+/// Arguments of `index_status`: none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatusArgs {}
+
+/// How fresh an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Freshness {
+    /// It knows every file as it is.
+    InStep,
+    /// It is being built, or brought in step for the first time.
+    Building,
+    /// It is not kept in step: the notes say why.
+    Behind,
+}
+
+/// Answer of `index_status`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusAnswer {
+    /// Counts the writes.
+    pub generation: u64,
+    /// How fresh it is.
+    pub freshness: Freshness,
+    /// Definitions and sections that can be found.
+    pub units: u64,
+    /// Source files by language.
+    pub languages: BTreeMap<String, usize>,
+    /// Definitions by kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// Documents.
+    pub documents: usize,
+    /// The model of its vectors.
+    pub model: String,
+    /// Files that don't belong into it, by reason; known after a look at all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+    /// Files that can't be read, and why.
+    pub problems: Vec<String>,
+    /// What the reader should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Tool for IndexStatus {
+    const NAME: &'static str = "index_status";
+    const TITLE: &'static str = "State of the index";
+    const ABOUT: &'static str = "Tell what the search index of the project holds and how fresh it is: generation, languages, definitions by kind, files left \
+         out, problems. Starts to build it where nobody has yet.";
+    type Args = StatusArgs;
+    type Answer = StatusAnswer;
+
+    async fn call(
+        &self,
+        _: StatusArgs,
+        context: &CallContext,
+    ) -> Result<Answer<StatusAnswer>, ToolError> {
+        let project = Arc::clone(&self.project);
+        context.blocking(move |context| status(&project, context)).await
+    }
+}
+
+fn status(project: &Project, context: &CallContext) -> Result<Answer<StatusAnswer>, ToolError> {
+    let (view, phase) = project.live.view(context)?;
+    let failed = |error: docent_index::StoreError| ToolError::failed(error.to_string());
+    let code = view.sources(CODE).map_err(failed)?;
+    let documents = view.sources(DOCS).map_err(failed)?.len();
+    let (mut languages, mut kinds) = (BTreeMap::new(), BTreeMap::new());
+    for source in &code {
+        let language = Language::of(&source.path).or_else(|| Language::named(&source.language));
+        let language = language.map_or("other", Language::name);
+        *languages.entry(language.to_owned()).or_default() += 1;
+        for (kind, count) in &source.kinds {
+            *kinds.entry(kind.clone()).or_default() += u64::from(*count);
+        }
+    }
+    let held = view.status();
+    let report = project.live.report();
+    let answer = StatusAnswer {
+        generation: held.generation,
+        freshness: match phase {
+            Phase::InStep => Freshness::InStep,
+            Phase::Idle | Phase::Building(..) => Freshness::Building,
+            Phase::Failed(_) => Freshness::Behind,
+        },
+        units: held.units,
+        languages,
+        kinds,
+        documents,
+        model: held.identity.to_string(),
+        left_out: report.as_ref().map(|report| report.left_out),
+        problems: report
+            .iter()
+            .flat_map(|report| &report.problems)
+            .take(LISTED)
+            .map(ToString::to_string)
+            .collect(),
+        notes: state(&phase).into_iter().collect(),
+    };
+    let text = tell(&answer);
+    Ok(Answer::new(answer, text))
+}
+
+fn tell(answer: &StatusAnswer) -> String {
+    let files: usize = answer.languages.values().sum();
+    let fresh = match answer.freshness {
+        Freshness::InStep => "in step with the files",
+        Freshness::Building => "being built",
+        Freshness::Behind => "not kept in step",
+    };
+    let mut text = format!(
+        "Generation {}, {fresh}: {} and {}, {} to find",
+        answer.generation,
+        counted(files, "source file"),
+        counted(answer.documents, "document"),
+        counted(usize::try_from(answer.units).unwrap_or(usize::MAX), "unit"),
+    );
+    for (language, files) in &answer.languages {
+        let _ok = write!(text, "\n- {language}: {}", counted(*files, "file"));
+    }
+    if let Some(left) = answer.left_out.filter(|left| left.total() > 0) {
+        let LeftOut { vendored, generated, minified, too_large } = left;
+        let _ok = write!(
+            text,
+            "\nLeft out: {vendored} vendored, {generated} generated, {minified} minified, {too_large} too large"
+        );
+    }
+    for problem in &answer.problems {
+        let _ok = write!(text, "\nProblem: {problem}");
+    }
+    for note in &answer.notes {
+        let _ok = write!(text, "\n{note}");
+    }
+    text
+}

@@ -1,0 +1,323 @@
+//! `outline`: what a file or folder defines, nested, in as many tokens as the reader has.
+
+use super::{
+    parse_files::counted,
+    project::{Project, Unread},
+    sweep::stopped,
+};
+use crate::files::{Kind as EntryKind, Place};
+use docent_syntax::{Annotation, Kind, Language, parse};
+use docent_tool::{Answer, CallContext, Tool, ToolError};
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt::Write as _,
+    sync::Arc,
+};
+
+/// Files of a folder that are read; of a larger one, subfolders must be named.
+const MOST_FILES: usize = 2000;
+/// Letters of a token, on average.
+const LETTERS: usize = 4;
+
+/// `outline`.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    pub(crate) project: Arc<Project>,
+}
+
+/// Arguments of `outline`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct OutlineArgs {
+    /// A file or a folder; the whole project where it is left out.
+    #[serde(default = "top")]
+    pub path: String,
+    /// The answer takes about so many tokens at most: what does not fit is left out from the inside, and said.
+    #[serde(default = "budget")]
+    #[schemars(range(min = 100, max = 50000))]
+    pub max_tokens: usize,
+}
+
+fn top() -> String {
+    ".".into()
+}
+
+fn budget() -> usize {
+    4000
+}
+
+/// Answer of `outline`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OutlineAnswer {
+    /// What was asked for.
+    pub path: String,
+    /// File by file.
+    pub files: Vec<FileOutline>,
+    /// Source files in all.
+    pub total_files: usize,
+    /// Definitions in all.
+    pub total_definitions: usize,
+    /// How much is shown.
+    pub detail: Detail,
+    /// About so many tokens.
+    pub tokens: usize,
+}
+
+/// How much of an outline is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Detail {
+    /// Folders with counts, and no more.
+    Folders,
+    /// Files with counts.
+    Files,
+    /// What stands at the top of files.
+    Top,
+    /// Everything.
+    Whole,
+}
+
+/// A file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FileOutline {
+    /// Which file, or which folder where there is no room for files.
+    pub path: String,
+    /// What it defines, in its order; left out where there is no room.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Item>,
+    /// How many definitions are in it.
+    pub definitions: usize,
+}
+
+/// A definition.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// First line.
+    pub line: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// Its head on one line.
+    pub signature: String,
+    /// What stands in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Item>,
+}
+
+impl Tool for Outline {
+    const NAME: &'static str = "outline";
+    const TITLE: &'static str = "Outline of a file or folder";
+    const ABOUT: &'static str = "Show what a file, a folder or the whole project defines, nested, with lines, bounded by tokens: as much detail as fits, from \
+         every method down to folders with counts. Use it before reading files.";
+    type Args = OutlineArgs;
+    type Answer = OutlineAnswer;
+
+    async fn call(
+        &self,
+        args: OutlineArgs,
+        context: &CallContext,
+    ) -> Result<Answer<OutlineAnswer>, ToolError> {
+        let project = Arc::clone(&self.project);
+        context.blocking(move |context| outline(&project, &args, context)).await
+    }
+}
+
+fn outline(
+    project: &Project,
+    args: &OutlineArgs,
+    context: &CallContext,
+) -> Result<Answer<OutlineAnswer>, ToolError> {
+    let place = project.roots.resolve(&args.path).map_err(|error| error.into_tool_error("path"))?;
+    let kind = project.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?;
+    let single = kind != EntryKind::Folder;
+    let (places, more) =
+        if single { (vec![place.clone()], false) } else { files(project, &place, context)? };
+    let mut all = Vec::with_capacity(places.len());
+    let read = |place: &Place| file(project, place, context);
+    for read in places.par_iter().map(read).collect::<Vec<_>>() {
+        match read {
+            Ok(file) => all.push(file),
+            Err(unread) if single => {
+                return Err(match unread {
+                    Unread::Problem(problem) => ToolError::argument("path", problem.to_string()),
+                    stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
+                });
+            }
+            Err(_) => {}
+        }
+    }
+    let partial = stopped(context)?;
+    let path = project.path_of(&place);
+    let (total_files, total_definitions) =
+        (all.len(), all.iter().map(|file| file.definitions).sum());
+    let head = format!(
+        "{path}: {}, {}",
+        counted(total_files, "file"),
+        counted(total_definitions, "definition")
+    );
+    let (shown, detail, mut text) = fit(&head, &path, all, args.max_tokens * LETTERS);
+    if detail < Detail::Whole {
+        text.push_str(
+            "\n\nNot everything fits: name a folder or file inside it, or raise maxTokens.",
+        );
+    }
+    if more {
+        let _ok = write!(
+            text,
+            "\n\nThere are more than {MOST_FILES} source files; the rest was not looked at."
+        );
+    }
+    let tokens = text.len() / LETTERS;
+    let answer =
+        OutlineAnswer { path, files: shown, total_files, total_definitions, detail, tokens };
+    Ok(Answer::new(answer, text).partial(partial))
+}
+
+/// The source files of a folder; whether there are more.
+fn files(
+    project: &Project,
+    folder: &Place,
+    context: &CallContext,
+) -> Result<(Vec<Place>, bool), ToolError> {
+    let mut places = Vec::new();
+    for entry in project.roots.walk(folder).flatten() {
+        if stopped(context)? || places.len() > MOST_FILES {
+            break;
+        }
+        let language = Language::of(entry.place.relative());
+        if entry.kind == EntryKind::File && language.is_some_and(|one| one.settings().searched) {
+            places.push(entry.place);
+        }
+    }
+    let more = places.len() > MOST_FILES;
+    places.truncate(MOST_FILES);
+    Ok((places, more))
+}
+
+fn file(project: &Project, place: &Place, context: &CallContext) -> Result<FileOutline, Unread> {
+    let parsed = project.parse(place, None, &|| context.stop().is_some())?;
+    let all = parse::definitions(parsed.language, &parsed.path, &parsed.text, &parsed.tree);
+    let definitions = all.len();
+    let items = nest(all.into_iter().map(|one| one.annotation).collect());
+    Ok(FileOutline { path: parsed.path, items, definitions })
+}
+
+/// Puts definitions into those that they stand in. They come in the order of the text, outer ones first.
+fn nest(annotations: Vec<Annotation>) -> Vec<Item> {
+    let mut by_id: HashMap<String, usize> = HashMap::new();
+    let mut parents: Vec<Option<usize>> = Vec::new();
+    let mut items: Vec<Option<Item>> = Vec::new();
+    for one in annotations {
+        parents.push(one.parent.as_ref().and_then(|parent| by_id.get(parent).copied()));
+        by_id.insert(one.id, items.len());
+        items.push(Some(Item {
+            name: one.name,
+            kind: one.kind,
+            line: one.line,
+            end_line: one.end_line,
+            signature: one.signature,
+            items: Vec::new(),
+        }));
+    }
+    // From the last to the first: what stands inside is whole before it is put away.
+    let mut top = Vec::new();
+    for n in (0..items.len()).rev() {
+        let Some(mut item) = items[n].take() else { continue };
+        item.items.reverse();
+        match parents[n].and_then(|parent| items[parent].as_mut()) {
+            Some(parent) => parent.items.push(item),
+            None => top.push(item),
+        }
+    }
+    top.reverse();
+    top
+}
+
+/// As much as fits into so many letters.
+fn fit(
+    head: &str,
+    path: &str,
+    all: Vec<FileOutline>,
+    letters: usize,
+) -> (Vec<FileOutline>, Detail, String) {
+    let top_only: Vec<FileOutline> = all.iter().map(without_members).collect();
+    let files_only: Vec<FileOutline> =
+        all.iter().map(|file| FileOutline { items: Vec::new(), ..file.clone() }).collect();
+    let folders = folders(path, &all);
+    let steps = [
+        (all, Detail::Whole),
+        (top_only, Detail::Top),
+        (files_only, Detail::Files),
+        (folders, Detail::Folders),
+    ];
+    let mut last = (Vec::new(), Detail::Folders, head.to_owned());
+    for (shown, detail) in steps {
+        let text = tell(head, &shown);
+        if text.len() <= letters {
+            return (shown, detail, text);
+        }
+        last = (shown, detail, text);
+    }
+    // Even folders are too many: the first ones, as many as fit.
+    let (mut shown, detail, mut text) = last;
+    while text.len() > letters && shown.len() > 1 {
+        shown.truncate(shown.len() * letters / text.len().max(1));
+        text = tell(head, &shown);
+    }
+    (shown, detail, text)
+}
+
+fn without_members(file: &FileOutline) -> FileOutline {
+    let bare = |item: &Item| Item { items: Vec::new(), ..item.clone() };
+    FileOutline { items: file.items.iter().map(bare).collect(), ..file.clone() }
+}
+
+/// The folders directly below, with what is in them.
+fn folders(path: &str, all: &[FileOutline]) -> Vec<FileOutline> {
+    let mut sums: BTreeMap<String, usize> = BTreeMap::new();
+    for file in all {
+        let rest = file
+            .path
+            .strip_prefix(path)
+            .map_or(file.path.as_str(), |rest| rest.trim_start_matches('/'));
+        let folder = match rest.split_once('/') {
+            Some((first, _)) if path == "." => format!("{first}/"),
+            Some((first, _)) => format!("{path}/{first}/"),
+            None => file.path.clone(),
+        };
+        *sums.entry(folder).or_default() += file.definitions;
+    }
+    let folder = |(path, definitions)| FileOutline { path, items: Vec::new(), definitions };
+    sums.into_iter().map(folder).collect()
+}
+
+fn tell(head: &str, files: &[FileOutline]) -> String {
+    let mut text = head.to_owned();
+    for file in files {
+        let _ok = write!(text, "\n{}", file.path);
+        if file.items.is_empty() && file.definitions > 0 {
+            let _ok = write!(text, ": {}", counted(file.definitions, "definition"));
+        }
+        let mut waiting: Vec<(&Item, usize)> =
+            file.items.iter().rev().map(|item| (item, 1)).collect();
+        while let Some((item, depth)) = waiting.pop() {
+            let lines = if item.line == item.end_line {
+                item.line.to_string()
+            } else {
+                format!("{}-{}", item.line, item.end_line)
+            };
+            let _ok = write!(text, "\n{}{lines} {}", "  ".repeat(depth), item.signature);
+            waiting.extend(item.items.iter().rev().map(|inner| (inner, depth + 1)));
+        }
+    }
+    text
+}

@@ -1,0 +1,213 @@
+//! Writes what is new, different or gone, in portions that a store takes at once.
+
+use super::{
+    Callbacks, Report,
+    left_out::LeftOut,
+    rounded,
+    survey::{File, Known, Read, Survey, Wanted},
+};
+use crate::files::{Place, Problem, Roots};
+use docent_index::{Change, Digest, Repairs, Store, StoreError};
+use rayon::prelude::*;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
+
+/// Units that are written at once: a run that is killed loses no more than these.
+const BATCH: usize = 20_000;
+/// The first ones are written sooner, so that whoever waits has something to find.
+const FIRST_BATCH: usize = 2000;
+/// Files that are read at once, between two looks at whether to go on.
+pub(super) const AT_ONCE: usize = 256;
+
+/// Keeps one store in step with the files, and what the store has in mind.
+#[derive(Debug)]
+pub(super) struct Keeper<'a> {
+    roots: &'a Roots,
+    store: &'a dyn Store,
+    known: Known,
+    most: usize,
+}
+
+/// What is to be done in one go.
+struct Work {
+    survey: Survey,
+    gone: Vec<Change>,
+    repairs: Repairs,
+    start: Instant,
+}
+
+impl<'a> Keeper<'a> {
+    pub(super) fn new(roots: &'a Roots, store: &'a dyn Store) -> Self {
+        Self { roots, store, known: Known::default(), most: BATCH }
+    }
+
+    #[cfg(test)]
+    pub(super) fn by(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Looks at every file.
+    pub(super) fn all(
+        &mut self,
+        wanted: &Wanted,
+        callbacks: Callbacks<'_>,
+    ) -> Result<Report, StoreError> {
+        let start = Instant::now();
+        let repairs = self.store.repair()?;
+        self.known = Known::of(self.store)?;
+        let survey = Survey::whole(self.roots, wanted, callbacks.stopped);
+        // A walk that was cut short does not tell what is gone.
+        let gone = if survey.stopped { Vec::new() } else { self.known.gone(&survey.files) };
+        self.run(Work { survey, gone, repairs, start }, callbacks)
+    }
+
+    /// Looks at these places, and at what lies under them. Gives the folders among them as well.
+    pub(super) fn some(
+        &mut self,
+        places: &BTreeSet<Place>,
+        wanted: &Wanted,
+        callbacks: Callbacks<'_>,
+    ) -> Result<(Report, Vec<Place>), StoreError> {
+        let start = Instant::now();
+        let mut survey = Survey::default();
+        let mut by_folder: BTreeMap<Place, BTreeSet<Place>> = BTreeMap::new();
+        for place in places {
+            if let Some(parent) = place.parent() {
+                by_folder.entry(parent).or_default().insert(place.clone());
+            }
+        }
+        for (folder, inside) in &by_folder {
+            survey.some(self.roots, folder, inside, wanted);
+        }
+        let asked: Wanted = wanted
+            .iter()
+            .filter(|(place, _)| places.contains(*place))
+            .map(|(place, language)| (place.clone(), *language))
+            .collect();
+        survey.want(self.roots, &asked);
+        let gone = self.known.gone_but(self.roots, places, &survey.files);
+        let folders = std::mem::take(&mut survey.folders);
+        let work = Work { survey, gone, repairs: Repairs::default(), start };
+        Ok((self.run(work, callbacks)?, folders))
+    }
+
+    fn run(&mut self, work: Work, callbacks: Callbacks<'_>) -> Result<Report, StoreError> {
+        let Work { survey, gone, repairs, start } = work;
+        let mut batches = Batches::new(self.store, self.most);
+        let mut tally =
+            Tally { left_out: survey.left_out, problems: survey.problems, ..Tally::default() };
+        let mut stopped = survey.stopped;
+        tally.removed = gone.len();
+        for change in gone {
+            batches.add(change, &mut self.known)?;
+        }
+        let total = survey.files.len();
+        (callbacks.progress)(0, total);
+        for (n, files) in survey.files.chunks(AT_ONCE).enumerate() {
+            stopped = stopped || (callbacks.stopped)();
+            if stopped {
+                break;
+            }
+            let known = &self.known;
+            let read: Vec<_> = files.par_iter().map(|file| file.read(self.roots, known)).collect();
+            for (file, read) in files.iter().zip(read) {
+                if let Some(change) = tally.take(file, read, &self.known) {
+                    batches.add(change, &mut self.known)?;
+                }
+            }
+            (callbacks.progress)((n * AT_ONCE + files.len()).min(total), total);
+        }
+        batches.write(&mut self.known)?;
+        let Repairs { rebuilt, embedded_anew } = repairs;
+        let status = self.store.status()?;
+        Ok(Report {
+            files: total,
+            changed: tally.changed,
+            added: tally.added,
+            removed: tally.removed,
+            units: status.units,
+            generation: status.generation,
+            seconds: rounded(start.elapsed()),
+            stopped,
+            rebuilt,
+            embedded_anew: embedded_anew.map(|identity| identity.to_string()),
+            left_out: tally.left_out,
+            problems: tally.problems,
+        })
+    }
+}
+
+/// What a run came to.
+#[derive(Default)]
+struct Tally {
+    changed: usize,
+    added: usize,
+    removed: usize,
+    left_out: LeftOut,
+    problems: Vec<Problem>,
+}
+
+impl Tally {
+    fn take(&mut self, file: &File, read: Result<Read, Problem>, known: &Known) -> Option<Change> {
+        let was_there = known.digest(file).is_some();
+        match read {
+            Ok(Read::Same) => return None,
+            Ok(Read::Changed(source)) => {
+                self.changed += 1;
+                self.added += usize::from(!was_there);
+                return Some(Change::Put(source));
+            }
+            Ok(Read::LeftOut(reason)) => self.left_out.count(reason),
+            Err(problem) => self.problems.push(problem),
+        }
+        // What can't be read any more must not be found as it once was.
+        self.removed += usize::from(was_there);
+        was_there.then(|| file.removal())
+    }
+}
+
+/// Changes on their way to the store.
+struct Batches<'a> {
+    store: &'a dyn Store,
+    /// Units that may wait.
+    most: usize,
+    next: usize,
+    waiting: Vec<Change>,
+    units: usize,
+}
+
+impl<'a> Batches<'a> {
+    fn new(store: &'a dyn Store, most: usize) -> Self {
+        Self { store, most, next: FIRST_BATCH, waiting: Vec::new(), units: 0 }
+    }
+
+    fn add(&mut self, change: Change, known: &mut Known) -> Result<(), StoreError> {
+        if let Change::Put(source) = &change {
+            self.units += source.units.len();
+        }
+        self.waiting.push(change);
+        if self.units >= self.most.min(self.next) { self.write(known) } else { Ok(()) }
+    }
+
+    fn write(&mut self, known: &mut Known) -> Result<(), StoreError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        self.units = 0;
+        self.next *= 3;
+        let about = |change: &Change| -> (String, String, Option<Digest>) {
+            match change {
+                Change::Put(source) => {
+                    (source.collection.clone(), source.path.clone(), Some(source.digest))
+                }
+                Change::Remove { collection, path } => (collection.clone(), path.clone(), None),
+            }
+        };
+        let written = self.waiting.iter().map(about).collect();
+        self.store.write(&mut self.waiting.drain(..))?;
+        known.apply(written);
+        Ok(())
+    }
+}

@@ -1,0 +1,61 @@
+//! What is found in the files of a folder, one line of JSON a file, for oracles to be held against.
+//!
+//!     cargo run -p docent-syntax --example facts -- FOLDER [definitions|complexity|imports|security|patterns]
+
+use docent_syntax::{
+    Language,
+    analysis::{
+        Source, complexity, dependencies,
+        rules::{self, Analysis},
+    },
+    parse,
+};
+use serde_json::{Value, json};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+fn main() -> io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().expect("a folder"));
+    let what = arguments.next().unwrap_or_else(|| "definitions".into());
+    let mut files = Vec::new();
+    collect(&folder, &mut files)?;
+    files.sort();
+    let mut out = io::stdout().lock();
+    for file in files {
+        let path = file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().into_owned();
+        let Some(language) = Language::of(&path) else { continue };
+        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        let Ok(tree) = parse::tree(language, &text, &|| false) else { continue };
+        let source = Source { path: &path, language, text: &text, tree: &tree };
+        let exists = |path: &str| folder.join(path).is_file();
+        let facts: Value = match what.as_str() {
+            "complexity" => json!(complexity::measure(&source)),
+            "imports" => json!(dependencies::imports(&source, &exists)),
+            "security" => json!(rules::check(&source, Analysis::Security, &|| false)),
+            "patterns" => json!(rules::check(&source, Analysis::Patterns, &|| false)),
+            _ => {
+                let all = parse::definitions(language, &path, &text, &tree).into_iter();
+                json!(all.map(|one| one.annotation).collect::<Vec<_>>())
+            }
+        };
+        use io::Write as _;
+        writeln!(out, "{}", json!({"path": path, "language": language, what.as_str(): facts}))?;
+    }
+    Ok(())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            collect(&entry.path(), files)?;
+        } else if kind.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(())
+}

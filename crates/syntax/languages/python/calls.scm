@@ -1,0 +1,2 @@
+(call function: (identifier) @name) @call
+(call function: (attribute attribute: (identifier) @name)) @call

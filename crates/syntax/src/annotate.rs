@@ -1,0 +1,98 @@
+//! Everything that is said of a file: its definitions with what they call and how hard they are to follow, and what
+//! the file needs.
+
+use crate::{
+    annotation::Annotation,
+    language::{Language, line_of, matches, text_of},
+    parse,
+};
+use serde::Serialize;
+use std::collections::HashSet;
+use tree_sitter::Tree;
+
+/// As many names of what a definition calls as are kept.
+const CALLS: usize = 200;
+
+/// Everything that is said of a file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileAnnotations {
+    /// Which file.
+    pub file: String,
+    /// What it is written in.
+    pub language: Language,
+    /// The modules that it needs, as they are written.
+    pub imports: Vec<String>,
+    /// What it defines, in its order.
+    pub annotations: Vec<Annotation>,
+    /// The line of its first syntax error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syntax_error_line: Option<u32>,
+}
+
+/// A call in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The name of what is called.
+    pub name: String,
+    /// Where, in bytes.
+    pub at: usize,
+    /// On which line.
+    pub line: u32,
+}
+
+/// Every call in a text, in its order.
+pub fn calls(language: Language, text: &str, tree: &Tree) -> Vec<Call> {
+    if language.is_outline() {
+        return Vec::new();
+    }
+    let found = matches(language.grammar().calls(), tree.root_node(), text);
+    let call = |one: &crate::language::Match<'_>| {
+        let name = one.get("name")?;
+        let at = name.start_byte();
+        Some(Call { name: text_of(name, text).to_owned(), at, line: line_of(name) })
+    };
+    let mut all: Vec<Call> = found.iter().filter_map(call).collect();
+    all.sort_by_key(|call| call.at);
+    all.dedup();
+    all
+}
+
+/// Reads a whole file.
+pub fn file(language: Language, path: &str, text: &str, tree: &Tree) -> FileAnnotations {
+    let mut definitions = parse::definitions(language, path, text, tree);
+    let mut seen: Vec<HashSet<String>> = vec![HashSet::new(); definitions.len()];
+    let (mut open, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
+    for call in calls(language, text, tree) {
+        // A call belongs to the innermost definition around it.
+        while definitions.get(next).is_some_and(|one| one.range.start <= call.at) {
+            open.push(next);
+            next += 1;
+        }
+        while open.pop_if(|n| definitions[*n].range.end <= call.at).is_some() {}
+        if let Some(&n) = open.last().filter(|n| seen[**n].len() < CALLS)
+            && seen[n].insert(call.name.clone())
+        {
+            definitions[n].annotation.calls.push(call.name);
+        }
+    }
+    FileAnnotations {
+        file: path.to_owned(),
+        language,
+        imports: imports(language, text, tree),
+        annotations: definitions.into_iter().map(|one| one.annotation).collect(),
+        syntax_error_line: parse::first_error(tree),
+    }
+}
+
+fn imports(language: Language, text: &str, tree: &Tree) -> Vec<String> {
+    if language.is_outline() {
+        return Vec::new();
+    }
+    let found = matches(language.grammar().imports(), tree.root_node(), text);
+    let mut seen = HashSet::new();
+    let modules = found.iter().filter_map(|one| one.get("module"));
+    let modules =
+        modules.map(|node| text_of(node, text).split_whitespace().collect::<Vec<_>>().join(" "));
+    modules.filter(|module| seen.insert(module.clone())).collect()
+}

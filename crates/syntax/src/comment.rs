@@ -1,0 +1,258 @@
+//! Doc comments: where a definition's comment is, its text without the marks around it, and its parts.
+
+mod javadoc;
+mod parts;
+
+use crate::{
+    annotation::Doc,
+    language::text_of,
+    pack::{Place, Settings, Tags},
+    parse::is_group,
+};
+use tree_sitter::Node;
+
+/// A doc comment without its marks.
+#[derive(Debug)]
+pub(crate) struct Comment {
+    /// What it says, without tags that repeat the signature.
+    pub(crate) plain: String,
+    /// All of it.
+    whole: String,
+}
+
+impl Comment {
+    /// Its parts; `None` where it is no more than its summary.
+    pub(crate) fn parts(&self, settings: &Settings) -> Option<Doc> {
+        parts::parts(settings.comments.tags, &self.whole, &self.plain)
+    }
+}
+
+/// The doc comment of a definition, if it has one.
+pub(crate) fn describe(settings: &Settings, node: Node<'_>, text: &str) -> Option<Comment> {
+    let whole = match settings.comments.place {
+        Place::Inside => dedent(&docstring(node, text)?),
+        Place::Above if settings.comments.marks.is_empty() => lines_above(settings, node, text)?,
+        Place::Above => marked_above(settings, node, text)?,
+    };
+    let plain = match settings.comments.tags {
+        Tags::Headings => whole.clone(),
+        Tags::At => tagged_text(&whole),
+        Tags::Xml => parts::without_elements(&whole),
+    };
+    let plain = if settings.comments.html { javadoc::plain(&plain) } else { plain };
+    let plain = plain.trim();
+    (!plain.is_empty()).then(|| Comment { plain: plain.to_owned(), whole })
+}
+
+/// The statement that a definition is the heart of: an export, a declaration, a decorated definition.
+pub(crate) fn statement<'tree>(settings: &Settings, node: Node<'tree>) -> Node<'tree> {
+    let mut outer = node;
+    while let Some(parent) = outer.parent().filter(|parent| wraps(settings, *parent, outer)) {
+        outer = parent;
+    }
+    outer
+}
+
+/// Whether a node is no more than a wrapper of what it holds.
+pub(crate) fn wraps(settings: &Settings, parent: Node<'_>, _held: Node<'_>) -> bool {
+    settings.wrappers.iter().any(|kind| kind == parent.kind()) && !is_group(parent)
+}
+
+/// Comments above that start with one of the marks. Attributes and plain comments may stand between them and what they
+/// describe.
+fn marked_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
+    let comments = &settings.comments;
+    let mut lines = Vec::new();
+    let mut above = statement(settings, node).prev_sibling();
+    while let Some(sibling) = above {
+        let said = text_of(sibling, text).trim();
+        let is_comment = sibling.kind().contains("comment");
+        let passed = || comments.between.iter().any(|kind| kind == sibling.kind());
+        let mark = comments.marks.iter().find(|mark| said.starts_with(mark.as_str()));
+        match mark {
+            Some(mark) if is_comment && !is_ruler(said, mark) => {
+                if mark.starts_with("/*") {
+                    lines.push(without_stars(said));
+                    // A second block above it is about something else; lines go on.
+                    if !settings.comments.marks.iter().any(|mark| !mark.starts_with("/*")) {
+                        break;
+                    }
+                } else {
+                    lines.push(without_lead(said));
+                }
+            }
+            _ if is_comment && !said.starts_with("/*") => {}
+            _ if passed() => {}
+            _ if is_comment && lines.is_empty() && comments.marks.len() > 1 => {}
+            _ => break,
+        }
+        above = sibling.prev_sibling();
+    }
+    lines.reverse();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// `////////` is a line across the page.
+fn is_ruler(said: &str, mark: &str) -> bool {
+    mark.starts_with("//") && said.starts_with("////")
+}
+
+/// The comments on the lines directly above.
+fn lines_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
+    let mut below = statement(settings, node);
+    let mut lines = Vec::new();
+    while let Some(above) = below.prev_named_sibling() {
+        let between = settings.comments.between.iter().any(|kind| kind == above.kind());
+        if !above.kind().contains("comment") && !between {
+            break;
+        }
+        let adjacent = end_row(above) + 1 == below.start_position().row;
+        let code_before = above.prev_named_sibling().is_some_and(|before| {
+            end_row(before) == above.start_position().row && !before.kind().contains("comment")
+        });
+        if !adjacent || code_before {
+            break;
+        }
+        let said = text_of(above, text).trim_end();
+        if !between && !said.starts_with("#!") {
+            match said.strip_prefix("//") {
+                Some(line) if is_directive(line) => {}
+                _ if is_block(said) => lines.push(without_stars(said)),
+                _ => lines.push(without_lead(said)),
+            }
+        }
+        below = above;
+    }
+    lines.reverse();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The last row with something of the node on it: some grammars take the line break along.
+fn end_row(node: Node<'_>) -> usize {
+    let end = node.end_position();
+    if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
+}
+
+fn is_block(said: &str) -> bool {
+    ["/*", "--[", "{-", "(*", "=begin"].iter().any(|lead| said.starts_with(lead))
+}
+
+/// Takes away what a line comment starts with, and one space.
+fn without_lead(line: &str) -> String {
+    let leads = ["///", "//!", "//", "---", "--", "##", "#", "%%", "%", ";;", ";"];
+    let rest = leads.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
+    rest.strip_prefix(' ').unwrap_or(rest).trim_end().to_owned()
+}
+
+/// `//go:build`, `//nolint:all`: for tools, not for readers.
+fn is_directive(line: &str) -> bool {
+    let small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let rest = line.trim_start_matches(small);
+    rest.len() < line.len() && rest.strip_prefix(':').is_some_and(|after| after.starts_with(small))
+}
+
+fn docstring(node: Node<'_>, text: &str) -> Option<String> {
+    let body = node.child_by_field_name("body")?;
+    let first = body.named_children(&mut body.walk()).find(|child| child.kind() != "comment")?;
+    let string = if first.kind() == "expression_statement" { first.named_child(0)? } else { first };
+    if string.kind() != "string" {
+        return None;
+    }
+    let mut cursor = string.walk();
+    let parts = string.named_children(&mut cursor).filter(|part| part.kind() == "string_content");
+    Some(parts.map(|part| text_of(part, text)).collect())
+}
+
+/// Takes away `/**`, `*/` and the stars at the start of lines.
+fn without_stars(comment: &str) -> String {
+    let inner = comment.trim().trim_start_matches('/').trim_end_matches('/').trim_matches('*');
+    let line = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix('*').unwrap_or(line);
+        line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
+    };
+    inner.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Ends before the first block tag such as `@param`: what follows repeats the signature.
+fn without_tags(comment: &str) -> String {
+    comment
+        .lines()
+        .take_while(|line| !line.trim_start().starts_with('@'))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Where tags alone are written, the text is in one of them.
+fn tagged_text(comment: &str) -> String {
+    let lead = without_tags(comment);
+    if !lead.trim().is_empty() {
+        return lead;
+    }
+    let tagged = |tag: &str| {
+        let mut lines =
+            comment.lines().skip_while(|line| line.split_whitespace().next() != Some(tag));
+        let first = lines.next()?.trim_start().strip_prefix(tag)?.trim().to_owned();
+        let rest = without_tags(&lines.collect::<Vec<_>>().join("\n"));
+        Some(format!("{first}\n{rest}")).filter(|text| !text.trim().is_empty())
+    };
+    ["@description", "@desc", "@summary"].into_iter().find_map(tagged).unwrap_or(lead)
+}
+
+/// Takes away the indentation that all lines but the first share.
+fn dedent(text: &str) -> String {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let shared =
+        text.lines().skip(1).filter(|line| !line.trim().is_empty()).map(indent).min().unwrap_or(0);
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().trim().to_owned();
+    let rest = lines.map(|line| line.get(shared..).unwrap_or_default().trim_end().to_owned());
+    std::iter::once(first).chain(rest).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_taken_away() {
+        let cases = [
+            ("/** One line */", "One line"),
+            ("/**\n * First.\n *\n *   indented\n */", "First.\n\n  indented"),
+            ("/** Says.\n * @param a it\n * @returns it */", "Says."),
+            ("/** @internal */", ""),
+            ("/***/", ""),
+            (
+                "/** @name a\n * @description\n * Says.\n *\n * More.\n * @returns it */",
+                "Says.\n\nMore.",
+            ),
+            ("/** @summary Short.\n * @description Long. */", "Long."),
+        ];
+        for (comment, want) in cases {
+            assert_eq!(tagged_text(&without_stars(comment)).trim(), want, "{comment}");
+        }
+    }
+
+    #[test]
+    fn directives_are_told_from_words() {
+        for line in ["go:build linux", "nolint:errcheck"] {
+            assert!(is_directive(line), "{line}");
+        }
+        for line in [" go:build", "TODO: more", "http://a", "Deprecated: b", ":x", "", "note: c"] {
+            assert!(!is_directive(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn shared_indentation_is_taken_away() {
+        let cases = [
+            ("One line.", "One line."),
+            ("Head.\n\n    Body\n      deeper\n    ", "Head.\n\nBody\n  deeper\n"),
+            ("\n    Late.\n    ", "\nLate.\n"),
+            ("Odd.\n  ü\n ö", "Odd.\n ü\nö"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(dedent(text), want, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The languages that are read: how a file is told, its grammar, its pack.
+//!
+//! What a language's syntax means is data: `languages/README.md` says how a pack is written.
+
+use crate::pack::{Grammar, Queries, Settings};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
+use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
+
+/// A file of a pack.
+macro_rules! file {
+    ($folder:literal, $file:literal) => {
+        include_str!(concat!("../languages/", $folder, "/", $file))
+    };
+}
+
+/// The enum of all languages, and how each comes by its pack.
+macro_rules! languages {
+    ($( $(#[$about:meta])* $variant:ident, $folder:literal, $level:ident, $tables:expr; )*) => {
+        /// A language that is read.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Language {
+            $( $(#[$about])* $variant, )*
+        }
+
+        impl Language {
+            /// Every language.
+            pub const ALL: &'static [Self] = &[$( Self::$variant, )*];
+
+            /// As it is written in arguments; the name of its folder.
+            pub fn word(self) -> &'static str {
+                match self { $( Self::$variant => $folder, )* }
+            }
+
+            /// What its pack says of it.
+            pub fn settings(self) -> &'static Settings {
+                match self {
+                    $( Self::$variant => {
+                        static SETTINGS: LazyLock<Settings> =
+                            LazyLock::new(|| Settings::read($folder, file!($folder, "pack.toml")));
+                        &SETTINGS
+                    } )*
+                }
+            }
+
+            /// Its grammar and queries.
+            pub fn grammar(self) -> &'static Grammar {
+                match self {
+                    $( Self::$variant => {
+                        static GRAMMAR: LazyLock<Grammar> =
+                            LazyLock::new(|| Grammar::new($tables.into(), queries!($level, $folder)));
+                        &GRAMMAR
+                    } )*
+                }
+            }
+        }
+    };
+}
+
+macro_rules! queries {
+    (full, $folder:literal) => {
+        Queries {
+            definitions: &[file!($folder, "definitions.scm")],
+            imports: file!($folder, "imports.scm"),
+            branches: file!($folder, "branches.scm"),
+            calls: file!($folder, "calls.scm"),
+        }
+    };
+    (outline, $folder:literal) => {
+        Queries {
+            definitions: &[file!($folder, "definitions.scm")],
+            imports: "",
+            branches: "",
+            calls: "",
+        }
+    };
+    // TypeScript is JavaScript with more in it.
+    (script, $folder:literal) => {
+        queries!(script, "javascript", "javascript")
+    };
+    (typed, $folder:literal) => {
+        queries!(script, "javascript", "typescript")
+    };
+    (script, $shared:literal, $own:literal) => {
+        Queries {
+            definitions: &[file!($shared, "shared.scm"), file!($own, "definitions.scm")],
+            imports: file!("javascript", "imports.scm"),
+            branches: file!("javascript", "branches.scm"),
+            calls: file!("javascript", "calls.scm"),
+        }
+    };
+}
+
+languages! {
+    /// TypeScript.
+    TypeScript, "typescript", typed, tree_sitter_typescript::LANGUAGE_TYPESCRIPT;
+    /// TypeScript with JSX.
+    Tsx, "tsx", typed, tree_sitter_typescript::LANGUAGE_TSX;
+    /// JavaScript, with or without JSX.
+    JavaScript, "javascript", script, tree_sitter_javascript::LANGUAGE;
+    /// Python.
+    Python, "python", full, tree_sitter_python::LANGUAGE;
+    /// Rust.
+    Rust, "rust", full, tree_sitter_rust::LANGUAGE;
+    /// Go.
+    Go, "go", full, tree_sitter_go::LANGUAGE;
+    /// Java.
+    Java, "java", full, tree_sitter_java::LANGUAGE;
+}
+
+/// Names of files after a slash, and endings after a dot.
+static BY_NAME: LazyLock<HashMap<String, Language>> = LazyLock::new(|| {
+    let names = |one: &Language| {
+        let Settings { names, endings, .. } = one.settings();
+        let endings = endings.iter().map(|ending| format!(".{ending}"));
+        names
+            .iter()
+            .map(|name| format!("/{name}"))
+            .chain(endings)
+            .map(|name| (name, *one))
+            .collect::<Vec<_>>()
+    };
+    Language::ALL.iter().flat_map(names).collect()
+});
+
+impl Language {
+    /// Told by the name of a file.
+    pub fn of(path: &str) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let lower = name.to_ascii_lowercase();
+        let ending = lower.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+        let known = &*BY_NAME;
+        let by_ending = || known.get(&format!(".{}", ending?.1)).copied();
+        known.get(&format!("/{lower}")).copied().or_else(by_ending)
+    }
+
+    /// Told by the word for it, or by what people call it.
+    pub fn named(word: &str) -> Option<Self> {
+        let same = |one: &&Self| {
+            one.word().eq_ignore_ascii_case(word) || one.name().eq_ignore_ascii_case(word)
+        };
+        Self::ALL.iter().find(same).copied()
+    }
+
+    /// For people.
+    pub fn name(self) -> &'static str {
+        &self.settings().name
+    }
+
+    /// Whether only the outline of a file is read: no calls, imports or branches.
+    pub fn is_outline(self) -> bool {
+        self.settings().outline
+    }
+
+    /// What stands between the parts of a qualified name.
+    pub fn separator(self) -> &'static str {
+        &self.settings().separator
+    }
+}
+
+impl Serialize for Language {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Language {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = <Cow<'_, str>>::deserialize(deserializer)?;
+        Self::named(&word).ok_or_else(|| {
+            let words: Vec<&str> = Self::ALL.iter().map(|one| one.word()).collect();
+            de::Error::custom(format!(
+                "no language is called {word}; known are {}",
+                words.join(", ")
+            ))
+        })
+    }
+}
+
+impl JsonSchema for Language {
+    fn schema_name() -> Cow<'static, str> {
+        "Language".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<&str> = Self::ALL.iter().map(|one| one.word()).collect();
+        json_schema!({"type": "string", "enum": words, "description": "A language that is read."})
+    }
+}
+
+/// One match of a query: which pattern, and what it captured under which name.
+#[derive(Debug, Clone)]
+pub struct Match<'tree> {
+    /// Which pattern of the query, counted from 0.
+    pub pattern: usize,
+    /// Name of the capture, and its node.
+    pub captures: Vec<(&'static str, Node<'tree>)>,
+}
+
+impl<'tree> Match<'tree> {
+    /// The first node captured under this name.
+    pub fn get(&self, name: &str) -> Option<Node<'tree>> {
+        self.captures.iter().find(|(found, _)| *found == name).map(|(_, node)| *node)
+    }
+}
+
+/// Every match of a query under a node, in the order of the text.
+pub fn matches<'tree>(query: &'static Query, node: Node<'tree>, text: &str) -> Vec<Match<'tree>> {
+    let names = query.capture_names();
+    let mut cursor = QueryCursor::new();
+    let mut found = cursor.matches(query, node, text.as_bytes());
+    let mut all = Vec::new();
+    while let Some(one) = found.next() {
+        let captures = one.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();
+        all.push(Match { pattern: one.pattern_index, captures });
+    }
+    all
+}
+
+/// The text of a node.
+pub fn text_of<'a>(node: Node<'_>, text: &'a str) -> &'a str {
+    text.get(node.byte_range()).unwrap_or_default()
+}
+
+/// The line of a node, counted from 1.
+pub fn line_of(node: Node<'_>) -> u32 {
+    u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_are_told_by_ending() {
+        let cases = [
+            ("src/a.ts", Some(Language::TypeScript)),
+            ("src/a.d.ts", Some(Language::TypeScript)),
+            ("a.mts", Some(Language::TypeScript)),
+            ("a.TSX", Some(Language::Tsx)),
+            ("a.jsx", Some(Language::JavaScript)),
+            ("a.mjs", Some(Language::JavaScript)),
+            ("pkg/__init__.py", Some(Language::Python)),
+            ("lib.rs", Some(Language::Rust)),
+            ("cmd/main.go", Some(Language::Go)),
+            ("src/main/java/a/Shop.java", Some(Language::Java)),
+            (".rs", None),
+            ("src/rs", None),
+            ("a.ts/readme", None),
+            ("a.txt", None),
+        ];
+        for (path, want) in cases {
+            assert_eq!(Language::of(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_query_fits_its_grammar() {
+        for language in Language::ALL.iter().filter(|one| !one.is_outline()) {
+            let grammar = language.grammar();
+            assert!(grammar.definitions().pattern_count() > 4, "{language:?}");
+            assert!(grammar.imports().pattern_count() > 1, "{language:?}");
+            assert!(grammar.branches().pattern_count() > 4, "{language:?}");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Source text in, annotations and findings out.
+//!
+//! Knows languages and their syntax. Pure: no files, no index, no protocol; whoever needs to know of other files
+//! hands a function in.
+
+pub mod analysis;
+pub mod annotate;
+mod annotation;
+mod comment;
+mod documentation;
+pub mod language;
+pub mod pack;
+pub mod parse;
+pub mod references;
+
+pub use annotation::{
+    Annotation, Counts, Doc, Figures, Kind, Parameter, Said, Summary, Visibility,
+};
+pub use documentation::{Documentation, documentation};
+pub use language::Language;

@@ -1,0 +1,183 @@
+//! Where a name stands in a file, and as what.
+
+use crate::{
+    annotate::calls,
+    annotation::{Annotation, Kind},
+    language::{Language, matches},
+    parse::{self, Definition},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{collections::HashSet, ops::Range};
+use tree_sitter::Tree;
+
+/// As what a name stands somewhere.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It is defined.
+    Definition,
+    /// It is called.
+    Call,
+    /// It is imported.
+    Import,
+    /// It is used in another way: read, passed on, as a type.
+    Use,
+}
+
+/// A place where a name stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Where, in bytes.
+    pub at: usize,
+    /// Its line, counted from 1.
+    pub line: u32,
+    /// As what.
+    pub role: Role,
+    /// The innermost definition around it, by its place in the list; for a definition, itself.
+    pub inside: Option<usize>,
+}
+
+/// What a file says about a name.
+#[derive(Debug)]
+pub struct References {
+    /// The file's definitions.
+    pub definitions: Vec<Definition>,
+    /// The places, in order.
+    pub all: Vec<Reference>,
+}
+
+/// Every place where a name stands in code: not in comments, and not in strings.
+pub fn references(
+    language: Language,
+    path: &str,
+    text: &str,
+    tree: &Tree,
+    name: &str,
+) -> References {
+    let definitions = parse::definitions(language, path, text, tree);
+    let named = starts(language, text, tree);
+    let called: HashSet<usize> = calls(language, text, tree).iter().map(|call| call.at).collect();
+    let imported = imports(language, text, tree);
+    let root = tree.root_node();
+    let mut all = Vec::new();
+    let (mut open, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
+    for at in occurrences(text, name) {
+        while definitions.get(next).is_some_and(|one| one.range.start <= at) {
+            open.push(next);
+            next += 1;
+        }
+        while open.pop_if(|n| definitions[*n].range.end <= at).is_some() {}
+        let Some(node) = root.descendant_for_byte_range(at, at + name.len()) else { continue };
+        let kind = node.kind();
+        if kind.contains("comment") || kind.contains("string") || kind.contains("char_literal") {
+            continue;
+        }
+        let role = if named.contains(&at) {
+            Role::Definition
+        } else if called.contains(&at) {
+            Role::Call
+        } else if imported.iter().any(|range| range.contains(&at)) {
+            Role::Import
+        } else {
+            Role::Use
+        };
+        let line = u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1);
+        all.push(Reference { at, line, role, inside: open.last().copied() });
+    }
+    References { definitions, all }
+}
+
+/// Where the names of definitions start.
+fn starts(language: Language, text: &str, tree: &Tree) -> HashSet<usize> {
+    let found = matches(language.grammar().definitions(), tree.root_node(), text);
+    let is_definition = |one: &crate::language::Match<'_>| {
+        one.captures.iter().any(|(name, _)| Kind::named(name).is_some())
+    };
+    let names = found.iter().filter(|one| is_definition(one)).filter_map(|one| one.get("name"));
+    names.map(|node| node.start_byte()).collect()
+}
+
+fn imports(language: Language, text: &str, tree: &Tree) -> Vec<Range<usize>> {
+    if language.is_outline() {
+        return Vec::new();
+    }
+    let found = matches(language.grammar().imports(), tree.root_node(), text);
+    found.iter().filter_map(|one| one.get("import")).map(|node| node.byte_range()).collect()
+}
+
+/// Where a name stands as a whole word.
+fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    text.match_indices(name).map(|(at, _)| at).filter(move |at| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        // A name may itself start or end with a sign, such as `empty?` or `#private`.
+        let starts = name.chars().next().is_some_and(part);
+        let ends = name.chars().next_back().is_some_and(part);
+        !(starts && before.is_some_and(part)) && !(ends && after.is_some_and(part))
+    })
+}
+
+/// Whether a definition is the one that a path of names ends with: `Table.len`, `len` and `shop.Table.len` all mean
+/// `shop.Table.len`.
+pub fn is_called(annotation: &Annotation, symbol: &str) -> bool {
+    let parts = |name: &str| -> Vec<String> {
+        name.split(['.', ':', '#', '/', '\\'])
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    parts(&annotation.qualified_name).ends_with(&parts(symbol))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(language: Language, text: &str, name: &str) -> Vec<(u32, Role, String)> {
+        let tree = parse::tree(language, text, &|| false).unwrap();
+        let found = references(language, "f", text, &tree, name);
+        let inside = |one: &Reference| {
+            one.inside.map_or_else(String::new, |n| {
+                found.definitions[n].annotation.qualified_name.clone()
+            })
+        };
+        found.all.iter().map(|one| (one.line, one.role, inside(one))).collect()
+    }
+
+    #[test]
+    fn every_role_is_told() {
+        let text = "from a import save\n\ndef save_all(items):\n    \"\"\"Calls save.\"\"\"\n    # save\n    hook = save\n    for one in items:\n        save(one)\n        one.save()\n\nclass Row:\n    def save(self): pass\n";
+        let want = [
+            (1, Role::Import, ""),
+            (6, Role::Use, "save_all"),
+            (8, Role::Call, "save_all"),
+            (9, Role::Call, "save_all"),
+            (12, Role::Definition, "Row.save"),
+        ];
+        let want: Vec<_> =
+            want.into_iter().map(|(line, role, inside)| (line, role, inside.to_owned())).collect();
+        assert_eq!(lines(Language::Python, text, "save"), want);
+    }
+
+    #[test]
+    fn a_symbol_is_called_by_the_end_of_its_path() {
+        let text = "mod shop { impl Table { fn len(&self) {} } }";
+        let tree = parse::tree(Language::Rust, text, &|| false).unwrap();
+        let all = parse::definitions(Language::Rust, "f", text, &tree);
+        let len = &all.iter().find(|one| one.annotation.name == "len").unwrap().annotation;
+        for (symbol, want) in [
+            ("len", true),
+            ("Table::len", true),
+            ("Table.len", true),
+            ("shop::Table::len", true),
+            ("Row::len", false),
+            ("en", false),
+        ] {
+            assert_eq!(is_called(len, symbol), want, "{symbol}");
+        }
+    }
+}
