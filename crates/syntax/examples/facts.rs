@@ -1,18 +1,21 @@
 //! What is found in the files of a folder, one line of JSON a file, for oracles to be held against.
 //!
-//!     cargo run -p docent-syntax --example facts -- FOLDER [definitions|complexity|imports|security|patterns]
+//!     cargo run -p docent-syntax --example facts -- FOLDER [definitions|complexity|imports|security|patterns|shapes]
 
 use docent_syntax::{
     Language,
     analysis::{
-        Source, complexity, dependencies,
+        Source, complexity,
+        dependencies::{self, Files},
+        patterns,
         rules::{self, Analysis},
     },
     parse,
 };
 use serde_json::{Value, json};
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -23,25 +26,31 @@ fn main() -> io::Result<()> {
     let mut files = Vec::new();
     collect(&folder, &mut files)?;
     files.sort();
+    let relative =
+        |file: &PathBuf| file.strip_prefix(&folder).unwrap_or(file).to_string_lossy().into_owned();
+    let read = |path: &str| fs::read_to_string(folder.join(path)).ok();
+    let view = Files::new(files.iter().map(relative), read, |_, _| None);
     let mut out = io::stdout().lock();
     for file in files {
-        let path = file.strip_prefix(&folder).unwrap_or(&file).to_string_lossy().into_owned();
-        let Some(language) = Language::of(&path) else { continue };
+        let path = relative(&file);
+        if Language::of(&path).is_none() {
+            continue;
+        }
         let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        let Some(language) = Language::of_text(&path, &text) else { continue };
         let Ok(tree) = parse::tree(language, &text, &|| false) else { continue };
         let source = Source { path: &path, language, text: &text, tree: &tree };
-        let exists = |path: &str| folder.join(path).is_file();
         let facts: Value = match what.as_str() {
             "complexity" => json!(complexity::measure(&source)),
-            "imports" => json!(dependencies::imports(&source, &exists)),
+            "imports" => json!(dependencies::imports(&source, &view)),
             "security" => json!(rules::check(&source, Analysis::Security, &|| false)),
+            "shapes" => json!(patterns::find(&source)),
             "patterns" => json!(rules::check(&source, Analysis::Patterns, &|| false)),
             _ => {
                 let all = parse::definitions(language, &path, &text, &tree).into_iter();
                 json!(all.map(|one| one.annotation).collect::<Vec<_>>())
             }
         };
-        use io::Write as _;
         writeln!(out, "{}", json!({"path": path, "language": language, what.as_str(): facts}))?;
     }
     Ok(())

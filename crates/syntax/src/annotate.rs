@@ -2,6 +2,7 @@
 //! the file needs.
 
 use crate::{
+    analysis::{Source, complexity},
     annotation::Annotation,
     language::{Language, line_of, matches, text_of},
     parse,
@@ -75,6 +76,10 @@ pub fn file(language: Language, path: &str, text: &str, tree: &Tree) -> FileAnno
         {
             definitions[n].annotation.calls.push(call.name);
         }
+    }
+    let source = Source { path, language, text, tree };
+    for (n, figures) in complexity::figures(&source, &definitions) {
+        definitions[n].annotation.complexity = Some(figures);
     }
     FileAnnotations {
         file: path.to_owned(),

@@ -152,6 +152,19 @@ pub enum Visibility {
 impl Visibility {
     /// The visibility that a modifier or a query's capture names.
     pub(crate) fn named(word: &str) -> Option<Self> {
+        // `private[orders]` is open to a package, `private[this]` is not.
+        if let Some((word, within)) = word.split_once('[') {
+            let named = Self::named_alone(word)?;
+            return Some(if named == Self::Private && within != "this]" {
+                Self::Internal
+            } else {
+                named
+            });
+        }
+        Self::named_alone(word)
+    }
+
+    fn named_alone(word: &str) -> Option<Self> {
         Some(match word {
             "public" | "open" | "pub" => Self::Public,
             "protected" => Self::Protected,

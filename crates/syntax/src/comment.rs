@@ -5,8 +5,9 @@ mod parts;
 
 use crate::{
     annotation::Doc,
+    attributes,
     language::text_of,
-    pack::{Place, Settings, Tags},
+    pack::{Comments, Place, Settings, Tags},
     parse::is_group,
 };
 use tree_sitter::Node;
@@ -21,23 +22,34 @@ pub(crate) struct Comment {
 }
 
 impl Comment {
-    /// Its parts; `None` where it is no more than its summary.
-    pub(crate) fn parts(&self, settings: &Settings) -> Option<Doc> {
-        parts::parts(settings.comments.tags, &self.whole, &self.plain)
+    /// Its parts.
+    pub(crate) fn parts(&self, settings: &Settings) -> Doc {
+        let Comments { tags, html, .. } = settings.comments;
+        parts::parts(tags, html, &self.whole, &self.plain)
     }
 }
 
 /// The doc comment of a definition, if it has one.
-pub(crate) fn describe(settings: &Settings, node: Node<'_>, text: &str) -> Option<Comment> {
+pub(crate) fn describe(settings: &'static Settings, node: Node<'_>, text: &str) -> Option<Comment> {
     let whole = match settings.comments.place {
+        _ if !settings.attributes.kind.is_empty() => {
+            match attributes::said(settings, statement(settings, node), text) {
+                attributes::Text::Said(text) => dedent(&text),
+                attributes::Text::Hidden => return None,
+                attributes::Text::None => lines_above(settings, node, text)?,
+            }
+        }
         Place::Inside => dedent(&docstring(node, text)?),
         Place::Above if settings.comments.marks.is_empty() => lines_above(settings, node, text)?,
-        Place::Above => marked_above(settings, node, text)?,
+        Place::Above => {
+            marked_above(settings, node, text).or_else(|| marked_after(settings, node, text))?
+        }
     };
+    let whole = if settings.comments.tags == Tags::At { with_at(&whole) } else { whole };
     let plain = match settings.comments.tags {
         Tags::Headings => whole.clone(),
         Tags::At => tagged_text(&whole),
-        Tags::Xml => parts::without_elements(&whole),
+        Tags::Xml => parts::xml_text(&whole),
     };
     let plain = if settings.comments.html { javadoc::plain(&plain) } else { plain };
     let plain = plain.trim();
@@ -63,22 +75,22 @@ pub(crate) fn wraps(settings: &Settings, parent: Node<'_>, _held: Node<'_>) -> b
 fn marked_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
     let comments = &settings.comments;
     let mut lines = Vec::new();
-    let mut above = statement(settings, node).prev_sibling();
+    let mut above = before(settings, statement(settings, node), Node::prev_sibling);
     while let Some(sibling) = above {
         let said = text_of(sibling, text).trim();
-        let is_comment = sibling.kind().contains("comment");
+        let is_comment = is_comment(settings, sibling);
         let passed = || comments.between.iter().any(|kind| kind == sibling.kind());
         let mark = comments.marks.iter().find(|mark| said.starts_with(mark.as_str()));
         match mark {
             Some(mark) if is_comment && !is_ruler(said, mark) => {
-                if mark.starts_with("/*") {
-                    lines.push(without_stars(said));
+                if is_block(mark) {
+                    lines.push(without_block(said));
                     // A second block above it is about something else; lines go on.
                     if !settings.comments.marks.iter().any(|mark| !mark.starts_with("/*")) {
                         break;
                     }
                 } else {
-                    lines.push(without_lead(said));
+                    lines.extend(without_leads(said, mark));
                 }
             }
             _ if is_comment && !said.starts_with("/*") => {}
@@ -86,10 +98,66 @@ fn marked_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<Strin
             _ if is_comment && lines.is_empty() && comments.marks.len() > 1 => {}
             _ => break,
         }
-        above = sibling.prev_sibling();
+        above = before(settings, sibling, Node::prev_sibling);
     }
     lines.reverse();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The comment right behind, where its mark points back.
+fn marked_after(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
+    let after = statement(settings, node).next_named_sibling()?;
+    let said = text_of(after, text).trim();
+    let mark = settings.comments.after.iter().find(|mark| said.starts_with(mark.as_str()))?;
+    let mut lines = without_leads(said, mark);
+    lines.reverse();
+    Some(lines.join("\n"))
+}
+
+/// The comments at the end of some lines, for where there is no node to look above.
+pub(crate) fn lines_before(lines: &[&str]) -> Option<String> {
+    let is_comment = |line: &&&str| {
+        ["--", "#"].iter().any(|lead| line.starts_with(lead)) && !line.starts_with("#!")
+    };
+    let mut said: Vec<String> = lines
+        .iter()
+        .rev()
+        .take_while(is_comment)
+        .map(|line| without_lead(line.trim_end()))
+        .collect();
+    said.reverse();
+    let said = said.join("\n").trim().to_owned();
+    (!said.is_empty()).then_some(said)
+}
+
+/// The node before one, seen from beyond the edges of what only holds a list.
+fn before<'tree>(
+    settings: &Settings,
+    node: Node<'tree>,
+    step: fn(&Node<'tree>) -> Option<Node<'tree>>,
+) -> Option<Node<'tree>> {
+    let edges = |node: Node<'_>| settings.comments.through.iter().any(|kind| kind == node.kind());
+    let mut outer = node;
+    let mut found = step(&outer);
+    while found.is_none()
+        && let Some(parent) = outer.parent().filter(|parent| edges(*parent))
+    {
+        outer = parent;
+        found = step(&outer);
+    }
+    let mut found = found?;
+    while edges(found)
+        && let Some(last) = found.child_count().checked_sub(1)
+    {
+        found = found.child(last)?;
+    }
+    Some(found)
+}
+
+/// Whether a node is a comment, whatever the grammar calls it.
+pub(crate) fn is_comment(settings: &Settings, node: Node<'_>) -> bool {
+    node.kind().contains("comment")
+        || settings.comments.kinds.iter().any(|kind| kind == node.kind())
 }
 
 /// `////////` is a line across the page.
@@ -101,14 +169,14 @@ fn is_ruler(said: &str, mark: &str) -> bool {
 fn lines_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
     let mut below = statement(settings, node);
     let mut lines = Vec::new();
-    while let Some(above) = below.prev_named_sibling() {
+    while let Some(above) = before(settings, below, Node::prev_named_sibling) {
         let between = settings.comments.between.iter().any(|kind| kind == above.kind());
-        if !above.kind().contains("comment") && !between {
+        if !is_comment(settings, above) && !between {
             break;
         }
         let adjacent = end_row(above) + 1 == below.start_position().row;
         let code_before = above.prev_named_sibling().is_some_and(|before| {
-            end_row(before) == above.start_position().row && !before.kind().contains("comment")
+            end_row(before) == above.start_position().row && !is_comment(settings, before)
         });
         if !adjacent || code_before {
             break;
@@ -117,7 +185,7 @@ fn lines_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String
         if !between && !said.starts_with("#!") {
             match said.strip_prefix("//") {
                 Some(line) if is_directive(line) => {}
-                _ if is_block(said) => lines.push(without_stars(said)),
+                _ if is_block(said) => lines.push(without_block(said)),
                 _ => lines.push(without_lead(said)),
             }
         }
@@ -134,7 +202,7 @@ fn end_row(node: Node<'_>) -> usize {
 }
 
 fn is_block(said: &str) -> bool {
-    ["/*", "--[", "{-", "(*", "=begin"].iter().any(|lead| said.starts_with(lead))
+    ["/*", "<!--", "--[", "{-", "(*", "=begin"].iter().any(|lead| said.starts_with(lead))
 }
 
 /// Takes away what a line comment starts with, and one space.
@@ -144,6 +212,31 @@ fn without_lead(line: &str) -> String {
     rest.strip_prefix(' ').unwrap_or(rest).trim_end().to_owned()
 }
 
+/// The lines of one node, last first: some grammars have one for a run of line comments.
+fn without_leads(said: &str, mark: &str) -> Vec<String> {
+    let first = said.strip_prefix(mark).unwrap_or(said);
+    let first = first.lines().next().unwrap_or_default();
+    let first = first.strip_prefix(' ').unwrap_or(first).trim_end().to_owned();
+    let rest = said.lines().skip(1).map(|line| without_lead(line.trim_start()));
+    let mut lines: Vec<String> = std::iter::once(first).chain(rest).collect();
+    lines.reverse();
+    lines
+}
+
+/// Takes away the marks around a block of any language.
+fn without_block(said: &str) -> String {
+    if said.starts_with("/*") {
+        return without_stars(said);
+    }
+    let marks = [("<!--", "-->"), ("{-", "-}"), ("--[", "]"), ("(*", "*)"), ("=begin", "=end")];
+    let inner = marks.iter().find_map(|(open, close)| {
+        let inner = said.strip_prefix(open)?;
+        let inner = inner.trim_start_matches(['[', '=', '|', '*', '-']);
+        Some(inner.trim_end().strip_suffix(close)?.trim_end_matches([']', '=', '-']))
+    });
+    dedent(inner.unwrap_or(said)).trim().to_owned()
+}
+
 /// `//go:build`, `//nolint:all`: for tools, not for readers.
 fn is_directive(line: &str) -> bool {
     let small = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -151,7 +244,38 @@ fn is_directive(line: &str) -> bool {
     rest.len() < line.len() && rest.strip_prefix(':').is_some_and(|after| after.starts_with(small))
 }
 
+/// Doxygen takes `\param` for `@param`.
+fn with_at(comment: &str) -> String {
+    let line = |line: &str| {
+        let inner = line.trim_start();
+        let tag = inner
+            .strip_prefix('\\')
+            .filter(|tag| tag.starts_with(|c: char| c.is_ascii_lowercase()));
+        let indent = line.get(..line.len() - inner.len()).unwrap_or_default();
+        tag.map_or_else(|| line.to_owned(), |tag| format!("{indent}@{tag}"))
+    };
+    comment.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Text of a page without tags, its commonest entities as what they stand for, on one line.
+pub(crate) fn without_markup(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, tag)) = rest.split_once('<') {
+        plain.push_str(before);
+        rest = tag.split_once('>').map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    let plain = plain.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    let plain = plain.replace("&nbsp;", " ").replace("&amp;", "&");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn docstring(node: Node<'_>, text: &str) -> Option<String> {
+    let described = node.named_child(0).filter(|first| first.kind() == "description");
+    if let Some(description) = described {
+        return Some(text_of(description, text).trim_matches('"').to_owned());
+    }
     let body = node.child_by_field_name("body")?;
     let first = body.named_children(&mut body.walk()).find(|child| child.kind() != "comment")?;
     let string = if first.kind() == "expression_statement" { first.named_child(0)? } else { first };
@@ -166,6 +290,8 @@ fn docstring(node: Node<'_>, text: &str) -> Option<String> {
 /// Takes away `/**`, `*/` and the stars at the start of lines.
 fn without_stars(comment: &str) -> String {
     let inner = comment.trim().trim_start_matches('/').trim_end_matches('/').trim_matches('*');
+    // Doxygen's `/*!`.
+    let inner = inner.strip_prefix('!').unwrap_or(inner);
     let line = |line: &str| {
         let line = line.trim();
         let line = line.strip_prefix('*').unwrap_or(line);
@@ -176,11 +302,7 @@ fn without_stars(comment: &str) -> String {
 
 /// Ends before the first block tag such as `@param`: what follows repeats the signature.
 fn without_tags(comment: &str) -> String {
-    comment
-        .lines()
-        .take_while(|line| !line.trim_start().starts_with('@'))
-        .collect::<Vec<_>>()
-        .join("\n")
+    comment.lines().take_while(|line| !parts::is_tag(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Where tags alone are written, the text is in one of them.
@@ -190,13 +312,16 @@ fn tagged_text(comment: &str) -> String {
         return lead;
     }
     let tagged = |tag: &str| {
-        let mut lines =
-            comment.lines().skip_while(|line| line.split_whitespace().next() != Some(tag));
-        let first = lines.next()?.trim_start().strip_prefix(tag)?.trim().to_owned();
+        let names = |line: &str| {
+            let word = line.split_whitespace().next()?.strip_prefix(['@', '\\'])?;
+            (word == tag).then_some(())
+        };
+        let mut lines = comment.lines().skip_while(|line| names(line).is_none());
+        let first = lines.next()?.trim_start().get(1..)?.strip_prefix(tag)?.trim().to_owned();
         let rest = without_tags(&lines.collect::<Vec<_>>().join("\n"));
         Some(format!("{first}\n{rest}")).filter(|text| !text.trim().is_empty())
     };
-    ["@description", "@desc", "@summary"].into_iter().find_map(tagged).unwrap_or(lead)
+    ["description", "desc", "summary", "brief"].into_iter().find_map(tagged).unwrap_or(lead)
 }
 
 /// Takes away the indentation that all lines but the first share.

@@ -65,6 +65,17 @@ macro_rules! queries {
             imports: file!($folder, "imports.scm"),
             branches: file!($folder, "branches.scm"),
             calls: file!($folder, "calls.scm"),
+            parameters: "",
+        }
+    };
+    // With a query for parameters.
+    (arranged, $folder:literal) => {
+        Queries {
+            definitions: &[file!($folder, "definitions.scm")],
+            imports: file!($folder, "imports.scm"),
+            branches: file!($folder, "branches.scm"),
+            calls: file!($folder, "calls.scm"),
+            parameters: file!($folder, "parameters.scm"),
         }
     };
     (outline, $folder:literal) => {
@@ -73,6 +84,7 @@ macro_rules! queries {
             imports: "",
             branches: "",
             calls: "",
+            parameters: "",
         }
     };
     // TypeScript is JavaScript with more in it.
@@ -88,6 +100,7 @@ macro_rules! queries {
             imports: file!("javascript", "imports.scm"),
             branches: file!("javascript", "branches.scm"),
             calls: file!("javascript", "calls.scm"),
+            parameters: "",
         }
     };
 }
@@ -107,6 +120,56 @@ languages! {
     Go, "go", full, tree_sitter_go::LANGUAGE;
     /// Java.
     Java, "java", full, tree_sitter_java::LANGUAGE;
+    /// C.
+    C, "c", full, tree_sitter_c::LANGUAGE;
+    /// C++.
+    Cpp, "cpp", full, tree_sitter_cpp::LANGUAGE;
+    /// C#.
+    CSharp, "csharp", arranged, tree_sitter_c_sharp::LANGUAGE;
+    /// Ruby.
+    Ruby, "ruby", full, tree_sitter_ruby::LANGUAGE;
+    /// PHP, with the page around it.
+    Php, "php", full, tree_sitter_php::LANGUAGE_PHP;
+    /// Swift.
+    Swift, "swift", arranged, tree_sitter_swift::LANGUAGE;
+    /// Kotlin.
+    Kotlin, "kotlin", arranged, tree_sitter_kotlin_ng::LANGUAGE;
+    /// Scala.
+    Scala, "scala", arranged, tree_sitter_scala::LANGUAGE;
+    /// HTML.
+    Html, "html", outline, tree_sitter_html::LANGUAGE;
+    /// CSS.
+    Css, "css", outline, tree_sitter_css::LANGUAGE;
+    /// Protocol Buffers.
+    Proto, "proto", outline, tree_sitter_proto::LANGUAGE;
+    /// GraphQL.
+    GraphQl, "graphql", outline, tree_sitter_graphql::LANGUAGE;
+    /// Bash, and what other shells share with it.
+    Bash, "bash", full, tree_sitter_bash::LANGUAGE;
+    /// Lua.
+    Lua, "lua", full, tree_sitter_lua::LANGUAGE;
+    /// SQL, whatever the dialect.
+    Sql, "sql", arranged, tree_sitter_sequel::LANGUAGE;
+    /// Elixir.
+    Elixir, "elixir", arranged, tree_sitter_elixir::LANGUAGE;
+    /// Haskell.
+    Haskell, "haskell", arranged, tree_sitter_haskell::LANGUAGE;
+    /// Zig.
+    Zig, "zig", full, tree_sitter_zig::LANGUAGE;
+    /// Dart.
+    Dart, "dart", arranged, tree_sitter_dart::LANGUAGE;
+    /// JSON.
+    Json, "json", outline, tree_sitter_json::LANGUAGE;
+    /// YAML.
+    Yaml, "yaml", outline, tree_sitter_yaml::LANGUAGE;
+    /// TOML.
+    Toml, "toml", outline, tree_sitter_toml_ng::LANGUAGE;
+    /// Markdown, without what stands inside its lines.
+    Markdown, "markdown", outline, tree_sitter_md::LANGUAGE;
+    /// A recipe for an image.
+    Dockerfile, "dockerfile", outline, tree_sitter_containerfile::LANGUAGE;
+    /// Terraform's language.
+    Hcl, "hcl", outline, tree_sitter_hcl::LANGUAGE;
 }
 
 /// Names of files after a slash, and endings after a dot.
@@ -133,6 +196,22 @@ impl Language {
         let known = &*BY_NAME;
         let by_ending = || known.get(&format!(".{}", ending?.1)).copied();
         known.get(&format!("/{lower}")).copied().or_else(by_ending)
+    }
+
+    /// Told by the name of a file, and by what is in it where languages share an ending: `.h` is C's, and C++'s.
+    pub fn of_text(path: &str, text: &str) -> Option<Self> {
+        let told = Self::of(path)?;
+        let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        let claims = |one: &&Self| {
+            let claims = &one.settings().claims;
+            let is_sign = |line: &str| {
+                let starts = claims.signs.iter().any(|sign| line.starts_with(sign.as_str()));
+                // What a comment says does not end like this.
+                starts && line.ends_with(['{', ':', ';', '>', ','])
+            };
+            claims.endings.contains(&ending) && text.lines().any(|line| is_sign(line.trim()))
+        };
+        Some(Self::ALL.iter().find(claims).copied().unwrap_or(told))
     }
 
     /// Told by the word for it, or by what people call it.
@@ -189,6 +268,9 @@ impl JsonSchema for Language {
     }
 }
 
+/// Deeper nodes are not looked into.
+const DEEPEST: u32 = 2000;
+
 /// One match of a query: which pattern, and what it captured under which name.
 #[derive(Debug, Clone)]
 pub struct Match<'tree> {
@@ -203,12 +285,24 @@ impl<'tree> Match<'tree> {
     pub fn get(&self, name: &str) -> Option<Node<'tree>> {
         self.captures.iter().find(|(found, _)| *found == name).map(|(_, node)| *node)
     }
+
+    /// The text from the first to the last node captured under this name: some grammars have a node for each part of a
+    /// path, and none for the path.
+    pub fn text<'a>(&self, name: &str, text: &'a str) -> Option<&'a str> {
+        let mut all =
+            self.captures.iter().filter(|(found, _)| *found == name).map(|(_, node)| *node);
+        let first = all.next()?;
+        let last = all.next_back().unwrap_or(first);
+        text.get(first.start_byte()..last.end_byte())
+    }
 }
 
 /// Every match of a query under a node, in the order of the text.
 pub fn matches<'tree>(query: &'static Query, node: Node<'tree>, text: &str) -> Vec<Match<'tree>> {
     let names = query.capture_names();
     let mut cursor = QueryCursor::new();
+    // To ask a node for its parent costs as much as it is deep: what nobody writes is not looked into.
+    cursor.set_max_start_depth(Some(DEEPEST));
     let mut found = cursor.matches(query, node, text.as_bytes());
     let mut all = Vec::new();
     while let Some(one) = found.next() {
@@ -220,7 +314,7 @@ pub fn matches<'tree>(query: &'static Query, node: Node<'tree>, text: &str) -> V
 
 /// The text of a node.
 pub fn text_of<'a>(node: Node<'_>, text: &'a str) -> &'a str {
-    text.get(node.byte_range()).unwrap_or_default()
+    text.get(node.start_byte()..node.end_byte().min(text.len())).unwrap_or_default()
 }
 
 /// The line of a node, counted from 1.
@@ -245,6 +339,21 @@ mod tests {
             ("lib.rs", Some(Language::Rust)),
             ("cmd/main.go", Some(Language::Go)),
             ("src/main/java/a/Shop.java", Some(Language::Java)),
+            ("deploy/run.sh", Some(Language::Bash)),
+            (".bashrc", Some(Language::Bash)),
+            ("docker/Dockerfile", Some(Language::Dockerfile)),
+            ("api.Containerfile", Some(Language::Dockerfile)),
+            ("main.tf", Some(Language::Hcl)),
+            ("Cargo.lock", Some(Language::Toml)),
+            ("docs/README.md", Some(Language::Markdown)),
+            ("include/store.h", Some(Language::C)),
+            ("a.C++", Some(Language::Cpp)),
+            ("Shop/Orders.cs", Some(Language::CSharp)),
+            ("Rakefile", Some(Language::Ruby)),
+            ("a.phtml", Some(Language::Php)),
+            ("build.gradle.kts", Some(Language::Kotlin)),
+            ("build.sbt", Some(Language::Scala)),
+            ("a.gql", Some(Language::GraphQl)),
             (".rs", None),
             ("src/rs", None),
             ("a.ts/readme", None),
@@ -256,12 +365,29 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_ending_is_told_by_the_text() {
+        let cases = [
+            ("a.h", "namespace a {\nclass B;\n}\n", Language::Cpp),
+            ("a.H", "  template <typename T>\n", Language::Cpp),
+            ("a.h", "class A {\n public:\n};\n", Language::Cpp),
+            ("a.h", "/* A\n   namespace for names. */\nint f(void);\n", Language::C),
+            ("a.c", "namespace a {\n}\n", Language::C),
+            ("a.rs", "template <T>\n", Language::Rust),
+        ];
+        for (path, text, want) in cases {
+            assert_eq!(Language::of_text(path, text), Some(want), "{path} {text}");
+        }
+    }
+
+    #[test]
     fn every_query_fits_its_grammar() {
         for language in Language::ALL.iter().filter(|one| !one.is_outline()) {
             let grammar = language.grammar();
+            let _ = (grammar.parameters(), grammar.calls());
             assert!(grammar.definitions().pattern_count() > 4, "{language:?}");
             assert!(grammar.imports().pattern_count() > 1, "{language:?}");
             assert!(grammar.branches().pattern_count() > 4, "{language:?}");
+            assert!(grammar.calls().pattern_count() > 0, "{language:?}");
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod analysis;
 pub mod annotate;
 mod annotation;
+mod attributes;
 mod comment;
 mod documentation;
 pub mod language;

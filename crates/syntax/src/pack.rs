@@ -7,6 +7,7 @@ use tree_sitter::Query;
 /// `pack.toml`. Every list is tried in its order.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a language")]
 pub struct Settings {
     /// For people.
     pub name: String,
@@ -16,6 +17,9 @@ pub struct Settings {
     /// Whole names of files, in small letters.
     #[serde(default)]
     pub names: Vec<String>,
+    /// Files of another language's endings that are this one's all the same.
+    #[serde(default)]
+    pub claims: Claims,
     /// Whether only the outline is read.
     #[serde(default)]
     pub outline: bool,
@@ -46,9 +50,96 @@ pub struct Settings {
     /// Nodes around a definition whose words are part of its signature (`const` of a declarator).
     #[serde(default)]
     pub heads: Vec<String>,
+    /// Whether definitions of one name that follow each other are clauses of one.
+    #[serde(default)]
+    pub clauses: bool,
+    /// How many definitions are shown of a file; where there are more, the deepest are left out.
+    #[serde(default)]
+    pub most: Option<usize>,
+    /// How many blocks the grammar's scanner has room for. What nests deeper by its indentation is not read.
+    #[serde(default)]
+    pub deepest: Option<usize>,
+    /// Types that are written apart from parameters.
+    #[serde(default)]
+    pub typed: Typed,
+    /// Attributes that stand above what they are about.
+    #[serde(default)]
+    pub attributes: Attributes,
+    /// What the grammar can't read.
+    #[serde(default)]
+    pub recover: Recover,
+    /// When a callable without a body says again what one with a body says.
+    #[serde(default)]
+    pub repeats: Repeats,
+    /// Whether a preprocessor changes the text before it is read.
+    #[serde(default)]
+    pub preprocessed: bool,
+    /// Whether names are written with tags and entities of a page.
+    #[serde(default)]
+    pub markup: bool,
 }
 
-/// Fields of a callable node.
+/// How definitions are told where the tree has errors.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Recover {
+    /// By kind: the words at the start of a line, whatever their case. `$` is the name; a word with `?` may be left out; one with
+    /// `*` only has to begin like that.
+    pub heads: std::collections::BTreeMap<crate::annotation::Kind, Vec<Vec<String>>>,
+    /// How the last line of a function starts. Anything else ends with the first line that ends with a semicolon.
+    pub ends: Vec<String>,
+}
+
+/// How a file with an ending that languages share is told.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Claims {
+    /// Endings, without the dot, in small letters.
+    pub endings: Vec<String>,
+    /// How lines start that only this language has; each ends as code does.
+    pub signs: Vec<String>,
+}
+
+/// When a callable without a body says again what one with a body says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Repeats {
+    /// Where both have one name: signatures of overloads, prototypes.
+    #[default]
+    Name,
+    /// Where the types of their parameters are the same as well.
+    Types,
+    /// Never: it is one of its own.
+    Never,
+}
+
+/// How a type that is written apart says what is taken and given: `a -> b -> c`.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Typed {
+    /// Kinds with the fields `parameter` and `result`.
+    pub arrows: Vec<String>,
+    /// Kinds that only wrap the type in their field `type`.
+    pub around: Vec<String>,
+}
+
+/// Attributes by name, such as Elixir's `@doc`. Each node holds a call: the name with its arguments.
+#[derive(Debug, Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Attributes {
+    /// Their kind of node.
+    pub kind: String,
+    /// Names of those that document what is below.
+    pub describe: Vec<String>,
+    /// Names of those that document what they stand in.
+    pub inside: Vec<String>,
+    /// Names of those that give the types of what is below.
+    pub types: Vec<String>,
+    /// Names of those that are shown as they are written.
+    pub decorators: Vec<String>,
+}
+
+/// Fields of a callable node, or kinds of its children where the grammar has no field.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fields {
@@ -86,6 +177,11 @@ pub struct Parameters {
     pub default: Vec<String>,
     /// Kinds of parameters that may be left out though they have no default.
     pub optional: Vec<String>,
+    /// Kinds of parameters that are named by all that is written: `*rest`.
+    pub whole: Vec<String>,
+    /// Whether names stand inside types, as in C: the type of a parameter, and what a function gives back, is what is
+    /// written around the name.
+    pub inside: bool,
 }
 
 impl Default for Parameters {
@@ -99,6 +195,8 @@ impl Default for Parameters {
             of: all(&["type"]),
             default: all(&["value", "default_value", "right"]),
             optional: Vec::new(),
+            whole: Vec::new(),
+            inside: false,
         }
     }
 }
@@ -121,7 +219,7 @@ pub enum Tags {
     /// Not at all, or by headings (`# Errors`, `Args:`, `Parameters` with a line below).
     #[default]
     Headings,
-    /// `@param x text`, `@return text`, as in Javadoc, JSDoc, KDoc, PHPDoc, YARD and Doxygen.
+    /// `@param x text`, `@return text`, as in Javadoc and its kin, and in Doxygen.
     At,
     /// `<param name="x">text</param>`.
     Xml,
@@ -141,6 +239,12 @@ pub struct Comments {
     pub html: bool,
     /// Kinds of nodes that may stand between it and the definition.
     pub between: Vec<String>,
+    /// How a comment starts that documents what stands before it.
+    pub after: Vec<String>,
+    /// Kinds of nodes that are comments though they are not called so.
+    pub kinds: Vec<String>,
+    /// Kinds of nodes whose edges a comment may stand beyond: before the first thing in one, or at the end of one.
+    pub through: Vec<String>,
 }
 
 /// Who may use what.
@@ -162,6 +266,8 @@ pub enum Rule {
     Export,
     /// `pub`.
     Pub,
+    /// What the file's list of exports names; everything where it has none.
+    List,
 }
 
 /// Who may use a definition.
@@ -174,6 +280,14 @@ pub struct Visibility {
     pub default: crate::annotation::Visibility,
     /// What holds inside these kinds where nothing is said.
     pub inside: std::collections::BTreeMap<crate::annotation::Kind, crate::annotation::Visibility>,
+    /// Modifiers that say it of what stands in no type: C's `static`.
+    pub outside: std::collections::BTreeMap<String, crate::annotation::Visibility>,
+    /// Endings of files that others include: `outside` does not hold there.
+    pub shared: Vec<String>,
+    /// What holds in these is as visible as they are, where nothing is said.
+    pub inherit: Vec<crate::annotation::Kind>,
+    /// Modifiers that are not about this, though other languages have them for it.
+    pub ignore: Vec<String>,
 }
 
 impl Default for Visibility {
@@ -182,6 +296,10 @@ impl Default for Visibility {
             rule: Rule::Everyone,
             default: crate::annotation::Visibility::Public,
             inside: std::collections::BTreeMap::default(),
+            outside: std::collections::BTreeMap::default(),
+            shared: Vec::new(),
+            inherit: Vec::new(),
+            ignore: Vec::new(),
         }
     }
 }
@@ -194,6 +312,10 @@ pub struct Modifiers {
     pub holders: Vec<String>,
     /// Words (anonymous nodes) in a definition's own node that are modifiers.
     pub words: Vec<String>,
+    /// Words in holders that are none: they belong to a type.
+    pub skip: Vec<String>,
+    /// Kinds of children of the callable node that are modifiers (`const` after the parameters of C++).
+    pub after: Vec<String>,
     /// Kinds of nodes that are decorators, annotations or attributes.
     pub decorators: Vec<String>,
 }
@@ -219,6 +341,8 @@ pub(crate) struct Queries {
     pub(crate) imports: &'static str,
     pub(crate) branches: &'static str,
     pub(crate) calls: &'static str,
+    /// Empty where settings say all of it.
+    pub(crate) parameters: &'static str,
 }
 
 /// A grammar with its queries, each compiled when it is first needed.
@@ -231,12 +355,13 @@ pub struct Grammar {
     imports: OnceLock<Query>,
     branches: OnceLock<Query>,
     calls: OnceLock<Query>,
+    parameters: OnceLock<Query>,
 }
 
 impl Grammar {
     pub(crate) fn new(tables: tree_sitter::Language, texts: Queries) -> Self {
-        let (definitions, imports, branches, calls) = Default::default();
-        Self { tables, texts, definitions, imports, branches, calls }
+        let (definitions, imports, branches, calls, parameters) = Default::default();
+        Self { tables, texts, definitions, imports, branches, calls, parameters }
     }
 
     /// What is defined.
@@ -257,6 +382,12 @@ impl Grammar {
     /// What is called.
     pub fn calls(&self) -> &Query {
         self.calls.get_or_init(|| self.compile(self.texts.calls))
+    }
+
+    /// How parameters are written, where settings can't say it.
+    pub fn parameters(&self) -> Option<&Query> {
+        let text = self.texts.parameters;
+        (!text.is_empty()).then(|| self.parameters.get_or_init(|| self.compile(text)))
     }
 
     fn compile(&self, text: &str) -> Query {

@@ -1,18 +1,23 @@
 //! From source text to annotations. Pure: no files, no index.
 
+mod depth;
 mod names;
 mod parameters;
+mod preprocessor;
 mod read;
+mod recover;
 mod visibility;
 
 use crate::{
-    annotation::Annotation,
+    annotation::{Annotation, Parameter, Visibility},
     language::{Language, line_of, matches, text_of},
+    pack::Repeats,
 };
 use names::distinct;
 pub(crate) use read::is_group;
 use read::{Level, Reader};
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
     ops::{ControlFlow, Range},
 };
@@ -36,14 +41,42 @@ pub struct Definition {
     pub annotation: Annotation,
     /// Where it stands in the text.
     pub range: Range<usize>,
+    /// The node with its parameters and body alone, without what stands around it.
+    pub(crate) callable: Range<usize>,
     /// Whether it does what a trait asks for, and the trait says what that is.
     pub implements: bool,
     /// Whether more than its head is there.
     has_body: bool,
+    /// The node that its statement stands in.
+    holder: usize,
+    /// The qualified name of the type that it belongs to though it does not stand in it.
+    owner: Option<String>,
 }
 
 /// The syntax tree of a text. Asks `stopped` while it works.
+///
+/// Where a preprocessor changes the text before it is read, and the text can't be read as it stands, the tree is that of
+/// the text without what it takes away, if that can be read better. Everything else stands where it stood.
 pub fn tree(
+    language: Language,
+    text: &str,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Tree, ParseError> {
+    if !language.settings().preprocessed {
+        return tree_as_written(language, text, stopped);
+    }
+    let plain = preprocessor::with_plain_types(text);
+    let text = plain.as_deref().unwrap_or(text);
+    let tree = tree_as_written(language, text, stopped)?;
+    if !tree.root_node().has_error() {
+        return Ok(tree);
+    }
+    let Some(masked) = preprocessor::masked(text) else { return Ok(tree) };
+    let without = tree_as_written(language, &masked, stopped)?;
+    Ok(if lost(&without) < lost(&tree) { without } else { tree })
+}
+
+fn tree_as_written(
     language: Language,
     text: &str,
     stopped: &dyn Fn() -> bool,
@@ -53,9 +86,34 @@ pub fn tree(
     let mut ask =
         |_: &ParseState| if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let options = ParseOptions::new().progress_callback(&mut ask);
-    let bytes = text.as_bytes();
-    let mut chunk = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    let deepest = language.settings().deepest;
+    let end = deepest.map_or(text.len(), |deepest| depth::readable(text, deepest));
+    let bytes = text.as_bytes().get(..end).unwrap_or_default();
+    // Grammars of documents read a last line only with its break.
+    let open = language.is_outline() && !text.ends_with('\n') && end == text.len();
+    let mut chunk = |at: usize, _| match bytes.get(at..) {
+        Some([]) if open => b"\n",
+        rest => rest.unwrap_or_default(),
+    };
     parser.parse_with_options(&mut chunk, None, Some(options)).ok_or(ParseError::Stopped)
+}
+
+/// How many places of a tree could not be read.
+fn lost(tree: &Tree) -> usize {
+    let mut cursor = tree.walk();
+    let mut lost = 0;
+    loop {
+        let node = cursor.node();
+        lost += usize::from(node.is_error() || node.is_missing());
+        if node.has_error() && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return lost;
+            }
+        }
+    }
 }
 
 /// The language of that name, or of files that are called like that, with the tree of the text.
@@ -95,41 +153,200 @@ pub fn definitions(language: Language, path: &str, text: &str, tree: &Tree) -> V
         .filter_map(|found| found.get("exported"))
         .map(|node| text_of(node, text))
         .collect();
-    let reader = Reader { language, settings: language.settings(), path, text, exported };
+    let hidden = all
+        .iter()
+        .flat_map(|found| {
+            let range = found.get("around").map(|node| node.byte_range());
+            let names = found.captures.iter().filter(|(name, _)| *name == "hidden");
+            names.filter_map(move |(_, node)| Some((symbol(text_of(*node, text)), range.clone()?)))
+        })
+        .collect();
+    let sections = RefCell::default();
+    let settings = language.settings();
+    let reader = Reader { language, settings, path, text, exported, hidden, sections };
     let mut open: Vec<Level> = Vec::new();
     let mut definitions = Vec::new();
     for one in distinct(language, &all, text) {
-        open.retain(|level| level.range.end >= one.node.end_byte());
+        // Several names in one declaration stand beside each other.
+        open.retain(|level| level.range.end >= one.end && level.node != one.node.id());
         let (definition, level) = reader.read(&one, &open);
         definitions.extend(definition);
         open.push(level);
     }
-    // In Java, one without a body is a method of its own that happens to share a name.
-    number(if language == Language::Java { definitions } else { without_overloads(definitions) })
+    if !reader.settings.recover.heads.is_empty() && tree.root_node().has_error() {
+        recover::recover(reader.settings, path, text, &mut definitions);
+    }
+    own(&mut definitions);
+    if reader.settings.clauses {
+        definitions = joined(definitions);
+    }
+    if let Some(most) = reader.settings.most {
+        definitions = bounded(definitions, most);
+    }
+    number(without_repeats(definitions, settings.repeats))
 }
 
-/// Declarations without a body say nothing where the same function has one.
-fn without_overloads(definitions: Vec<Definition>) -> Vec<Definition> {
-    let with_body = definitions.iter().filter(|one| one.has_body);
-    let bodies: HashSet<String> = with_body.map(|one| one.annotation.id.clone()).collect();
+/// `:name` is about `name`.
+fn symbol(text: &str) -> &str {
+    text.trim_matches([':', '"', '\''])
+}
+
+/// A method that stands beside its type has it for a parent, where the type is in the same file.
+fn own(definitions: &mut [Definition]) {
+    let owners: HashSet<&String> =
+        definitions.iter().filter_map(|one| one.owner.as_ref()).collect();
+    if owners.is_empty() {
+        return;
+    }
+    let mut ids: HashMap<String, String> = HashMap::new();
+    for Definition { annotation, .. } in definitions.iter() {
+        if owners.contains(&annotation.qualified_name) && !annotation.kind.is_callable() {
+            let name = annotation.qualified_name.clone();
+            ids.entry(name).or_insert_with(|| annotation.id.clone());
+        }
+    }
+    for one in definitions.iter_mut() {
+        if let Some(id) = one.owner.as_ref().and_then(|owner| ids.get(owner)) {
+            one.annotation.parent = Some(id.clone());
+        }
+    }
+}
+
+/// Clauses that follow each other are one definition. A type that stands apart from what it is the type of says what
+/// is taken and given; the first clause says how that is called.
+fn joined(definitions: Vec<Definition>) -> Vec<Definition> {
+    let mut all: Vec<Definition> = Vec::with_capacity(definitions.len());
+    let mut last: HashMap<usize, usize> = HashMap::new();
+    let mut typed: HashSet<(usize, String)> = HashSet::new();
+    for one in definitions {
+        let before = last.get(&one.holder).and_then(|at| all.get_mut(*at));
+        if let Some(before) = before.filter(|before| is_clause(before, &one)) {
+            before.take_clause(one);
+            continue;
+        }
+        // A default of a class may stand apart from its type, which has the documentation.
+        let key = (one.holder, one.annotation.id.clone());
+        if one.has_body && typed.contains(&key) {
+            continue;
+        }
+        if !one.has_body && one.annotation.parent.is_some() {
+            typed.insert(key);
+        }
+        last.insert(one.holder, all.len());
+        all.push(one);
+    }
+    all
+}
+
+fn is_clause(before: &Definition, one: &Definition) -> bool {
+    let count = |one: &Definition| one.annotation.parameters.as_ref().map(Vec::len);
+    before.annotation.id == one.annotation.id && (!before.has_body || count(before) == count(one))
+}
+
+impl Definition {
+    fn take_clause(&mut self, clause: Self) {
+        let Annotation { end_line, parameters, .. } = clause.annotation;
+        self.annotation.end_line = end_line;
+        self.range.end = clause.range.end;
+        if !self.has_body
+            && let Some(mine) = &mut self.annotation.parameters
+        {
+            let theirs = parameters.unwrap_or_default();
+            for (mine, named) in mine.iter_mut().zip(&theirs) {
+                mine.name.clone_from(&named.name);
+            }
+            let known = mine.len();
+            mine.extend(theirs.into_iter().skip(known));
+        }
+        self.has_body |= clause.has_body;
+    }
+}
+
+/// At most so many: level by level from the outside, as long as a whole level fits, and the start of the first that
+/// does not where nothing else is left.
+fn bounded(mut definitions: Vec<Definition>, most: usize) -> Vec<Definition> {
+    let mut depths: HashMap<String, usize> = HashMap::new();
+    let mut levels: Vec<usize> = Vec::with_capacity(definitions.len());
+    for Definition { annotation, .. } in &definitions {
+        let outer = annotation.parent.as_ref().and_then(|parent| depths.get(parent));
+        let depth = outer.map_or(0, |outer| outer + 1);
+        depths.insert(annotation.id.clone(), depth);
+        levels.push(depth);
+    }
+    let deepest = (1..=levels.iter().copied().max().unwrap_or(0))
+        .rev()
+        .find(|deepest| levels.iter().filter(|level| *level <= deepest).count() <= most)
+        .unwrap_or(0);
+    let mut levels = levels.into_iter();
+    definitions.retain(|_| levels.next().is_some_and(|level| level <= deepest));
+    definitions.truncate(most);
     definitions
-        .into_iter()
-        .filter(|one| one.has_body || !bodies.contains(&one.annotation.id))
-        .collect()
 }
 
-/// Tells definitions of one name apart: the second `f` of a file is `f#2`.
+/// A callable without a body says nothing where the same one has a body, but for what is only said there.
+fn without_repeats(definitions: Vec<Definition>, repeats: Repeats) -> Vec<Definition> {
+    let key = |one: &Definition| {
+        let types = |all: &Vec<Parameter>| all.iter().map(|one| one.of.clone()).collect::<Vec<_>>();
+        let types =
+            one.annotation.parameters.as_ref().filter(|_| repeats == Repeats::Types).map(types);
+        (one.annotation.id.clone(), types)
+    };
+    if repeats == Repeats::Never {
+        return definitions;
+    }
+    let with_body: HashSet<_> = definitions.iter().filter(|one| one.has_body).map(key).collect();
+    let mut said = HashMap::new();
+    let mut kept = Vec::with_capacity(definitions.len());
+    for one in definitions {
+        let key = key(&one);
+        if one.has_body || !with_body.contains(&key) {
+            kept.push(one);
+        } else {
+            said.entry(key).or_insert(one.annotation);
+        }
+    }
+    for one in kept.iter_mut().filter(|one| one.has_body) {
+        let Some(declared) = said.get(&key(one)) else { continue };
+        let mine = &mut one.annotation;
+        if mine.description.is_none() {
+            mine.description.clone_from(&declared.description);
+            mine.doc.clone_from(&declared.doc);
+        }
+        let absent = |word: &&String| !mine.modifiers.contains(word);
+        let words: Vec<String> = declared.modifiers.iter().filter(absent).cloned().collect();
+        mine.modifiers.splice(0..0, words);
+        let theirs = declared.parameters.iter().flatten();
+        for (mine, theirs) in mine.parameters.iter_mut().flatten().zip(theirs) {
+            mine.default = mine.default.take().or_else(|| theirs.default.clone());
+            mine.optional |= theirs.optional;
+        }
+        if mine.visibility == Visibility::Public {
+            mine.visibility = declared.visibility;
+            mine.exported &= declared.exported;
+        }
+    }
+    kept
+}
+
+/// Tells definitions of one name apart: the second `f` of a file is `f#2`, and what it holds belongs to it.
 fn number(mut definitions: Vec<Definition>) -> Vec<Definition> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for one in &mut definitions {
+        let numbered = |id: &str, times: usize| {
+            if times > 1 { format!("{id}#{times}") } else { id.to_owned() }
+        };
+        if let Some(parent) = &mut one.annotation.parent {
+            // What holds it is the last one of that name that was read.
+            *parent = numbered(parent, seen.get(parent).copied().unwrap_or(1));
+        }
         let times = seen.entry(one.annotation.id.clone()).or_default();
         *times += 1;
-        if *times > 1 {
-            one.annotation.id = format!("{}#{times}", one.annotation.id);
-        }
+        one.annotation.id = numbered(&one.annotation.id, *times);
     }
     definitions
 }
 
+#[cfg(test)]
+mod shape_tests;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ mod ending;
 mod records;
 mod search;
 mod serving;
+mod settling;
 
 use serde_json::Value;
 use std::{

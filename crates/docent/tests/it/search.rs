@@ -125,7 +125,7 @@ fn filters_and_limits_hold() {
     only(&["--kind", "section"], "docs/guide.md");
     only(&["--path", "docs/**"], "docs/guide.md");
     only(&["--in", "code", "--path", "**/*.py", "--path", "**/*.md"], "src/sessions.py");
-    assert_eq!(paths(&["--kind", "nonsense"]), Vec::<String>::new());
+    assert_eq!(paths(&["--kind", "macro"]), Vec::<String>::new());
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn nothing_found_is_one_and_shows_the_nearest() {
     run.ends(1)
         .prints("Nothing reaches 1.00. The nearest:\n\n0.")
         .prints("\n0 hits in generation 1");
-    let none = place.run(&["search", "zzyzx", "--kind", "nonsense"]);
+    let none = place.run(&["search", "zzyzx", "--kind", "macro"]);
     none.ends(1).prints("Nothing found.\n");
     let answer = place.run(&["search", "sessions", "--threshold", "1", "--json"]).ends(1).json();
     assert_eq!(answer["hits"], json!([]));

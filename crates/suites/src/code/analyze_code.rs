@@ -1,27 +1,36 @@
-//! `analyze_code`: one file under one lens.
+//! `analyze_code`: one file, or the files of a folder, under one lens.
+
+mod told;
 
 use super::{
-    parse_files::counted,
+    graph,
+    parse_files::FileProblem,
     project::{Parsed, Project, Unread},
+    sweep::stopped,
 };
-use crate::files::Kind;
+use crate::files::{Kind, Place};
 use docent_syntax::{
     Language,
     analysis::{
-        Source,
-        complexity::{self, Complexity},
-        dependencies::{self, Import},
-        rules::{self, Analysis, Finding},
+        complexity::{self, Complexity, FunctionFigures},
+        dependencies::{FileDependencies, FolderDependencies, of_file, of_folder},
+        patterns::{self, Pattern},
+        rules::{self, Analysis, Finding, RuleSet},
     },
     parse,
 };
 use docent_tool::{Answer, CallContext, Stop, Tool, ToolError};
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
-/// The text shows this many; the structured answer has them all.
-const SHOWN: usize = 30;
+/// Files of a folder that are analysed.
+const MOST_FILES: usize = 5000;
+/// Files between two looks at the clock.
+const AT_ONCE: usize = 64;
+/// As many functions, files, findings and edges of a folder as an answer has.
+const MOST: usize = 200;
 
 /// `analyze_code`.
 #[derive(Debug)]
@@ -35,7 +44,7 @@ pub(crate) struct AnalyzeCode {
 pub enum AnalysisType {
     /// How hard each function is to follow.
     Complexity,
-    /// What the file needs.
+    /// What the file needs, and who needs it.
     Dependencies,
     /// Idioms, designs and smells.
     Patterns,
@@ -47,42 +56,70 @@ pub enum AnalysisType {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AnalyzeArgs {
-    /// File path to analyze.
+    /// File path to analyze; a folder stands for the source files in it.
     #[schemars(length(min = 1))]
     pub file: String,
     /// Type of analysis to perform.
     pub analysis_type: AnalysisType,
 }
 
-/// Answer of `analyze_code`; of the last three, the one that was asked for.
+/// Answer of `analyze_code`; of the last ones, those that were asked for.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AnalyzeAnswer {
-    /// Which file.
+    /// Which file or folder.
     pub file: String,
-    /// What it is written in.
-    pub language: Language,
+    /// What it is written in; left out for a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<Language>,
     /// Which analysis.
     pub analysis_type: AnalysisType,
-    /// The line of the first syntax error; what follows may be incomplete.
+    /// Files that were analysed.
+    pub files: usize,
+    /// The line of the first syntax error of a file; what follows may be incomplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syntax_error_line: Option<u32>,
-    /// Figures of every function.
+    /// Figures of a file and its functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<Complexity>,
-    /// Every import.
+    /// The functions of a folder that are hardest to follow, worst first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<Vec<Import>>,
+    pub hardest: Option<Vec<InFile<FunctionFigures>>>,
+    /// What a file needs, and who needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dependencies: Option<FileDependencies>,
+    /// What a folder needs, and who needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder_dependencies: Option<FolderDependencies>,
+    /// Designs, idioms and smells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patterns: Option<Vec<InFile<Pattern>>>,
     /// What the rules of patterns or security found, worst first.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub findings: Option<Vec<Finding>>,
+    pub findings: Option<Vec<InFile<Finding>>>,
+    /// How many there are, where an answer does not have them all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// Files that can't be read, and rules of the project that can't be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<FileProblem>,
+}
+
+/// Something found in a file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct InFile<T> {
+    /// Which file.
+    pub file: String,
+    /// What.
+    #[serde(flatten)]
+    pub found: T,
 }
 
 impl Tool for AnalyzeCode {
     const NAME: &'static str = "analyze_code";
-    const TITLE: &'static str = "Analyze a source file";
-    const ABOUT: &'static str = "Perform detailed code analysis of one file: complexity of each function, dependencies resolved to files, patterns \
-         and smells, or security findings, each with its line and what to do.";
+    const TITLE: &'static str = "Analyze source code";
+    const ABOUT: &'static str = "Perform detailed code analysis of a file or a folder: complexity of each function and why, dependencies resolved to files and \
+         packages with who depends on them and cycles, patterns and smells, or security findings with CWE, each with its line and what to do.";
     type Args = AnalyzeArgs;
     type Answer = AnalyzeAnswer;
 
@@ -102,128 +139,211 @@ fn analyze(
     context: &CallContext,
 ) -> Result<Answer<AnalyzeAnswer>, ToolError> {
     let place = project.roots.resolve(&args.file).map_err(|error| error.into_tool_error("file"))?;
-    let stopped = || context.stop().is_some();
-    let parsed = project.parse(&place, None, &stopped).map_err(|unread| match unread {
+    let kind = project.roots.kind(&place).map_err(|problem| problem.into_tool_error("file"))?;
+    let mut found = AnalyzeAnswer {
+        file: project.path_of(&place),
+        language: None,
+        analysis_type: args.analysis_type,
+        files: 0,
+        syntax_error_line: None,
+        complexity: None,
+        hardest: None,
+        dependencies: None,
+        folder_dependencies: None,
+        patterns: None,
+        findings: None,
+        total: None,
+        problems: Vec::new(),
+    };
+    let partial = if kind == Kind::Folder {
+        folder(project, &place, &mut found, context)?
+    } else {
+        file(project, &place, &mut found, context)?
+    };
+    let mut told = told::tell(&found);
+    if partial {
+        told.push_str("\n\nThis is partial: time was up before everything was looked at.");
+    }
+    Ok(Answer::new(found, told).partial(partial))
+}
+
+fn file(
+    project: &Project,
+    place: &Place,
+    found: &mut AnalyzeAnswer,
+    context: &CallContext,
+) -> Result<bool, ToolError> {
+    let halt = || context.stop().is_some();
+    let parsed = project.parse(place, None, &halt).map_err(|unread| match unread {
         Unread::Problem(problem) => ToolError::argument("file", problem.to_string()),
         stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
     })?;
-    let Parsed { path, language, text, tree } = &parsed;
-    let language = *language;
-    let source = Source { path, language, text, tree };
-    let mut found = AnalyzeAnswer {
-        file: path.clone(),
-        language,
-        analysis_type: args.analysis_type,
-        syntax_error_line: parse::first_error(tree),
-        complexity: None,
-        dependencies: None,
-        findings: None,
-    };
-    match args.analysis_type {
+    found.language = Some(parsed.language);
+    found.files = 1;
+    found.syntax_error_line = parse::first_error(&parsed.tree);
+    let source = parsed.source();
+    match found.analysis_type {
         AnalysisType::Complexity => found.complexity = Some(complexity::measure(&source)),
         AnalysisType::Dependencies => {
-            let is_file = |path: &str| {
-                let there = project
-                    .roots
-                    .parse(path)
-                    .ok()
-                    .and_then(|place| project.roots.kind(&place).ok());
-                there == Some(Kind::File)
-            };
-            found.dependencies = Some(dependencies::imports(&source, &is_file));
+            let needs = graph::needs(project, context)?;
+            let imports = needs.imports.get(&parsed.path).map(|all| all.to_vec());
+            let file = of_file(&needs.graph, &parsed.path, imports.unwrap_or_default());
+            found.dependencies = Some(file);
+            return Ok(needs.partial);
         }
-        AnalysisType::Patterns => {
-            found.findings = Some(rules::check(&source, Analysis::Patterns, &stopped));
-        }
-        AnalysisType::Security => {
-            found.findings = Some(rules::check(&source, Analysis::Security, &stopped));
+        AnalysisType::Patterns | AnalysisType::Security => {
+            let rules = rules_of(project, found);
+            let looked = look(&parsed, found.analysis_type, &rules, &halt);
+            found.take(looked);
         }
     }
     if context.stop() == Some(Stop::Cancelled) {
         return Err(ToolError::Stopped(Stop::Cancelled));
     }
-    let mut told = tell(&found);
-    let partial = stopped();
-    if partial {
-        told.push_str("\n\nThis is partial: time was up before every rule was tried.");
-    }
-    Ok(Answer::new(found, told).partial(partial))
+    Ok(halt())
 }
 
-fn tell(found: &AnalyzeAnswer) -> String {
-    let mut text = format!("{} ({})", found.file, found.language.name());
-    if let Some(line) = found.syntax_error_line {
-        let _ok = write!(text, ", syntax error near line {line}: what follows may be incomplete");
+fn folder(
+    project: &Project,
+    place: &Place,
+    found: &mut AnalyzeAnswer,
+    context: &CallContext,
+) -> Result<bool, ToolError> {
+    if found.analysis_type == AnalysisType::Dependencies {
+        let needs = graph::needs(project, context)?;
+        let name = if place.is_top() { "" } else { found.file.as_str() };
+        let folder = of_folder(&needs.graph, name);
+        found.files = folder.files;
+        found.folder_dependencies = Some(bounded(folder));
+        return Ok(needs.partial);
     }
-    if let Some(complexity) = &found.complexity {
-        push_complexity(&mut text, complexity);
-    }
-    if let Some(imports) = &found.dependencies {
-        push_imports(&mut text, imports);
-    }
-    if let Some(findings) = &found.findings {
-        let lens =
-            if found.analysis_type == AnalysisType::Security { "security" } else { "pattern" };
-        push_findings(&mut text, findings, lens);
-    }
-    text
-}
-
-fn push_complexity(text: &mut String, complexity: &Complexity) {
-    let functions = counted(complexity.functions.len(), "function");
-    let _ok = write!(
-        text,
-        ": {functions}, {}, cyclomatic complexity {}",
-        counted(complexity.lines as usize, "line"),
-        complexity.cyclomatic
-    );
-    for one in complexity.functions.iter().take(SHOWN) {
-        let grade = format!("{:?}", one.grade).to_lowercase();
-        let _ok = write!(
-            text,
-            "\n- {} (line {}): cyclomatic {} ({grade}), nesting {}, {}, {}",
-            one.name,
-            one.line,
-            one.cyclomatic,
-            one.nesting,
-            counted(one.parameters as usize, "parameter"),
-            counted(one.length as usize, "line"),
-        );
-    }
-    push_rest(text, complexity.functions.len());
-}
-
-fn push_imports(text: &mut String, imports: &[Import]) {
-    let _ok = write!(text, ": {}", counted(imports.len(), "import"));
-    for one in imports.iter().take(SHOWN) {
-        let target = match (&one.file, one.local) {
-            (Some(file), _) => file.as_str(),
-            (None, true) => "no such file in the project",
-            (None, false) => "package",
+    let (places, mut partial) = sources(project, place, context)?;
+    let rules = rules_of(project, found);
+    let halt = || context.stop().is_some();
+    for some in places.chunks(AT_ONCE) {
+        if stopped(context)? {
+            partial = true;
+            break;
+        }
+        let kind = found.analysis_type;
+        let read = |place: &Place| -> Result<Looked, Unread> {
+            let parsed = project.parse(place, None, &halt)?;
+            Ok(look(&parsed, kind, &rules, &halt))
         };
-        let _ok = write!(text, "\n- {} (line {}) -> {target}", one.module, one.line);
+        for read in some.par_iter().map(read).collect::<Vec<_>>() {
+            match read {
+                Ok(looked) => {
+                    found.files += 1;
+                    found.take(looked);
+                }
+                Err(Unread::Problem(problem)) => found.problems.push(problem.into()),
+                Err(Unread::Stopped) => partial = true,
+            }
+        }
+        context.progress(found.files as u64, Some(places.len() as u64), "analysing");
     }
-    push_rest(text, imports.len());
+    found.settle();
+    Ok(partial)
 }
 
-fn push_findings(text: &mut String, findings: &[Finding], lens: &str) {
-    let _ok = write!(text, ": {}", counted(findings.len(), &format!("{lens} finding")));
-    for one in findings.iter().take(SHOWN) {
-        let severity = format!("{:?}", one.severity).to_lowercase();
-        let _ok = write!(
-            text,
-            "\n- line {} [{severity}] {}: {}. {}",
-            one.line, one.rule, one.message, one.evidence
-        );
-        if !one.fix.starts_with("nothing") {
-            let _ok = write!(text, "\n  fix: {}", one.fix);
+/// The source files of a folder, and whether there are more than are looked at.
+fn sources(
+    project: &Project,
+    folder: &Place,
+    context: &CallContext,
+) -> Result<(Vec<Place>, bool), ToolError> {
+    let mut places = Vec::new();
+    for entry in project.roots.walk(folder).flatten() {
+        if stopped(context)? || places.len() >= MOST_FILES {
+            return Ok((places, true));
+        }
+        let language = Language::of(entry.place.relative());
+        if entry.kind == Kind::File && language.is_some_and(|one| !one.is_outline()) {
+            places.push(entry.place);
         }
     }
-    push_rest(text, findings.len());
+    Ok((places, false))
 }
 
-fn push_rest(text: &mut String, all: usize) {
-    if all > SHOWN {
-        let _ok = write!(text, "\n- and {} more", all - SHOWN);
+fn rules_of(project: &Project, found: &mut AnalyzeAnswer) -> Arc<RuleSet> {
+    let (rules, problems) = project.rules.read(project);
+    found.problems.extend(problems.into_iter().map(Into::into));
+    rules
+}
+
+/// What one file gave.
+#[derive(Debug, Default)]
+struct Looked {
+    hardest: Vec<InFile<FunctionFigures>>,
+    patterns: Vec<InFile<Pattern>>,
+    findings: Vec<InFile<Finding>>,
+}
+
+fn look(parsed: &Parsed, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() -> bool) -> Looked {
+    let source = parsed.source();
+    let mut looked = Looked::default();
+    let check = |analysis| in_file(parsed, rules::check_with(rules, &source, analysis, halt));
+    match kind {
+        AnalysisType::Complexity => {
+            looked.hardest = in_file(parsed, complexity::measure(&source).functions);
+        }
+        AnalysisType::Patterns => {
+            looked.patterns = in_file(parsed, patterns::find(&source));
+            looked.findings = check(Analysis::Patterns);
+        }
+        AnalysisType::Security => looked.findings = check(Analysis::Security),
+        // A graph is not made file by file.
+        AnalysisType::Dependencies => {}
     }
+    looked
+}
+
+fn in_file<T>(parsed: &Parsed, all: Vec<T>) -> Vec<InFile<T>> {
+    all.into_iter().map(|found| InFile { file: parsed.path.clone(), found }).collect()
+}
+
+impl AnalyzeAnswer {
+    fn take(&mut self, looked: Looked) {
+        match self.analysis_type {
+            AnalysisType::Complexity => self.hardest.get_or_insert_default().extend(looked.hardest),
+            AnalysisType::Patterns => {
+                self.patterns.get_or_insert_default().extend(looked.patterns);
+                self.findings.get_or_insert_default().extend(looked.findings);
+            }
+            AnalysisType::Security => self.findings.get_or_insert_default().extend(looked.findings),
+            AnalysisType::Dependencies => {}
+        }
+    }
+
+    /// Worst first across all files, and no more than an answer has.
+    fn settle(&mut self) {
+        let mut total = 0;
+        if let Some(hardest) = &mut self.hardest {
+            hardest
+                .sort_by_key(|one| std::cmp::Reverse((one.found.cognitive, one.found.cyclomatic)));
+            total += hardest.len();
+            hardest.truncate(MOST);
+        }
+        if let Some(findings) = &mut self.findings {
+            findings.sort_by_key(|one| one.found.severity);
+            total += findings.len();
+            findings.truncate(MOST);
+        }
+        if let Some(patterns) = &mut self.patterns {
+            total += patterns.len();
+            patterns.truncate(MOST);
+        }
+        self.total = Some(total);
+    }
+}
+
+/// As many edges and cycles as an answer has.
+fn bounded(mut folder: FolderDependencies) -> FolderDependencies {
+    folder.parts.truncate(MOST);
+    folder.incoming.truncate(MOST);
+    folder.outgoing.truncate(MOST);
+    folder.packages.truncate(MOST);
+    folder.cycles.truncate(MOST);
+    folder.part_cycles.truncate(MOST);
+    folder
 }

@@ -5,8 +5,10 @@
 mod address;
 mod analyze_code;
 mod find_references;
+mod graph;
 mod index_status;
 mod outline;
+mod own_rules;
 mod parse_files;
 mod project;
 mod query_annotations;
@@ -15,15 +17,9 @@ mod references;
 mod sweep;
 mod units;
 
-pub use analyze_code::{AnalysisType, AnalyzeAnswer, AnalyzeArgs};
+pub use analyze_code::{AnalysisType, AnalyzeAnswer, AnalyzeArgs, InFile};
 pub use docent_syntax::{
-    Annotation, Documentation, Kind, Language, Parameter, Summary,
-    analysis::{
-        complexity::{Complexity, FunctionFigures, Grade},
-        dependencies::Import,
-        rules::{Finding, Severity},
-    },
-    documentation,
+    Annotation, Documentation, Kind, Language, Parameter, Summary, documentation,
 };
 pub use find_references::{ReferencesAnswer, ReferencesArgs};
 pub use index_status::{Freshness, StatusAnswer, StatusArgs};

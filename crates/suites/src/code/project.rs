@@ -1,6 +1,6 @@
 //! The project whose code is asked about: its files, its index, and who wants to hear of changes.
 
-use super::address;
+use super::{address, graph::Memory, own_rules::OwnRules};
 use crate::{
     files::{Kind as EntryKind, Place, Problem, Roots},
     indexing::{Heard, Live, Wanted},
@@ -8,6 +8,7 @@ use crate::{
 };
 use docent_syntax::{
     Counts, Language,
+    analysis::Source,
     annotate::{self, FileAnnotations},
     parse::{self, ParseError},
 };
@@ -61,6 +62,14 @@ pub(crate) struct Parsed {
     pub(crate) tree: Tree,
 }
 
+impl Parsed {
+    /// As analyses take it.
+    pub(crate) fn source(&self) -> Source<'_> {
+        let Self { path, language, text, tree } = self;
+        Source { path, language: *language, text, tree }
+    }
+}
+
 /// Why a file was not parsed.
 #[derive(Debug)]
 pub(crate) enum Unread {
@@ -80,6 +89,10 @@ pub(crate) struct Project {
     changes: broadcast::Sender<Change>,
     /// Files that were parsed by name, and how.
     parsed: RwLock<BTreeMap<String, (Reading, Report)>>,
+    /// The project's own rules.
+    pub(crate) rules: OwnRules,
+    /// What files imported when they were last asked.
+    pub(crate) imports: Mutex<Memory>,
     /// Files and folders that somebody wants to hear of.
     subscribed: Mutex<BTreeSet<String>>,
 }
@@ -92,6 +105,8 @@ impl Project {
             live,
             changes: broadcast::Sender::new(CHANGES),
             parsed: RwLock::default(),
+            rules: OwnRules::default(),
+            imports: Mutex::default(),
             subscribed: Mutex::default(),
         });
         let listener = Arc::downgrade(&project);
@@ -124,10 +139,10 @@ impl Project {
     ) -> Result<Parsed, Unread> {
         let path = self.path_of(place);
         let problem = |reason: String| Unread::Problem(Problem { path: path.clone(), reason });
-        let language = language
-            .or_else(|| self.reading(&path).language)
-            .or_else(|| Language::of(&path))
-            .ok_or_else(|| problem(unknown_language()))?;
+        let asked = language.or_else(|| self.reading(&path).language);
+        if asked.is_none() && Language::of(&path).is_none() {
+            return Err(problem(unknown_language()));
+        }
         let bytes = self.roots.read(place, LARGEST_FILE);
         let bytes = bytes.map_err(|found| problem(Problem::from(&found).reason))?;
         if memchr::memchr(0, &bytes).is_some() {
@@ -135,6 +150,8 @@ impl Project {
         }
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
+        let language = asked.or_else(|| Language::of_text(&path, &text));
+        let language = language.ok_or_else(|| problem(unknown_language()))?;
         match parse::tree(language, &text, stopped) {
             Ok(tree) => Ok(Parsed { path, language, text, tree }),
             Err(ParseError::Stopped) => Err(Unread::Stopped),

@@ -41,6 +41,7 @@ fn project() -> (TempDir, CodeSuite) {
     put(folder.path(), "src/users.ts", USERS);
     put(folder.path(), "src/auth.ts", AUTH);
     put(folder.path(), "README.md", "# Sample");
+    put(folder.path(), "odd.xyz", "odd");
     let roots = Roots::open(&[folder.path().to_owned()]).unwrap();
     let index = crate::test_index(&folder.path().join(".docent"));
     let live = Live::new(roots.clone(), index);
@@ -185,7 +186,7 @@ async fn what_can_t_be_parsed_is_listed_beside_the_rest() {
     put(folder.path(), "src/binary.ts", "const a = 1;\0");
     put(folder.path(), "src/large.ts", &"// long\n".repeat(300_000));
     let got =
-        call(&suite, "parse_files", json!({"files": ["src", "none.ts", "../out.ts", "README.md"]}))
+        call(&suite, "parse_files", json!({"files": ["src", "none.ts", "../out.ts", "odd.xyz"]}))
             .await
             .unwrap();
     let structured = got.structured.clone().unwrap();
@@ -199,7 +200,7 @@ async fn what_can_t_be_parsed_is_listed_beside_the_rest() {
     problems.sort();
     assert_eq!(
         problems,
-        ["../out.ts", "README.md", "none.ts", "src/binary.ts", "src/broken.ts", "src/large.ts"]
+        ["../out.ts", "none.ts", "odd.xyz", "src/binary.ts", "src/broken.ts", "src/large.ts"]
     );
     let text = text_of(&got);
     assert!(
@@ -253,6 +254,8 @@ async fn paths_stay_inside_the_root() {
 #[tokio::test]
 async fn a_missing_file_is_not_found() {
     let (_folder, suite) = project();
+    let readme = annotations(&suite, "ast://project/README.md").await.unwrap();
+    assert_eq!(readme["annotations"][0]["type"], "section", "{readme}");
     let not_found = |error: &ToolError| matches!(error, ToolError::Failed(failure) if failure.kind.name() == "not_found");
     let error = call(&suite, "parse_files", json!({"files": ["src/none.ts"]})).await.unwrap_err();
     assert!(not_found(&error), "{error}");
@@ -265,10 +268,10 @@ async fn a_missing_file_is_not_found() {
     assert!(not_found(&error), "{error}");
     let error = annotations(&suite, "ast://project/src/none.ts").await.unwrap_err();
     assert!(not_found(&error), "{error}");
-    let error = annotations(&suite, "ast://project/README.md").await.unwrap_err();
+    let error = annotations(&suite, "ast://project/odd.xyz").await.unwrap_err();
     assert!(not_found(&error) && error.to_string().contains("known are TypeScript"), "{error}");
     let error =
-        call(&suite, "analyze_code", json!({"file": "README.md", "analysisType": "complexity"}))
+        call(&suite, "analyze_code", json!({"file": "odd.xyz", "analysisType": "complexity"}))
             .await
             .unwrap_err();
     assert!(matches!(&error, ToolError::Argument { field, .. } if field == "file"), "{error}");
@@ -368,32 +371,82 @@ async fn every_analysis_answers() {
     let got = analyze("complexity").await;
     assert_eq!(
         text_of(&got),
-        "src/auth.ts (TypeScript): 3 functions, 15 lines, cyclomatic complexity 2\n\
-         - loginUser (line 4): cyclomatic 2 (low), nesting 1, 2 parameters, 4 lines\n\
-         - validateToken (line 10): cyclomatic 1 (low), nesting 0, 1 parameter, 3 lines\n\
-         - drawFooterLogo (line 15): cyclomatic 1 (low), nesting 0, 1 parameter, 1 line"
+        "src/auth.ts (TypeScript): 3 functions, 15 lines, cyclomatic complexity 2, cognitive 1\n\
+         - loginUser (line 4): cyclomatic 2 (low), cognitive 1, nesting 1, 2 parameters, 4 lines\n    \
+         line 5: if (+1)\n\
+         - validateToken (line 10): cyclomatic 1 (low), cognitive 0, nesting 0, 1 parameter, 3 lines\n\
+         - drawFooterLogo (line 15): cyclomatic 1 (low), cognitive 0, nesting 0, 1 parameter, 1 line"
     );
     let structured = got.structured.unwrap();
     assert_eq!(
         (&structured["file"], &structured["language"], &structured["analysisType"]),
         (&json!("src/auth.ts"), &json!("typescript"), &json!("complexity"))
     );
-    assert_eq!(
-        structured["complexity"]["functions"][0],
-        json!({"name": "loginUser", "line": 4, "cyclomatic": 2, "nesting": 1, "parameters": 2, "length": 4, "grade": "low"})
-    );
+    assert_eq!(structured["complexity"]["functions"][0]["cyclomatic"], 2);
     let got = analyze("dependencies").await;
     assert_eq!(
         text_of(&got),
-        "src/auth.ts (TypeScript): 1 import\n- ./users (line 1) -> src/users.ts"
+        "src/auth.ts (TypeScript): 1 import, needed by 0 files\n- ./users (line 1) -> src/users.ts"
     );
-    assert_eq!(
-        got.structured.unwrap()["dependencies"],
-        json!([{"module": "./users", "line": 1, "local": true, "file": "src/users.ts"}])
-    );
+    let structured = got.structured.unwrap();
+    assert_eq!(structured["dependencies"]["imports"][0]["file"], "src/users.ts");
     for kind in ["patterns", "security"] {
         assert_eq!(analyze(kind).await.structured.unwrap()["findings"], json!([]), "{kind}");
     }
+}
+
+#[tokio::test]
+async fn a_folder_is_analysed_as_a_whole() {
+    let (folder, suite) = project();
+    put(
+        folder.path(),
+        "src/bad.py",
+        "import os, yaml\nfrom . import good\ndef f(a):\n    if a:\n        os.system(a)\n",
+    );
+    put(folder.path(), "src/good.py", "from . import bad\n");
+    put(folder.path(), "src/__init__.py", "");
+    put(folder.path(), "requirements.txt", "PyYAML==6.0.1\n");
+    let analyze = |kind: &'static str| {
+        let suite = &suite;
+        async move {
+            let args = json!({"file": "src", "analysisType": kind});
+            call(suite, "analyze_code", args).await.unwrap().structured.unwrap()
+        }
+    };
+    let found = analyze("complexity").await;
+    let hardest: Vec<&Value> =
+        found["hardest"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(hardest.len(), 5, "{found}");
+    assert_eq!((&found["files"], &found["total"]), (&json!(5), &json!(5)));
+    let found = analyze("security").await;
+    assert_eq!(found["findings"][0]["file"], "src/bad.py", "{found}");
+    assert_eq!(found["findings"][0]["cwe"], "CWE-78");
+    let found = analyze("dependencies").await["folderDependencies"].clone();
+    assert_eq!(found["cycles"][0]["path"], json!(["src/bad.py", "src/good.py", "src/bad.py"]));
+    let yaml = json!({"name": "PyYAML", "version": "==6.0.1", "standard": false, "files": 1});
+    assert!(found["packages"].as_array().unwrap().contains(&yaml), "{found}");
+    let args = json!({"file": "src/users.ts", "analysisType": "dependencies"});
+    let users = call(&suite, "analyze_code", args).await.unwrap().structured.unwrap();
+    assert_eq!(users["dependencies"]["dependents"], json!(["src/auth.ts"]));
+}
+
+#[tokio::test]
+async fn a_project_has_rules_of_its_own() {
+    let (folder, suite) = project();
+    put(folder.path(), "a.py", "import os\nos.system(cmd)\nfrobnicate(1)\n");
+    put(
+        folder.path(),
+        ".docent/rules/own.yml",
+        "id: no-frobnicate\nlanguage: python\nmessage: frobnicate is not ours\nseverity: error\nrule: {pattern: frobnicate($A)}\n---\nid: os-system\nlanguage: python\nseverity: off\n---\nid: broken\nlanguage: python\nrule: {nonsense: 1}\n",
+    );
+    put(folder.path(), ".docent/.gitignore", "*\n");
+    let args = json!({"file": "a.py", "analysisType": "security"});
+    let found = call(&suite, "analyze_code", args).await.unwrap().structured.unwrap();
+    let rules: Vec<&Value> =
+        found["findings"].as_array().unwrap().iter().map(|one| &one["rule"]).collect();
+    assert_eq!(rules, ["no-frobnicate"], "{found}");
+    let problem = found["problems"][0]["path"].as_str().unwrap();
+    assert!(problem.starts_with(".docent/rules/own.yml"), "{found}");
 }
 
 #[tokio::test]
@@ -406,9 +459,9 @@ async fn findings_say_where_and_what_to_do() {
     assert_eq!(
         text_of(&got),
         "bad.py (Python): 2 security findings\n\
-         - line 2 [high] hard-coded-secret: a secret stands in the source. API_KEY = '…'\n  \
+         - line 2 [high, CWE-798] hard-coded-secret: a secret stands in the source. API_KEY = '…'\n  \
          fix: read it from the environment or a secret store, and replace the one that was published\n\
-         - line 3 [high] os-system: os.system and os.popen run a shell. os.system(cmd)\n  \
+         - line 3 [high, CWE-78] os-system: the command goes through a shell. os.system(cmd)\n  \
          fix: use subprocess.run with a list of arguments"
     );
     assert!(!got.structured.unwrap().to_string().contains("0123456789"));
@@ -467,7 +520,7 @@ async fn paths_are_completed() {
     assert_eq!(suite.templates()[0].uri_template, "ast://project/{path}");
     let target = CompletionTarget::Template("ast://project/{path}".into());
     let cases: [(&str, &[&str]); 5] = [
-        ("", &["src/auth.ts", "src/users.ts"]),
+        ("", &["README.md", "src/auth.ts", "src/users.ts"]),
         ("src/u", &["src/users.ts"]),
         ("user", &["src/users.ts"]),
         ("zzz", &[]),

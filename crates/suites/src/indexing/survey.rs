@@ -116,6 +116,8 @@ impl File {
         let (genre, units) = match self.reader {
             Reader::Code(language) => {
                 let text = String::from_utf8_lossy(&bytes);
+                let told = Language::of_text(&self.path, &text).filter(|_| !self.wanted);
+                let language = told.unwrap_or(language);
                 (Genre::Code, code_units(language.word(), &self.path, &text))
             }
             Reader::Prose(_) => (Genre::Prose, prose_units(&self.path, &bytes).unwrap_or_default()),

@@ -30,10 +30,12 @@ mod survey;
 mod syntax;
 mod text;
 mod tree;
+mod versions;
 mod words;
 
 pub use analyze::{AnalyzeArgs, AnalyzeRepository};
 pub use check::{CheckArgs, CheckDocumentation, Format};
+pub(crate) use versions::Versions;
 
 use crate::files::{Kind, PathError, Place, Roots};
 use docent_tool::{

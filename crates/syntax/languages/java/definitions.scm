@@ -3,6 +3,7 @@
 (interface_declaration name: (_) @name) @interface
 (annotation_type_declaration name: (_) @name) @interface
 (enum_declaration name: (_) @name) @enum
+(enum_constant name: (_) @name body: (_)) @scope
 (method_declaration name: (_) @name) @method @callable
 (constructor_declaration name: (_) @name) @method @callable
 (compact_constructor_declaration name: (_) @name) @method @callable

@@ -1,11 +1,28 @@
-; @branch adds a way through a function, @nest a level of depth.
-(if_statement) @branch @nest
-(for_statement) @branch @nest
-(for_in_statement) @branch @nest
-(while_statement) @branch @nest
-(do_statement) @branch @nest
-(switch_statement) @nest
+; What each capture means: languages/README.md, branches.scm.
+(if_statement) @branch @nest @structure
+(if_statement condition: (_) @head)
+(else_clause) @flat
+(for_statement) @branch @nest @structure
+(for_statement initializer: (_) @head)
+(for_statement condition: (_) @head)
+(for_statement increment: (_) @head)
+(for_in_statement) @branch @nest @structure
+(for_in_statement right: (_) @head)
+(while_statement) @branch @nest @structure
+(while_statement condition: (_) @head)
+(do_statement) @branch @nest @structure
+(do_statement condition: (_) @head)
+(switch_statement) @nest @structure
+(switch_statement value: (_) @head)
 (switch_case) @branch
-(catch_clause) @branch @nest
-(ternary_expression) @branch
+(catch_clause) @branch @nest @structure
+(ternary_expression) @branch @structure
+(ternary_expression condition: (_) @head)
 (binary_expression operator: ["&&" "||" "??"]) @branch
+(binary_expression operator: ["&&" "||"]) @logic
+(break_statement label: (_)) @flat
+(continue_statement label: (_)) @flat
+; A function that only returns another is no level: what counts is the one that does the work.
+(arrow_function body: (arrow_function) @even)
+[(arrow_function) (function_expression) (function_declaration) (generator_function) (generator_function_declaration)
+  (method_definition)] @deep

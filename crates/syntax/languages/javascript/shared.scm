@@ -17,6 +17,8 @@
 (program
   (export_statement
     (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant)))
+; A module under a name is an import.
+(variable_declarator value: (call_expression function: (identifier) @_call) (#eq? @_call "require")) @skip
 
 ; Names that are exported apart from their definition.
 (export_specifier name: (_) @exported)

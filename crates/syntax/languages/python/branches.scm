@@ -1,15 +1,39 @@
-; @branch adds a way through a function, @nest a level of depth.
-(if_statement) @branch @nest
-(elif_clause) @branch
-(for_statement) @branch @nest
-(while_statement) @branch @nest
-(except_clause) @branch
+; What each capture means: languages/README.md, branches.scm.
+(if_statement) @branch @nest @structure
+(if_statement condition: (_) @head)
+(elif_clause) @branch @flat
+(elif_clause condition: (_) @head)
+(if_statement alternative: (else_clause) @flat)
+(for_statement) @branch @nest @structure
+(for_statement right: (_) @head)
+(while_statement) @branch @nest @structure
+(while_statement condition: (_) @head)
+; What follows a loop that was not broken off, or a try that went well, is one more way but no deeper.
+(for_statement alternative: (else_clause) @branch @head)
+(while_statement alternative: (else_clause) @branch @head)
+(try_statement (else_clause) @branch)
 (try_statement) @nest
+(except_clause) @branch @structure
 (with_statement) @nest
-(match_statement) @nest
-(case_clause) @branch
-(conditional_expression) @branch
-(boolean_operator) @branch
-(for_in_clause) @branch
-(if_clause) @branch
+(match_statement) @nest @structure
+(match_statement subject: (_) @head)
+; `case _` and `case name` take what is left.
+(case_clause (case_pattern [(dotted_name (identifier) . (identifier)) (integer) (float) (string) (none) (true) (false)
+  (class_pattern) (union_pattern) (list_pattern) (tuple_pattern) (dict_pattern) (as_pattern) (splat_pattern)
+  (complex_pattern) (concatenated_string)])) @branch
+(conditional_expression) @branch @structure
+(conditional_expression (_) "if" (_) @head "else")
+(boolean_operator) @branch @logic
 (assert_statement) @branch
+; Each `for` of a comprehension stands where the comprehension stands; what it makes is one level deeper.
+[(list_comprehension) (set_comprehension) (dictionary_comprehension) (generator_expression)] @deep
+(for_in_clause) @branch @head @structure
+(for_in_clause right: (_) @head)
+(if_clause) @branch @flat
+; A function that only makes another and returns it is a decorator: what the inner one holds is no deeper for it.
+(function_definition body: (block . [
+  (function_definition) @even
+  (decorated_definition definition: (function_definition) @even)
+] . (return_statement) .))
+(function_definition) @deep
+(lambda) @deep

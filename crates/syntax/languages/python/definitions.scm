@@ -9,4 +9,4 @@
 (function_definition name: (identifier) @name) @function @callable
 (module (expression_statement (assignment left: (identifier) @name) @constant)
   (#match? @name "^_?[A-Z][A-Z0-9_]*$"))
-(type_alias_statement left: (type (identifier) @name)) @type
+(type_alias_statement left: (type [(identifier) @name (generic_type . (identifier) @name)])) @type

@@ -1,9 +1,19 @@
-; @branch adds a way through a function, @nest a level of depth.
-(if_expression) @branch @nest
-(for_expression) @branch @nest
-(while_expression) @branch @nest
-(loop_expression) @branch @nest
-(match_expression) @nest
+; What each capture means: languages/README.md, branches.scm.
+(if_expression) @branch @nest @structure
+(if_expression condition: (_) @head)
+(else_clause) @flat
+(for_expression) @branch @nest @structure
+(for_expression value: (_) @head)
+(while_expression) @branch @nest @structure
+(while_expression condition: (_) @head)
+(loop_expression) @branch @nest @structure
+(match_expression) @nest @structure
+(match_expression value: (_) @head)
 ; One arm of a match is the way that would be there without it.
 (match_block (match_arm) . (match_arm) @branch)
-(binary_expression operator: ["&&" "||"]) @branch
+(let_declaration alternative: (_) @branch @structure)
+(binary_expression operator: ["&&" "||"]) @branch @logic
+(break_expression (label)) @flat
+(continue_expression (label)) @flat
+(closure_expression) @deep
+(function_item) @deep

@@ -9,3 +9,6 @@
 (internal_module name: (_) @name) @module
 (module name: (_) @name) @module
 (public_field_definition name: (_) @name value: [(arrow_function) (function_expression)] @callable) @method
+(program (ambient_declaration (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant)))
+(program (export_statement (ambient_declaration
+  (lexical_declaration "const" (variable_declarator name: (identifier) @name) @constant))))

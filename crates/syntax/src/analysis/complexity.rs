@@ -1,14 +1,18 @@
-//! How hard each function is to follow.
+//! How hard each function is to follow, and what makes it so.
+
+mod sweep;
 
 use super::Source;
 use crate::{
+    annotation::Figures,
     language::{Language, matches},
     parse::{self, Definition},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::ops::Range;
-use tree_sitter::{Node, Tree};
+use std::{cmp::Reverse, collections::HashSet};
+use sweep::{Measured, sweep};
+use tree_sitter::Tree;
 
 /// How hard a function is to test and change, by its cyclomatic complexity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,6 +39,17 @@ impl Grade {
     }
 }
 
+/// What makes a function hard to follow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reason {
+    /// Where, counted from 1.
+    pub line: u32,
+    /// What it adds to the cognitive complexity.
+    pub adds: u32,
+    /// What stands there.
+    pub what: String,
+}
+
 /// The figures of one function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -43,8 +58,12 @@ pub struct FunctionFigures {
     pub name: String,
     /// First line.
     pub line: u32,
-    /// Independent ways through it: 1, and 1 for each branch. Anonymous functions count with the one around them.
+    /// Independent ways through it: 1, and 1 for each branch. Anonymous functions count with the one around them,
+    /// those with a name by themselves.
     pub cyclomatic: u32,
+    /// What a reader has to keep in mind: 1 for each break in the flow, and 1 for each level that it is nested. What
+    /// stands in nested functions counts with the one around them as well.
+    pub cognitive: u32,
     /// Deepest nesting of branches, loops and blocks that change the flow.
     pub nesting: u32,
     /// Parameters, without the receiver.
@@ -53,6 +72,9 @@ pub struct FunctionFigures {
     pub length: u32,
     /// By the cyclomatic complexity.
     pub grade: Grade,
+    /// What adds most to the cognitive complexity, most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Reason>,
 }
 
 /// The figures of one file.
@@ -63,6 +85,10 @@ pub struct Complexity {
     pub functions: Vec<FunctionFigures>,
     /// Cyclomatic complexity of the file: 1, and 1 for each branch in it.
     pub cyclomatic: u32,
+    /// Cognitive complexity of the file: that of its outermost functions, and of what stands beside them.
+    pub cognitive: u32,
+    /// Deepest nesting in one of its functions.
+    pub nesting: u32,
     /// Lines of the file.
     pub lines: u32,
 }
@@ -70,82 +96,66 @@ pub struct Complexity {
 /// How many branches a file has.
 pub fn branches(language: Language, text: &str, tree: &Tree) -> usize {
     let marks = matches(language.grammar().branches(), tree.root_node(), text);
-    marks.iter().filter(|mark| mark.get("branch").is_some()).count()
+    let nodes = marks.iter().flat_map(|mark| &mark.captures).filter(|(name, _)| *name == "branch");
+    nodes.map(|(_, node)| node.id()).collect::<HashSet<_>>().len()
 }
 
 /// Measures a file.
 pub fn measure(source: &Source<'_>) -> Complexity {
     let definitions = parse::definitions(source.language, source.path, source.text, source.tree);
-    let functions: Vec<&Definition> =
-        definitions.iter().filter(|one| one.annotation.kind.is_callable()).collect();
-    let marks = matches(source.language.grammar().branches(), source.tree.root_node(), source.text);
-    let captured = |name: &'static str| marks.iter().filter_map(move |mark| mark.get(name));
-    let branches: Vec<Node<'_>> = captured("branch").collect();
-    let nests: Vec<Range<usize>> =
-        captured("nest").filter(|node| !continues(*node)).map(|node| node.byte_range()).collect();
-    let mut figures: Vec<FunctionFigures> = functions.iter().map(|one| blank(one)).collect();
-    for branch in &branches {
-        if let Some(owner) = innermost(&functions, branch.start_byte()) {
-            figures[owner].cyclomatic += 1;
-        }
-    }
-    for (start, depth) in depths(&functions, &nests) {
-        if let Some(owner) = innermost(&functions, start) {
-            figures[owner].nesting = figures[owner].nesting.max(depth);
-        }
-    }
-    for figure in &mut figures {
-        figure.grade = Grade::of(figure.cyclomatic);
-    }
-    figures.sort_by_key(|one| {
-        (std::cmp::Reverse((one.cyclomatic, one.nesting, one.length)), one.line)
+    measure_all(source, &definitions)
+}
+
+/// Measures a file whose definitions are known.
+pub fn measure_all(source: &Source<'_>, definitions: &[Definition]) -> Complexity {
+    let (measured, file) = sweep(source, definitions);
+    let mut functions: Vec<FunctionFigures> =
+        measured.iter().map(|one| function(&definitions[one.definition], one)).collect();
+    functions.sort_by_key(|one| {
+        (Reverse((one.cyclomatic, one.cognitive, one.nesting, one.length)), one.line)
     });
     Complexity {
-        functions: figures,
-        cyclomatic: 1 + small(branches.len()),
+        nesting: functions.iter().map(|one| one.nesting).max().unwrap_or(0),
+        functions,
+        cyclomatic: 1 + file.branches,
+        cognitive: file.cognitive,
         lines: small(source.text.lines().count()),
     }
 }
 
-fn blank(one: &Definition) -> FunctionFigures {
-    let annotation = &one.annotation;
+/// The figures of every definition that can be called, by its place in the list.
+pub fn figures(source: &Source<'_>, definitions: &[Definition]) -> Vec<(usize, Figures)> {
+    let (measured, _) = sweep(source, definitions);
+    let pair = |one: &Measured| {
+        let Measured { cyclomatic, cognitive, .. } = *one;
+        (one.definition, Figures { cyclomatic, cognitive })
+    };
+    measured.iter().map(pair).collect()
+}
+
+/// All figures of every definition that can be called, by its place in the list.
+pub(super) fn all_figures(
+    source: &Source<'_>,
+    definitions: &[Definition],
+) -> Vec<(usize, FunctionFigures)> {
+    let (measured, _) = sweep(source, definitions);
+    let pair = |one: &Measured| (one.definition, function(&definitions[one.definition], one));
+    measured.iter().map(pair).collect()
+}
+
+fn function(definition: &Definition, measured: &Measured) -> FunctionFigures {
+    let annotation = &definition.annotation;
     FunctionFigures {
         name: annotation.qualified_name.clone(),
         line: annotation.line,
-        cyclomatic: 1,
-        nesting: 0,
+        cyclomatic: measured.cyclomatic,
+        cognitive: measured.cognitive,
+        nesting: measured.nesting,
         parameters: small(annotation.parameters.as_ref().map_or(0, Vec::len)),
-        length: annotation.end_line - annotation.line + 1,
-        grade: Grade::Low,
+        length: annotation.end_line.saturating_sub(annotation.line) + 1,
+        grade: Grade::of(measured.cyclomatic),
+        why: measured.why.clone(),
     }
-}
-
-/// `else if` goes on where the first `if` stands.
-fn continues(node: Node<'_>) -> bool {
-    node.parent().is_some_and(|parent| {
-        let is_alternative = || parent.child_by_field_name("alternative") == Some(node);
-        parent.kind() == "else_clause" || (parent.kind() == "if_statement" && is_alternative())
-    })
-}
-
-/// The innermost function around a byte. Functions are in the order of the text, outer ones first.
-fn innermost(functions: &[&Definition], at: usize) -> Option<usize> {
-    let before = functions.partition_point(|one| one.range.start <= at);
-    functions[..before].iter().rposition(|one| one.range.contains(&at))
-}
-
-/// How deep each block lies, counted from the function that it belongs to.
-fn depths(functions: &[&Definition], nests: &[Range<usize>]) -> Vec<(usize, u32)> {
-    let mut open: Vec<&Range<usize>> = Vec::new();
-    let mut depths = Vec::with_capacity(nests.len());
-    for nest in nests {
-        open.retain(|outer| outer.end >= nest.end);
-        open.push(nest);
-        let owner = innermost(functions, nest.start);
-        let depth = open.iter().filter(|outer| innermost(functions, outer.start) == owner).count();
-        depths.push((nest.start, small(depth)));
-    }
-    depths
 }
 
 fn small(count: usize) -> u32 {
@@ -225,6 +235,161 @@ mod tests {
             figures(Language::Python, text),
             [("outer.inner".to_owned(), 3, 2, 2, 3), ("outer".to_owned(), 2, 1, 1, 6)]
         );
+    }
+
+    /// Cognitive complexity of the function that stands first.
+    fn cognitive(language: Language, text: &str) -> u32 {
+        let tree = parse::tree(language, text, &|| false).unwrap();
+        let source = Source { path: "f", language, text, tree: &tree };
+        let definitions = parse::definitions(language, "f", text, &tree);
+        super::figures(&source, &definitions)[0].1.cognitive
+    }
+
+    #[test]
+    fn cognitive_complexity_of_python() {
+        let python = [
+            ("return a", 0),
+            ("if a:\n  pass\n elif b:\n  if c: pass\n else:\n  if d: pass", 7),
+            ("for x in y:\n  while x and z:\n   if a: break", 7),
+            ("for x in y:\n  pass\n else:\n  if a: pass", 2),
+            (
+                "try:\n  if a: pass\n except E:\n  if b: pass\n else:\n  pass\n finally:\n  if c: pass",
+                5,
+            ),
+            ("with a or b:\n  if c: pass", 2),
+            ("match a:\n  case 1:\n   if b: pass", 3),
+            ("return 1 if a else 2 if b else 3", 3),
+            ("return 1 if (2 if a else b) else 3", 2),
+            ("return a and b or c and d", 3),
+            ("return a and (b and c) and d", 1),
+            ("return a and not (b and c)", 2),
+            ("return [x for x in y if x and z]", 3),
+            ("return [x if a else b for x in y]", 3),
+            ("return [x for x in [a for a in c]]", 2),
+            ("if q:\n  return [x for x in y if x for z in x if z]", 7),
+            ("x = 1\n def g():\n  if a: pass\n return g", 2),
+            ("def g():\n  if a: pass\n return g", 1),
+            ("@d\n def g():\n  if a: pass\n return d(g)", 1),
+            ("return lambda: 1 if a else 2", 2),
+        ];
+        for (body, want) in python {
+            let text = format!("def f():\n {body}\n");
+            assert_eq!(cognitive(Language::Python, &text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn cognitive_complexity_of_languages_with_braces() {
+        let braces = [
+            (
+                Language::JavaScript,
+                "function f(",
+                ") { if (a) {} else if (b) { if (c) {} } else {} }",
+                5,
+            ),
+            (Language::JavaScript, "const f = (", ") => { if (a && b && c || d) {} }", 3),
+            (Language::JavaScript, "const f = (", ") => (b) => { if (a) {} }", 1),
+            (
+                Language::TypeScript,
+                "function f(",
+                ") { a: for (;;) { g(() => { if (a) { break a; } }); } }",
+                5,
+            ),
+            (
+                Language::JavaScript,
+                "function f(",
+                ") { switch (a) { case 1: if (b) {} default: } }",
+                3,
+            ),
+            (
+                Language::JavaScript,
+                "function f(",
+                ") { try { } catch (e) { return a ? b : c; } }",
+                3,
+            ),
+            (Language::Rust, "fn f(", ") { if a {} else if b { if c {} } else {} }", 5),
+            (
+                Language::Rust,
+                "fn f(",
+                ") { match if a { 1 } else { 2 } { 1 => if b {}, _ => {} } }",
+                5,
+            ),
+            (
+                Language::Rust,
+                "fn f(",
+                ") { let Some(x) = y else { if a { return } }; y.map(|z| if z {}); }",
+                5,
+            ),
+            (
+                Language::Go,
+                "package p\nfunc f(",
+                ") { if a := b(); a {} else if b { if c {} } else {} }",
+                5,
+            ),
+            (Language::Go, "package p\nfunc f(", ") { for a && b { go func() { if c {} }() } }", 5),
+            (
+                Language::Java,
+                "class A { void f(",
+                ") { if (a) {} else if (b) { if (c) {} } else {} } }",
+                5,
+            ),
+            (
+                Language::Java,
+                "class A { void f(",
+                ") { g(new R() { void run() { if (a) {} } }); } }",
+                2,
+            ),
+            (
+                Language::Java,
+                "class A { void f(",
+                ") { for (int i : a ? b : c) { g(() -> { while (d) {} }); } } }",
+                5,
+            ),
+        ];
+        for (language, before, after, want) in braces {
+            let text = format!("{before}{after}");
+            assert_eq!(cognitive(language, &text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_function_says_what_makes_it_hard() {
+        let text = "def outer():\n    x = 1\n    def inner(a):\n        for b in a:\n            if b and a:\n                pass\n            else:\n                pass\n";
+        let tree = parse::tree(Language::Python, text, &|| false).unwrap();
+        let source = Source { path: "f", language: Language::Python, text, tree: &tree };
+        let found = measure(&source);
+        assert_eq!((found.cyclomatic, found.cognitive, found.nesting, found.lines), (4, 7, 2, 8));
+        let why = |at: usize| {
+            let reasons = found.functions[at].why.iter();
+            reasons
+                .map(|one| format!("{}: {} +{}", one.line, one.what, one.adds))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(why(0), ["5: if nested 1 deep +2", "4: for +1", "5: `and` +1", "7: else +1"]);
+        assert_eq!(
+            why(1),
+            ["5: if nested 2 deep +3", "4: for nested 1 deep +2", "5: `and` +1", "7: else +1"]
+        );
+    }
+
+    #[test]
+    fn functions_of_one_statement_have_their_own_figures() {
+        let text = "const f = (a) => { if (a) {} },\n  g = (b) => b;\n";
+        let found = figures(Language::JavaScript, text);
+        assert_eq!(found, [("f".to_owned(), 2, 1, 1, 1), ("g".to_owned(), 1, 0, 1, 1)]);
+    }
+
+    #[test]
+    fn deep_and_long_files_are_measured_in_one_pass() {
+        let deep = 300;
+        let text = format!("{}{}", "function f() { if (a) {".repeat(deep), "}}".repeat(deep));
+        let found = figures(Language::JavaScript, &text);
+        assert_eq!(found.len(), deep);
+        assert!(found.iter().all(|one| one.1 == 2));
+        let chain = format!("x = {}\n", vec!["a"; 20_000].join(" and "));
+        let tree = parse::tree(Language::Python, &chain, &|| false).unwrap();
+        let source = Source { path: "f", language: Language::Python, text: &chain, tree: &tree };
+        assert_eq!(measure(&source).cognitive, 1);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub mod complexity;
 pub mod dependencies;
+pub mod patterns;
 pub mod rules;
 
 use crate::language::Language;

@@ -1,22 +1,33 @@
-//! Findings by rule. A rule is data: a query with what it means, in `rules/`.
+//! Findings by rule. A rule is data: `languages/README.md` says how one is written.
+//!
+//! Owns what a finding says. How a rule is read is in [`read`], which rules hold in [`set`], how a tree is searched
+//! in [`engine`].
+
+mod engine;
+mod names;
+mod read;
+mod set;
 
 use super::Source;
-use crate::language::{Language, Match, line_of, matches, text_of};
+use engine::Hit;
+use read::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
-use tree_sitter::Query;
+pub use set::{Problem, RuleSet};
 
 /// Evidence is a line, not a file.
 const LONGEST_EVIDENCE: usize = 160;
+/// What stands in evidence instead of a secret.
+const HIDDEN: &str = "…";
 
 /// Which of the analyses a rule belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Analysis {
     /// Idioms, designs and smells.
     Patterns,
     /// What an attacker could use.
+    #[default]
     Security,
 }
 
@@ -36,17 +47,40 @@ pub enum Severity {
     Info,
 }
 
+/// How sure a finding is, surest first.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// What is seen is the weakness itself.
+    High,
+    /// It is one unless the code around it takes care.
+    #[default]
+    Medium,
+    /// It depends on what the values are.
+    Low,
+}
+
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Finding {
     /// Which rule found it.
     pub rule: String,
     /// What it is about.
     pub category: String,
+    /// The weakness in the Common Weakness Enumeration, such as `CWE-89`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwe: Option<String>,
     /// How much it matters.
     pub severity: Severity,
-    /// Where, counted from 1.
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Where it starts, counted from 1.
     pub line: u32,
+    /// The last line of it.
+    pub end_line: u32,
     /// What is wrong, or what was recognised.
     pub message: String,
     /// The source there; secrets are not repeated.
@@ -55,104 +89,59 @@ pub struct Finding {
     pub fix: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct RuleFile {
-    rule: Vec<Rule>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rule {
-    id: String,
-    analysis: Analysis,
-    category: String,
-    severity: Severity,
-    message: String,
-    fix: String,
-    query: String,
-}
-
-/// The rules of a language, compiled once.
-fn rules(language: Language) -> &'static [(Rule, Query)] {
-    static TYPESCRIPT: LazyLock<Vec<(Rule, Query)>> =
-        LazyLock::new(|| compile(Language::TypeScript));
-    static TSX: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Tsx));
-    static JAVASCRIPT: LazyLock<Vec<(Rule, Query)>> =
-        LazyLock::new(|| compile(Language::JavaScript));
-    static PYTHON: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Python));
-    static RUST: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Rust));
-    static GO: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Go));
-    static JAVA: LazyLock<Vec<(Rule, Query)>> = LazyLock::new(|| compile(Language::Java));
-    match language {
-        Language::TypeScript => &TYPESCRIPT,
-        Language::Tsx => &TSX,
-        Language::JavaScript => &JAVASCRIPT,
-        Language::Python => &PYTHON,
-        Language::Rust => &RUST,
-        Language::Go => &GO,
-        Language::Java => &JAVA,
-    }
-}
-
-fn compile(language: Language) -> Vec<(Rule, Query)> {
-    let script = include_str!("../../languages/javascript/rules.toml");
-    let files: &[&str] = match language {
-        Language::TypeScript | Language::Tsx => {
-            &[script, include_str!("../../languages/typescript/rules.toml")]
-        }
-        Language::JavaScript => &[script],
-        Language::Python => &[include_str!("../../languages/python/rules.toml")],
-        Language::Rust => &[include_str!("../../languages/rust/rules.toml")],
-        Language::Go => &[include_str!("../../languages/go/rules.toml")],
-        Language::Java => &[include_str!("../../languages/java/rules.toml")],
-    };
-    let read = |text: &&str| {
-        toml::from_str::<RuleFile>(text).expect("the rules that are built in are well-formed").rule
-    };
-    let with_query = |rule: Rule| {
-        let query = Query::new(&language.grammar().tables, &rule.query);
-        let query = query.unwrap_or_else(|error| {
-            panic!("rule {} does not fit {}: {error}", rule.id, language.name())
-        });
-        (rule, query)
-    };
-    files.iter().flat_map(read).map(with_query).collect()
-}
-
-/// Everything that the rules of one analysis find, worst first. Asks `stopped` between rules.
+/// Everything that the built-in rules of one analysis find, worst first. Asks `stopped` while it looks.
 pub fn check(source: &Source<'_>, analysis: Analysis, stopped: &dyn Fn() -> bool) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (rule, query) in rules(source.language).iter().filter(|(rule, _)| rule.analysis == analysis)
-    {
-        if stopped() {
-            break;
-        }
-        for found in matches(query, source.tree.root_node(), source.text) {
-            findings.extend(finding(source, rule, &found));
-        }
-    }
+    check_with(RuleSet::built_in(), source, analysis, stopped)
+}
+
+/// Everything that the rules of one analysis find, worst first. Asks `stopped` while it looks.
+pub fn check_with(
+    rules: &RuleSet,
+    source: &Source<'_>,
+    analysis: Analysis,
+    stopped: &dyn Fn() -> bool,
+) -> Vec<Finding> {
+    // A rule that knows secrets is asked in every analysis, so that no other rule's evidence shows one.
+    let used: Vec<&Rule> = rules
+        .of(source.language)
+        .filter(|rule| rule.about.analysis == analysis || rule.knows_secrets)
+        .collect();
+    let hits = engine::search(source, &used, stopped);
+    let mut secrets: Vec<&str> = hits
+        .iter()
+        .filter_map(|hit| hit.secret.clone())
+        .filter_map(|at| source.text.get(at))
+        .collect();
+    // Of two secrets, one may be a part of the other.
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.dedup();
+    let of_analysis = hits.iter().filter(|hit| hit.rule.about.analysis == analysis);
+    let mut findings: Vec<Finding> =
+        of_analysis.map(|hit| finding(source, hit, &secrets)).collect();
     findings.sort_by(|a, b| (a.severity, a.line, &a.rule).cmp(&(b.severity, b.line, &b.rule)));
     findings.dedup_by(|a, b| a.rule == b.rule && a.line == b.line);
     findings
 }
 
-fn finding(source: &Source<'_>, rule: &Rule, found: &Match<'_>) -> Option<Finding> {
-    let at = found.get("at")?;
-    let mut evidence = text_of(at, source.text).to_owned();
-    if let Some(secret) = found.get("secret") {
-        evidence = evidence.replace(text_of(secret, source.text), "…");
+fn finding(source: &Source<'_>, hit: &Hit<'_>, secrets: &[&str]) -> Finding {
+    let about = &hit.rule.about;
+    let hide = |text: String, secret: &&str| text.replace(secret, HIDDEN);
+    let whole = source.text.get(hit.range.clone()).unwrap_or_default();
+    let whole = secrets.iter().fold(whole.to_owned(), hide);
+    let first = whole.lines().next().unwrap_or_default().trim();
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    Finding {
+        rule: hit.rule.id.clone(),
+        category: about.category.clone(),
+        cwe: about.cwe.clone(),
+        severity: hit.rule.severity,
+        confidence: about.confidence,
+        line: number(hit.lines.0),
+        end_line: number(hit.lines.1),
+        message: hit.rule.message.clone(),
+        evidence: first.chars().take(LONGEST_EVIDENCE).collect(),
+        fix: about.fix.clone(),
     }
-    let line = evidence.lines().next().unwrap_or_default().trim();
-    let evidence = line.chars().take(LONGEST_EVIDENCE).collect();
-    Some(Finding {
-        rule: rule.id.clone(),
-        category: rule.category.clone(),
-        severity: rule.severity,
-        line: line_of(at),
-        message: rule.message.clone(),
-        evidence,
-        fix: rule.fix.clone(),
-    })
 }
 
 #[cfg(test)]

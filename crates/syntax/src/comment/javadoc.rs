@@ -51,7 +51,8 @@ pub(super) fn plain(comment: &str) -> String {
     lines.join("\n")
 }
 
-fn without_inline_tags(text: &str) -> String {
+/// `{@code x}` and `{@link X}` become what they show.
+pub(super) fn without_inline_tags(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, tag)) = rest.split_once("{@") {

@@ -1,21 +1,86 @@
 //! The parts of a doc comment: summary, parameters, result, errors.
+//!
+//! Knows how each family of languages marks them, and nothing of syntax trees.
+
+mod at;
+mod headings;
+mod markup;
+mod xml;
 
 use crate::{annotation::Doc, pack::Tags};
+pub(super) use at::is_tag;
+pub(super) use xml::text as xml_text;
 
-/// The parts of a comment; `None` where it is no more than its summary.
-pub(super) fn parts(_tags: Tags, _whole: &str, plain: &str) -> Option<Doc> {
-    let summary = plain.split("\n\n").next().unwrap_or(plain);
-    let summary = summary.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(Doc { summary, ..Doc::default() })
-}
+/// A paragraph longer than this is summed up by its first sentence.
+const LONGEST_SUMMARY: usize = 200;
 
-/// Text without XML elements.
-pub(super) fn without_elements(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, tag)) = rest.split_once('<') {
-        plain.push_str(before);
-        rest = tag.split_once('>').map_or("", |(_, after)| after);
+/// The parts of a comment. What is said without a mark is its summary.
+pub(super) fn parts(tags: Tags, html: bool, whole: &str, plain: &str) -> Doc {
+    let mut doc = match tags {
+        Tags::At => at::parts(whole, html),
+        Tags::Xml => xml::parts(whole),
+        Tags::Headings => headings::parts(whole),
+    };
+    if doc.summary.is_empty() {
+        doc.summary = summary(plain);
     }
-    plain + rest
+    doc
 }
+
+/// The first paragraph without markup, or its first sentence where that is long.
+fn summary(text: &str) -> String {
+    let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
+    let line = one_line(&markup::without(paragraph.trim_start_matches('#')));
+    if line.len() <= LONGEST_SUMMARY {
+        return line;
+    }
+    match sentence_end(&line) {
+        Some(end) => line.get(..end).unwrap_or(&line).to_owned(),
+        None => line,
+    }
+}
+
+/// Where the first sentence ends. A dot that no capital follows ends none: `e.g. this`, `v1.2 and`.
+fn sentence_end(line: &str) -> Option<usize> {
+    line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1).find(|end| {
+        let rest = line.get(*end..).unwrap_or_default();
+        rest.starts_with(' ') && rest.trim_start().starts_with(|c: char| !c.is_lowercase())
+    })
+}
+
+/// Words with one space between them.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Takes away what stands between a name and what is said of it.
+fn without_dash(text: &str) -> &str {
+    let text = text.trim();
+    let text = text.strip_prefix("=>").unwrap_or(text);
+    text.trim_start_matches(['-', '–', '—', ':']).trim_start()
+}
+
+/// What a pair of brackets at the start of a text holds, and what follows it; brackets inside are balanced.
+fn bracketed(text: &str, open: char, close: char) -> Option<(&str, &str)> {
+    let inner = text.strip_prefix(open)?;
+    let mut depth = 0_usize;
+    for (at, c) in inner.char_indices() {
+        if c == open {
+            depth += 1;
+        } else if c == close && depth == 0 {
+            return Some((inner.get(..at)?, inner.get(at + c.len_utf8()..)?));
+        } else if c == close {
+            depth -= 1;
+        }
+    }
+    None
+}
+
+/// A first word, and what follows it.
+fn first_word(text: &str) -> (&str, &str) {
+    let text = text.trim_start();
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use crate::{
     annotation::{Kind, Visibility},
     language::{Language, Match, text_of},
 };
-use std::collections::HashMap;
+use std::{cmp::Reverse, collections::HashMap, ops::Range};
 use tree_sitter::Node;
 
 /// A definition as the query sees it.
@@ -16,13 +16,26 @@ pub(super) struct Found<'tree> {
     pub(super) callable: Option<Node<'tree>>,
     /// Parts that no field leads to.
     pub(super) parameters: Option<Node<'tree>>,
-    pub(super) returns: Option<Node<'tree>>,
+    pub(super) returns: Vec<Node<'tree>>,
     pub(super) body: Option<Node<'tree>>,
+    /// A type that says what is taken and given.
+    pub(super) typed: Option<Node<'tree>>,
     pub(super) decorators: Vec<Node<'tree>>,
+    pub(super) modifiers: Vec<Node<'tree>>,
+    /// Where it ends, in bytes: with its node, unless it opens a stretch of the file.
+    pub(super) end: usize,
     pub(super) visibility: Option<Visibility>,
     /// The type that it belongs to, where it stands outside of it.
     pub(super) within: Option<String>,
+    /// Of the stretch that it opens: 1 is the highest.
+    level: Option<u8>,
+    /// Whether its name stands after its body.
+    pub(super) name_follows: bool,
+    /// Whether its own name says that it belongs to a type.
+    pub(super) is_member: bool,
     pattern: usize,
+    captures: usize,
+    name_at: usize,
 }
 
 /// One entry a node, outer ones first.
@@ -31,17 +44,70 @@ pub(super) fn distinct<'tree>(
     all: &[Match<'tree>],
     text: &str,
 ) -> Vec<Found<'tree>> {
-    let mut by_node: HashMap<usize, Found<'tree>> = HashMap::with_capacity(all.len());
+    let mut by_node: HashMap<usize, Vec<Found<'tree>>> = HashMap::with_capacity(all.len());
+    let skipped = skipped(all);
     for one in all {
         let Some(found) = found(language, one, text) else { continue };
-        let known = by_node.get(&found.node.id());
-        if known.is_none_or(|known| known.pattern > found.pattern) {
-            by_node.insert(found.node.id(), found);
+        let before = skipped.partition_point(|range| range.start <= found.node.start_byte());
+        let last = before.checked_sub(1).and_then(|last| skipped.get(last));
+        if last.is_some_and(|range| range.end >= found.node.end_byte()) {
+            continue;
         }
+        keep(by_node.entry(found.node.id()).or_default(), found);
     }
-    let mut found: Vec<Found<'tree>> = by_node.into_values().collect();
-    found.sort_by_key(|one| (one.node.start_byte(), std::cmp::Reverse(one.node.end_byte())));
+    let mut found: Vec<Found<'tree>> = by_node.into_values().flatten().collect();
+    found.sort_by_key(|one| (one.node.start_byte(), Reverse(one.node.end_byte()), one.name_at));
+    close(&mut found, text);
     found
+}
+
+/// Where no definitions are looked for: the outermost of what is skipped, in the order of the text.
+fn skipped(all: &[Match<'_>]) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> =
+        all.iter().filter_map(|one| one.get("skip")).map(|node| node.byte_range()).collect();
+    ranges.sort_by_key(|range| (range.start, Reverse(range.end)));
+    let mut end = 0;
+    ranges.retain(|range| {
+        let outer = range.end > end;
+        end = end.max(range.end);
+        outer
+    });
+    ranges
+}
+
+/// Of patterns that found one node, the earliest holds, for every name that it found; of what it found of one name with
+/// and without optional parts, the longest.
+fn keep<'tree>(known: &mut Vec<Found<'tree>>, found: Found<'tree>) {
+    let pattern = known.first().map_or(found.pattern, |first| first.pattern);
+    if found.pattern > pattern {
+        return;
+    }
+    if found.pattern < pattern {
+        known.clear();
+    }
+    match known.iter_mut().find(|one| one.name_at == found.name_at) {
+        Some(one) if one.captures < found.captures => *one = found,
+        Some(_) => {}
+        None => known.push(found),
+    }
+}
+
+/// What opens a stretch of the file lasts until the next of its level or above. A comment above that one is its own.
+fn close(found: &mut [Found<'_>], text: &str) {
+    let mut starts: Vec<(u8, usize)> = Vec::new();
+    for one in found.iter_mut().rev() {
+        let Some(level) = one.level else { continue };
+        starts.retain(|(below, _)| *below <= level);
+        let next = starts.last().map_or(text.len(), |(_, start)| *start);
+        let end = text.get(..next).map_or(next, |before| before.trim_end().len());
+        one.end = end.max(one.end);
+        let mut first = one.node;
+        while let Some(above) = first.prev_sibling().filter(|node| node.kind().contains("comment"))
+        {
+            first = above;
+        }
+        starts.push((level, first.start_byte()));
+    }
 }
 
 fn found<'tree>(language: Language, one: &Match<'tree>, text: &str) -> Option<Found<'tree>> {
@@ -49,36 +115,125 @@ fn found<'tree>(language: Language, one: &Match<'tree>, text: &str) -> Option<Fo
         Some(kind) => Some((Some(kind), *node)),
         None => (*name == "scope").then_some((None, *node)),
     })?;
-    let decorators = one.captures.iter().filter(|(name, _)| *name == "decorator");
+    let all = |wanted: &str| -> Vec<Node<'tree>> {
+        one.captures.iter().filter(|(name, _)| *name == wanted).map(|(_, node)| *node).collect()
+    };
+    let names = all("name");
+    let path = one.get("path").map(|node| path(language, node, text));
+    // Only what lends its methods a place may go without a name.
+    if names.is_empty() && path.is_none() && kind.is_some() {
+        return None;
+    }
+    let within = one.get("within").map(|node| receiver_name(text_of(node, text)).to_owned());
+    let (before, name) = path.unwrap_or_else(|| (None, joined(language, &names, text)));
+    let name = if kind == Some(Kind::Section) { without_links(&name) } else { name };
+    if name.is_empty() && kind.is_some() {
+        return None;
+    }
+    let starts = |node: &Node<'_>| node.start_byte();
+    let name_follows =
+        one.get("body").is_some_and(|body| names.first().map(starts) > Some(body.end_byte()));
     Some(Found {
         kind,
-        name: plain_name(language, one.get("name")?, text),
+        name,
+        name_follows,
+        is_member: before.is_some(),
+        within: before.or(within),
         node,
         callable: one.get("callable"),
         parameters: one.get("parameters"),
-        returns: one.get("returns"),
+        returns: all("returns"),
         body: one.get("body"),
-        decorators: decorators.map(|(_, node)| *node).collect(),
+        typed: one.get("typed"),
+        decorators: all("decorator"),
+        modifiers: all("modifier"),
+        end: node.end_byte(),
+        level: one.captures.iter().find_map(|(name, _)| name.strip_prefix("level")?.parse().ok()),
         visibility: one.captures.iter().find_map(|(name, _)| Visibility::named(name)),
-        within: one.get("within").map(|node| receiver_name(text_of(node, text)).to_owned()),
         pattern: one.pattern,
+        captures: one.captures.len(),
+        name_at: one.get("name").map_or(0, |name| name.start_byte()),
     })
+}
+
+/// Parts with nothing between them are one word, such as `~Table`; between others stands what the language has there.
+fn joined(language: Language, names: &[Node<'_>], text: &str) -> String {
+    let mut name = String::new();
+    let mut end = 0;
+    for part in names {
+        let between = text.get(end..part.start_byte()).unwrap_or_default();
+        if !name.is_empty() && !between.is_empty() {
+            let apart = between.trim().is_empty() && !language.is_outline();
+            name.push_str(if apart { " " } else { language.separator() });
+        }
+        name.push_str(&plain_name(language, *part, text));
+        end = part.end_byte();
+    }
+    name
+}
+
+/// `Table<T>::Row::get` is `get` of `Table::Row`.
+fn path(language: Language, node: Node<'_>, text: &str) -> (Option<String>, String) {
+    let mut before = Vec::new();
+    let mut rest = node;
+    while let Some(name) = rest.child_by_field_name("name") {
+        before.extend(
+            rest.child_by_field_name("scope").map(|scope| receiver_name(text_of(scope, text))),
+        );
+        rest = name;
+    }
+    let name = text_of(rest, text);
+    // A conversion is named by its type, and written with its parameters.
+    let is_conversion = rest.kind() == "operator_cast";
+    let name = if is_conversion { name.split('(').next().unwrap_or(name) } else { name };
+    let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    ((!before.is_empty()).then(|| before.join(language.separator())), name)
 }
 
 fn plain_name(language: Language, node: Node<'_>, text: &str) -> String {
     let name = text_of(node, text);
-    match language {
-        // `impl<T> Table<T>` is about `Table`.
-        Language::Rust => name.split('<').next().unwrap_or(name).trim().to_owned(),
-        _ => {
-            let name = name.trim_matches(['"', '\'', '`']);
-            if name.contains(char::is_whitespace) {
-                name.split_whitespace().collect::<Vec<_>>().join(" ")
-            } else {
-                name.to_owned()
-            }
-        }
+    // A symbol is about the name in it.
+    let name = if node.kind() == "simple_symbol" { name.trim_start_matches(':') } else { name };
+    if language.settings().markup {
+        return crate::comment::without_markup(name);
     }
+    // `impl<T> Table<T>` is about `Table`.
+    if language == Language::Rust {
+        return name.split('<').next().unwrap_or(name).trim().to_owned();
+    }
+    let name = unquoted(name);
+    if name.contains(char::is_whitespace) {
+        name.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        name.to_owned()
+    }
+}
+
+/// Of `[text](target)`, a heading shows the text.
+fn without_links(heading: &str) -> String {
+    let mut shown = String::with_capacity(heading.len());
+    let mut rest = heading;
+    while let Some((before, after)) = rest.split_once("](") {
+        let Some((opening, (_, after))) = before.rfind('[').zip(after.split_once(')')) else {
+            break;
+        };
+        let (lead, label) = before.split_at_checked(opening).unwrap_or((before, ""));
+        shown.push_str(lead);
+        shown.push_str(label.trim_start_matches('['));
+        rest = after;
+    }
+    shown + rest
+}
+
+/// Without the quotes around it, and without the marks that may close a heading.
+fn unquoted(name: &str) -> &str {
+    let quotes = ['"', '\'', '`'];
+    let inner = quotes.iter().find_map(|quote| {
+        name.strip_prefix(*quote)?.strip_suffix(*quote).filter(|inner| !inner.contains(*quote))
+    });
+    let name = inner.unwrap_or(name);
+    let open = name.trim_end_matches('#');
+    if open.ends_with(' ') { open.trim_end() } else { name }
 }
 
 /// `*Table[K, V]` is about `Table`.

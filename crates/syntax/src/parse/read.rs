@@ -1,13 +1,22 @@
 //! One definition, from its node.
 
-use super::{Definition, names::Found, visibility::is_of_trait_implementation};
+use super::{
+    Definition,
+    names::Found,
+    visibility::{Seen, is_of_trait_implementation},
+};
 use crate::{
     annotation::{Annotation, Kind, Parameter, Visibility},
+    attributes::{self, Attribute},
     comment::{self, statement},
     language::{Language, line_of, text_of},
     pack::Settings,
 };
-use std::{collections::HashSet, ops::Range};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 use tree_sitter::Node;
 
 /// A signature longer than this is cut.
@@ -16,11 +25,15 @@ const LONGEST_SIGNATURE: usize = 300;
 /// A definition that others may lie in.
 pub(super) struct Level {
     pub(super) range: Range<usize>,
+    /// The node that it was read from.
+    pub(super) node: usize,
     /// Of the definition; empty for what only lends its name.
     id: String,
     qualified: String,
     pub(super) kind: Option<Kind>,
     pub(super) exported: bool,
+    /// The visibility of what it holds, where nothing is said there.
+    pub(super) lends: Option<Visibility>,
 }
 
 /// What every definition of a text is read with.
@@ -30,36 +43,61 @@ pub(super) struct Reader<'a> {
     pub(super) path: &'a str,
     pub(super) text: &'a str,
     pub(super) exported: HashSet<&'a str>,
+    /// Names that are made private apart from their definition, with where that holds.
+    pub(super) hidden: Vec<(&'a str, Range<usize>)>,
+    /// By the node that holds them: where `public:`, `private` and the like stand.
+    pub(super) sections: RefCell<HashMap<usize, Vec<(usize, Visibility)>>>,
 }
 
 impl Reader<'_> {
     /// The definition, unless it only lends its name, and what it is to those inside.
     pub(super) fn read(&self, found: &Found<'_>, open: &[Level]) -> (Option<Definition>, Level) {
-        let around = open.last();
-        let outer = around.map(|level| &level.qualified).or(found.within.as_ref());
-        let qualified = match outer {
-            Some(outer) => format!("{outer}{}{}", self.language.separator(), found.name),
-            None => found.name.clone(),
-        };
+        // A property among the parameters of a constructor belongs to the type.
+        let is_property = found.kind == Some(Kind::Property);
+        let of_type = |level: &&Level| !(is_property && level.kind.is_some_and(Kind::is_callable));
+        let around = open.iter().rev().find(of_type);
+        let parts =
+            [around.map(|level| &level.qualified), found.within.as_ref(), Some(&found.name)];
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        let qualified =
+            parts.map(String::as_str).collect::<Vec<_>>().join(self.language.separator());
         // What `impl` holds are methods as well.
-        let in_type = around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
+        let in_type =
+            found.is_member || around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
         let kind = found
             .kind
             .map(|kind| if kind == Kind::Function && in_type { Kind::Method } else { kind });
-        let (visibility, exported) = self.visibility(found, around);
+        let Seen { visibility, exported, lends } = self.visibility(found, around);
         let id = kind.map_or_else(String::new, |kind| {
             format!("{}:{}:{qualified}", kind.singular(), self.path)
         });
-        let range = found.node.byte_range();
-        let level = Level { range, id: id.clone(), qualified: qualified.clone(), kind, exported };
+        let range = found.node.start_byte()..found.end;
+        let nameless = found.name.is_empty() && found.visibility.is_some();
+        let kind_inside =
+            if nameless { around.map_or(Some(Kind::Module), |level| level.kind) } else { kind };
+        let level = Level {
+            range,
+            node: found.node.id(),
+            id: id.clone(),
+            qualified: qualified.clone(),
+            kind: kind_inside,
+            exported,
+            lends,
+        };
         let inside_function = open.iter().any(|level| level.kind.is_some_and(Kind::is_callable));
-        let Some(kind) = kind.filter(|kind| !(inside_function && *kind == Kind::Constant)) else {
+        let body = self.body(found);
+        // In a body, `T x(y);` makes a value; a prototype is rarely written there.
+        let is_value = |kind: &Kind| {
+            *kind == Kind::Constant
+                || (self.settings.parameters.inside && kind.is_callable() && body.is_none())
+        };
+        let Some(kind) = kind.filter(|kind| !(inside_function && is_value(kind))) else {
             return (None, level);
         };
         let outer = statement(self.settings, found.node);
-        let range = outer.start_byte()..outer.end_byte().max(found.node.end_byte());
+        let range = outer.start_byte()..outer.end_byte().max(found.end).min(self.text.len());
         let callable = found.callable.filter(|_| kind.is_callable());
-        let body = self.body(found);
+        let above = attributes::above(self.settings, outer, self.text);
         let description = comment::describe(self.settings, found.node, self.text);
         let annotation = Annotation {
             id,
@@ -67,38 +105,76 @@ impl Reader<'_> {
             name: found.name.clone(),
             qualified_name: qualified,
             signature: self.signature(found, body),
-            parameters: callable.map(|node| self.all_parameters(found, node, kind)),
-            return_type: callable.and_then(|node| self.return_type(found, node)),
-            modifiers: self.modifiers(found.node),
+            parameters: callable.map(|node| self.all_parameters(found, node, kind, &above)),
+            return_type: self.return_type(found, callable, &above),
+            modifiers: self.modifiers(found),
             visibility,
-            decorators: self.decorators(found),
-            doc: description.as_ref().and_then(|said| said.parts(self.settings)),
+            decorators: self.decorators(found, &above),
+            doc: description.as_ref().map(|said| said.parts(self.settings)),
             description: description.map(|said| said.plain),
             line: line_of(self.head(found.node)),
-            end_line: last_line(found.node),
+            end_line: self.last_line(found),
             exported,
-            parent: open.iter().rev().map(|level| &level.id).find(|id| !id.is_empty()).cloned(),
+            parent: open
+                .iter()
+                .rev()
+                .filter(of_type)
+                .map(|level| &level.id)
+                .find(|id| !id.is_empty())
+                .cloned(),
             complexity: None,
             calls: Vec::new(),
         };
         let has_body = callable.is_some() && body.is_some();
         let implements = self.language == Language::Rust && is_of_trait_implementation(found.node);
-        (Some(Definition { annotation, range, implements, has_body }), level)
+        let owner =
+            around.filter(|level| level.kind.is_none()).map(|level| level.qualified.clone());
+        let owner = owner.or_else(|| found.within.clone().filter(|_| around.is_none()));
+        let holder = outer.parent().map_or(0, |parent| parent.id());
+        let callable = callable.unwrap_or(found.node).byte_range();
+        let definition =
+            Definition { annotation, range, callable, implements, has_body, holder, owner };
+        (Some(definition), level)
     }
 
-    fn field<'tree>(node: Node<'tree>, names: &[String]) -> Option<Node<'tree>> {
-        names.iter().find_map(|name| node.child_by_field_name(name))
+    /// Some grammars take the line breaks behind a node along, or the comment of what comes next.
+    fn last_line(&self, found: &Found<'_>) -> u32 {
+        let mut last = found.node;
+        let through = &self.settings.comments.through;
+        if found.end == last.end_byte() && through.iter().any(|kind| kind == last.kind()) {
+            let own = |child: &Node<'_>| !comment::is_comment(self.settings, *child);
+            last = children(last).into_iter().rev().find(own).unwrap_or(last);
+        }
+        let end = if last == found.node { found.end } else { last.end_byte() };
+        let text = self.text.get(found.node.start_byte()..end).unwrap_or_default();
+        let row = found.node.start_position().row + text.trim_end().matches('\n').count();
+        u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
+    pub(super) fn field<'tree>(node: Node<'tree>, names: &[String]) -> Option<Node<'tree>> {
+        let of_kind = |name: &String| children(node).into_iter().find(|child| child.kind() == name);
+        names.iter().find_map(|name| node.child_by_field_name(name).or_else(|| of_kind(name)))
     }
 
     fn body<'tree>(&self, found: &Found<'tree>) -> Option<Node<'tree>> {
-        let node = found.callable.unwrap_or(found.node);
-        found.body.or_else(|| Self::field(node, &self.settings.fields.body))
+        let names = &self.settings.fields.body;
+        let of_callable = || Self::field(found.callable?, names);
+        found.body.or_else(of_callable).or_else(|| Self::field(found.node, names))
     }
 
-    fn all_parameters(&self, found: &Found<'_>, callable: Node<'_>, kind: Kind) -> Vec<Parameter> {
+    fn all_parameters(
+        &self,
+        found: &Found<'_>,
+        callable: Node<'_>,
+        kind: Kind,
+        above: &[Attribute<'_>],
+    ) -> Vec<Parameter> {
+        if let Some(typed) = found.typed {
+            return self.takes_and_gives(typed).0;
+        }
         let list =
             found.parameters.or_else(|| Self::field(callable, &self.settings.fields.parameters));
-        match list {
+        let mut parameters = match list {
             Some(list) => self.parameters(list, kind),
             // `x => x` has no list.
             None => callable
@@ -109,25 +185,94 @@ impl Reader<'_> {
                 })
                 .into_iter()
                 .collect(),
+        };
+        let types = attributes::types(self.settings, above, &found.name, self.text);
+        if let Some((takes, _)) = types.filter(|(takes, _)| takes.len() == parameters.len()) {
+            for (parameter, of) in parameters.iter_mut().zip(takes) {
+                parameter.of.get_or_insert(of);
+            }
         }
+        parameters
     }
 
-    fn return_type(&self, found: &Found<'_>, callable: Node<'_>) -> Option<String> {
-        let node = found.returns.or_else(|| Self::field(callable, &self.settings.fields.returns));
-        node.map(|node| tidy(text_of(node, self.text)))
+    fn return_type(
+        &self,
+        found: &Found<'_>,
+        callable: Option<Node<'_>>,
+        above: &[Attribute<'_>],
+    ) -> Option<String> {
+        let callable = callable?;
+        if let Some(typed) = found.typed {
+            return self.takes_and_gives(typed).1;
+        }
+        let field = || Self::field(callable, &self.settings.fields.returns).into_iter().collect();
+        let nodes = if found.returns.is_empty() { field() } else { found.returns.clone() };
+        let written: Vec<String> = nodes
+            .into_iter()
+            .map(|node| tidy(text_of(node, self.text).trim_start_matches("->")))
+            .collect();
+        let written = (!written.is_empty()).then(|| written.join(" "));
+        let written = written.or_else(|| self.type_around(found.node, callable));
+        written.or_else(|| Some(attributes::types(self.settings, above, &found.name, self.text)?.1))
     }
 
     /// The head of a definition on one line.
     fn signature(&self, found: &Found<'_>, body: Option<Node<'_>>) -> String {
         let start = self.signature_start(found.node);
         let end = body.map_or(found.node.end_byte(), |body| body.start_byte());
-        let head = self.text.get(start..end).unwrap_or_default();
+        let whole = self.text.get(start..end).unwrap_or_default();
         // What is a value and not a head ends with its first line.
         let is_head = body.is_some() || found.callable.is_some();
-        let head = if is_head { head } else { head.lines().next().unwrap_or_default() };
+        // What stands before the node itself, such as the parameters of a template, may take lines of its own.
+        let before = found.node.start_byte().saturating_sub(start);
+        let before = if whole.get(..before).is_some_and(|before| !before.contains('{')) {
+            before
+        } else {
+            0
+        };
+        let first_line = whole.get(before..).and_then(|rest| rest.find('\n')).map(|at| before + at);
+        let length = if is_head { whole.len() } else { first_line.unwrap_or(whole.len()) };
+        let head = self.without_comments(found.node, start..start + length);
         let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
+        // The word after a body that has nothing in it, and what leads an expression.
+        let holds =
+            is_head || found.kind.is_some_and(|kind| kind.has_methods() || kind == Kind::Module);
+        let line = line.strip_suffix(" end").filter(|_| holds && body.is_none()).unwrap_or(&line);
+        let line = line.strip_suffix(" =").filter(|_| is_head).unwrap_or(line);
         let line = line.trim_end_matches([' ', '{', ';', ',']).trim_end_matches("=>").trim_end();
-        cut(line.trim_end_matches(':').trim_end(), LONGEST_SIGNATURE)
+        let line = line.strip_suffix(" =").unwrap_or(line);
+        let line = line.trim_end_matches(':').trim_end();
+        // `typedef struct { … } name`
+        let line =
+            if found.name_follows { format!("{line} {}", found.name) } else { line.to_owned() };
+        cut(&line, LONGEST_SIGNATURE)
+    }
+
+    /// A stretch of text at the start of a node, without the comments in it.
+    fn without_comments(&self, node: Node<'_>, range: Range<usize>) -> String {
+        let mut kept = String::new();
+        let mut from = range.start;
+        let mut cursor = node.walk();
+        'walk: loop {
+            let node = cursor.node();
+            if node.start_byte() >= range.end {
+                break;
+            }
+            let inside = node.start_byte() >= from;
+            if inside && node.is_named() && comment::is_comment(self.settings, node) {
+                kept.push_str(self.text.get(from..node.start_byte()).unwrap_or_default());
+                from = node.end_byte().min(range.end);
+            } else if cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    break 'walk;
+                }
+            }
+        }
+        kept.push_str(self.text.get(from..range.end).unwrap_or_default());
+        kept
     }
 
     fn signature_start(&self, node: Node<'_>) -> usize {
@@ -144,9 +289,12 @@ impl Reader<'_> {
 
     /// Where a definition begins to say what it is: after decorators, annotations and comments.
     fn head<'tree>(&self, node: Node<'tree>) -> Node<'tree> {
-        let is = |kinds: &[String], node: Node<'_>| kinds.iter().any(|kind| kind == node.kind());
+        let is = |kinds: &[String], node: Node<'_>| {
+            node.is_named() && kinds.iter().any(|kind| kind == node.kind())
+        };
         let passed = |child: Node<'_>| {
-            is(&self.settings.modifiers.decorators, child) || child.kind().contains("comment")
+            let describes = child.kind().contains("comment") || child.kind() == "description";
+            is(&self.settings.modifiers.decorators, child) || describes
         };
         let mut any = false;
         for child in children(node) {
@@ -206,18 +354,35 @@ impl Reader<'_> {
         }
     }
 
-    fn modifiers(&self, node: Node<'_>) -> Vec<String> {
-        let words = self.words(node).into_iter();
-        let words = words.filter(|word| Visibility::named(word).is_none() && *word != "export");
+    fn modifiers(&self, found: &Found<'_>) -> Vec<String> {
+        let captured = found.modifiers.iter().map(|node| text_of(*node, self.text));
+        // A function that is a value says some of them itself: `const f = async () => …`.
+        let value = found.callable.filter(|callable| *callable != found.node);
+        let settings = &self.settings.modifiers;
+        let own = value.map(children).unwrap_or_default().into_iter().filter(|child| {
+            !child.is_named() && settings.words.iter().any(|word| word == child.kind())
+        });
+        let own = own.map(|child| text_of(child, self.text));
+        let is_after = |node: &Node<'_>| settings.after.iter().any(|kind| kind == node.kind());
+        let after =
+            found.callable.filter(|_| !settings.after.is_empty()).map_or_else(Vec::new, children);
+        let after = after.into_iter().filter(is_after).map(|node| text_of(node, self.text));
+        let is_skipped = |word: &str| settings.skip.iter().any(|one| one == word);
+        let words = self.words(found.node).into_iter().filter(|word| !is_skipped(word));
+        let words = captured.chain(words).chain(own).chain(after);
+        let words = words.filter(|word| self.visibility_of(word).is_none() && *word != "export");
         words.map(str::to_owned).collect()
     }
 
-    fn decorators(&self, found: &Found<'_>) -> Vec<String> {
+    fn decorators(&self, found: &Found<'_>, above: &[Attribute<'_>]) -> Vec<String> {
         let settings = &self.settings.modifiers;
         let text = |node: &Node<'_>| cut(&tidy(text_of(*node, self.text)), LONGEST_SIGNATURE);
         let mut all: Vec<Node<'_>> = found.decorators.clone();
+        all.extend(attributes::shown(self.settings, above));
         if !settings.decorators.is_empty() {
-            let is = |node: &Node<'_>| settings.decorators.iter().any(|one| one == node.kind());
+            let is = |node: &Node<'_>| {
+                node.is_named() && settings.decorators.iter().any(|one| one == node.kind())
+            };
             let mut outer = found.node;
             loop {
                 let mut above = outer.prev_named_sibling();
@@ -227,7 +392,9 @@ impl Reader<'_> {
                     all.extend(Some(sibling).filter(is));
                     above = sibling.prev_named_sibling();
                 }
-                for child in children(outer) {
+                let of_callable =
+                    found.callable.filter(|_| outer == found.node).map_or_else(Vec::new, children);
+                for child in children(outer).into_iter().chain(of_callable) {
                     let holds = settings.holders.iter().any(|one| one == child.kind());
                     let parts = if holds { children(child) } else { vec![child] };
                     all.extend(parts.into_iter().filter(is));
@@ -257,14 +424,6 @@ pub(super) fn tidy(text: &str) -> String {
 
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
-}
-
-fn last_line(node: Node<'_>) -> u32 {
-    let end = node.end_position();
-    // A node that takes its line break along ends on the line before.
-    let row =
-        if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row };
-    u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 /// At most so many bytes, at the end of a character, and a mark where something is missing.

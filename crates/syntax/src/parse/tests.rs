@@ -1,3 +1,5 @@
+mod packs;
+
 use super::*;
 use serde_json::{Value, json};
 
@@ -307,6 +309,7 @@ func New(int, string) *Table[int] { return nil }
         "constant second",
         "constant third",
         "+constant ErrGone",
+        "constant errOther",
         "+struct Table",
         "+interface Shape",
         "+method Shape.Area",
@@ -398,6 +401,7 @@ interface Shape { int SIDES = 4; double area(String unit,
     let want = [
         "+class Table",
         "+constant Table.LIMIT",
+        "+constant Table.OTHER",
         "constant Table.NAME",
         "+method Table.Table",
         "+method Table.get",

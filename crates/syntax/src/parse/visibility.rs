@@ -10,20 +10,30 @@ use crate::{
     language::text_of,
     pack::Rule,
 };
+use std::ops::Range;
 use tree_sitter::Node;
 
+/// Who sees a definition, and what that means for what it holds.
+pub(super) struct Seen {
+    pub(super) visibility: Visibility,
+    /// Whether other files can use it.
+    pub(super) exported: bool,
+    /// What holds inside it where nothing is said.
+    pub(super) lends: Option<Visibility>,
+}
+
 impl Reader<'_> {
-    /// What is said of it, or holds where nothing is said; and whether other files can use it.
-    pub(super) fn visibility(
-        &self,
-        found: &Found<'_>,
-        around: Option<&Level>,
-    ) -> (Visibility, bool) {
+    /// What is said of it, or holds where nothing is said.
+    pub(super) fn visibility(&self, found: &Found<'_>, around: Option<&Level>) -> Seen {
         let settings = &self.settings.visibility;
         let in_module = around.is_none_or(|level| level.kind == Some(Kind::Module));
         let exports = settings.rule == Rule::Export && in_module;
-        let told = found.visibility.or_else(|| match settings.rule {
+        let in_function = around.is_some_and(|level| level.kind.is_some_and(Kind::is_callable));
+        let told = self.by_name(found).or(found.visibility).or_else(|| self.outside(found, around));
+        let told = told.or_else(|| match settings.rule {
             Rule::Everyone => None,
+            // What a function defines is its own.
+            _ if in_function => Some(Visibility::Private),
             Rule::Underscore => Some(by_underscore(&found.name)),
             Rule::Capital => Some(by_capital(found)),
             Rule::Modifier => self.by_modifier(found.node),
@@ -32,40 +42,94 @@ impl Reader<'_> {
             Rule::Export if found.name.starts_with('#') => Some(Visibility::Private),
             Rule::Export => self.by_modifier(found.node).or(Some(Visibility::Public)),
             Rule::Pub => Some(self.by_pub(found, around)),
+            Rule::List => self.by_list(found, around),
         });
         let inside = || settings.inside.get(&around?.kind?).copied();
-        let visibility = told.or_else(inside).unwrap_or(settings.default);
+        let lent = || around?.lends;
+        let visibility = told.or_else(lent).or_else(inside).unwrap_or(settings.default);
+        let lends = match found.kind {
+            None => told.or_else(lent),
+            Some(kind) => settings.inherit.contains(&kind).then_some(visibility),
+        };
         let reachable =
             around.is_none_or(|level| level.exported && !level.kind.is_some_and(Kind::is_callable));
         // What a namespace exports is told as if the namespace were; a scope has no visibility of its own.
         let exported =
             found.kind.is_none() || (visibility == Visibility::Public && (exports || reachable));
-        (visibility, exported)
+        Seen { visibility, exported, lends }
     }
 
     fn by_modifier(&self, node: Node<'_>) -> Option<Visibility> {
-        self.words(node).into_iter().find_map(Visibility::named)
+        self.words(node).into_iter().find_map(|word| self.visibility_of(word))
+    }
+
+    /// What a modifier says of it, if it does.
+    pub(super) fn visibility_of(&self, word: &str) -> Option<Visibility> {
+        let ignored = self.settings.visibility.ignore.iter().any(|one| one == word);
+        if ignored { None } else { Visibility::named(word) }
+    }
+
+    /// What is said of its name elsewhere.
+    fn by_name(&self, found: &Found<'_>) -> Option<Visibility> {
+        let at = found.node.start_byte();
+        let is_it =
+            |(name, range): &(&str, Range<usize>)| *name == found.name && range.contains(&at);
+        self.hidden.iter().any(is_it).then_some(Visibility::Private)
+    }
+
+    /// By a modifier that hides what stands in no type, unless the file is there to be included.
+    fn outside(&self, found: &Found<'_>, around: Option<&Level>) -> Option<Visibility> {
+        let settings = &self.settings.visibility;
+        let in_type = around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
+        let ending = self.path.rsplit('.').next().unwrap_or_default();
+        if settings.outside.is_empty() || in_type || settings.shared.iter().any(|one| one == ending)
+        {
+            return None;
+        }
+        self.words(found.node).into_iter().find_map(|word| settings.outside.get(word).copied())
     }
 
     /// By the nearest `public:` or `private` above it.
     fn by_section(&self, node: Node<'_>) -> Option<Visibility> {
-        let mut above = statement(self.settings, node).prev_named_sibling();
-        while let Some(sibling) = above {
-            let said = text_of(sibling, self.text);
-            if said.len() < 12
-                && let Some(found) = Visibility::named(said.trim_end_matches(':').trim())
-            {
-                return Some(found);
+        let mut inner = statement(self.settings, node);
+        loop {
+            let parent = inner.parent()?;
+            let mut known = self.sections.borrow_mut();
+            let sections = known.entry(parent.id()).or_insert_with(|| self.sections_in(parent));
+            let before = sections.partition_point(|(at, _)| *at < inner.start_byte());
+            if let Some((_, found)) = before.checked_sub(1).and_then(|last| sections.get(last)) {
+                return Some(*found);
             }
-            above = sibling.prev_named_sibling();
+            // A condition of the preprocessor is no holder of its own.
+            if !parent.kind().starts_with("preproc") {
+                return None;
+            }
+            inner = parent;
         }
-        None
+    }
+
+    fn sections_in(&self, holder: Node<'_>) -> Vec<(usize, Visibility)> {
+        let section = |child: Node<'_>| {
+            let said = text_of(child, self.text);
+            let named = Visibility::named(said.trim_end_matches(':').trim());
+            Some((child.start_byte(), named.filter(|_| said.len() < 12)?))
+        };
+        holder.named_children(&mut holder.walk()).filter_map(section).collect()
     }
 
     fn by_export(&self, found: &Found<'_>) -> Visibility {
         let exported = statement(self.settings, found.node).kind() == "export_statement"
             || self.exported.contains(found.name.as_str());
         if exported { Visibility::Public } else { Visibility::Private }
+    }
+
+    /// The parts of a type are listed with it.
+    fn by_list(&self, found: &Found<'_>, around: Option<&Level>) -> Option<Visibility> {
+        match around {
+            Some(level) => (!level.exported).then_some(Visibility::Private),
+            None if self.exported.is_empty() || self.exported.contains(found.name.as_str()) => None,
+            None => Some(Visibility::Private),
+        }
     }
 
     fn by_pub(&self, found: &Found<'_>, around: Option<&Level>) -> Visibility {

@@ -1,380 +1,311 @@
-use super::*;
-use crate::parse;
+use super::{read::Draft, read::documents, set::files, *};
+use crate::{language::Language, parse};
+use std::collections::HashSet;
+
+fn found_with(rules: &RuleSet, language: Language, analysis: Analysis, text: &str) -> Vec<Finding> {
+    let tree = parse::tree(language, text, &|| false).unwrap();
+    check_with(rules, &Source { path: "f", language, text, tree: &tree }, analysis, &|| false)
+}
 
 fn found(language: Language, analysis: Analysis, text: &str) -> Vec<Finding> {
-    let tree = parse::tree(language, text, &|| false).unwrap();
-    check(&Source { path: "f", language, text, tree: &tree }, analysis, &|| false)
+    found_with(RuleSet::built_in(), language, analysis, text)
 }
 
-/// Each rule with a text that it must find and one that it must leave alone.
-const CASES: &[(Language, Analysis, &str, &str, &str)] = {
-    use Analysis::{Patterns, Security};
-    use Language::{Go, Java, JavaScript, Python, Rust, TypeScript};
-    &[
-        (JavaScript, Security, "eval", "eval(x)", "evaluate(x)"),
-        (JavaScript, Security, "function-constructor", "new Function('a', b)", "new Foo()"),
-        (
-            JavaScript,
-            Security,
-            "inner-html",
-            "el.innerHTML = name + '!'",
-            "el.innerHTML = ''; el.text = a",
-        ),
-        (JavaScript, Security, "document-write", "document.write(x)", "file.write(x)"),
-        (
-            JavaScript,
-            Security,
-            "shell-command-built",
-            "cp.exec(`ls ${dir}`)",
-            "cp.exec('ls'); re.exec(text)",
-        ),
-        (
-            JavaScript,
-            Security,
-            "sql-built",
-            "db.query('SELECT * FROM t WHERE a=' + a)",
-            "db.query('SELECT 1', [a]); m.get('a' + b)",
-        ),
-        (
-            JavaScript,
-            Security,
-            "hard-coded-secret",
-            "const apiKey = 'sk-1234567890'",
-            "const apiKey = 'your-key-here'; const tokenName = 'abcdefghij'",
-        ),
-        (
-            JavaScript,
-            Security,
-            "weak-hash",
-            "crypto.createHash('md5')",
-            "crypto.createHash('sha256')",
-        ),
-        (
-            JavaScript,
-            Security,
-            "tls-unchecked",
-            "f({rejectUnauthorized: false})",
-            "f({rejectUnauthorized: true})",
-        ),
-        (
-            JavaScript,
-            Patterns,
-            "empty-catch",
-            "try { a() } catch (e) { }",
-            "try { a() } catch (e) { log(e) }",
-        ),
-        (JavaScript, Patterns, "loose-equality", "if (a == 1) {}", "if (a == null || a === 1) {}"),
-        (JavaScript, Patterns, "var", "var a = 1", "let a = 1"),
-        (JavaScript, Patterns, "left-behind", "// TODO: more", "// todolist"),
-        (
-            JavaScript,
-            Patterns,
-            "singleton",
-            "class A { static getInstance() {} }",
-            "class A { getInstance() {} }",
-        ),
-        (
-            JavaScript,
-            Patterns,
-            "factory",
-            "function createUser() { return new User() }",
-            "function createUser() { save() }",
-        ),
-        (TypeScript, Security, "eval", "eval(x)", "evaluate(x)"),
-        (
-            TypeScript,
-            Security,
-            "hard-coded-secret",
-            "const o = { password: 'hunter2hunter2' }",
-            "const o = { password: pw }",
-        ),
-        (TypeScript, Patterns, "any", "let a: any", "let a: unknown"),
-        (TypeScript, Patterns, "non-null-assertion", "a!.b()", "a?.b()"),
-        (Python, Security, "eval", "exec(code)", "model.eval()"),
-        (
-            Python,
-            Security,
-            "shell-true",
-            "subprocess.run(cmd, shell=True)",
-            "subprocess.run(cmd, shell=False)",
-        ),
-        (Python, Security, "os-system", "os.system(cmd)", "os.path(cmd)"),
-        (Python, Security, "unsafe-deserialisation", "pickle.loads(data)", "json.loads(data)"),
-        (Python, Security, "yaml-load", "yaml.load(f)", "yaml.load(f, Loader=yaml.SafeLoader)"),
-        (
-            Python,
-            Security,
-            "sql-built",
-            "c.execute(f\"SELECT * FROM t WHERE a={a}\")",
-            "c.execute('SELECT 1 WHERE a=%s', (a,))",
-        ),
-        (
-            Python,
-            Security,
-            "sql-built",
-            "c.execute('DELETE FROM t WHERE a=%s' % a)",
-            "c.execute(query)",
-        ),
-        (
-            Python,
-            Security,
-            "sql-built",
-            "c.execute('SELECT {}'.format(a))",
-            "c.execute('hello' + a)",
-        ),
-        (
-            Python,
-            Security,
-            "hard-coded-secret",
-            "PASSWORD = 'hunter2hunter2'",
-            "PASSWORD = os.environ['P']",
-        ),
-        (Python, Security, "weak-hash", "hashlib.md5(b)", "hashlib.md5(b, usedforsecurity=False)"),
-        (Python, Security, "tls-unchecked", "requests.get(u, verify=False)", "requests.get(u)"),
-        (Python, Security, "mktemp", "tempfile.mktemp()", "tempfile.mkstemp()"),
-        (
-            Python,
-            Patterns,
-            "bare-except",
-            "try:\n  a()\nexcept:\n  b()\n",
-            "try:\n  a()\nexcept E:\n  b()\n",
-        ),
-        (
-            Python,
-            Patterns,
-            "silent-except",
-            "try:\n  a()\nexcept E:\n  pass\n",
-            "try:\n  a()\nexcept E:\n  log()\n",
-        ),
-        (Python, Patterns, "mutable-default", "def f(a=[]): pass", "def f(a=()): pass"),
-        (Python, Patterns, "none-equality", "a == None", "a is None"),
-        (Python, Patterns, "wildcard-import", "from a import *", "from a import b"),
-        (Python, Patterns, "global", "def f():\n  global a\n", "def f():\n  a = 1\n"),
-        (Python, Patterns, "left-behind", "# FIXME", "# fixed"),
-        (
-            Python,
-            Patterns,
-            "context-manager",
-            "class A:\n  def __enter__(self): pass\n",
-            "class A:\n  def enter(self): pass\n",
-        ),
-        (
-            Python,
-            Patterns,
-            "dataclass",
-            "@dataclass\nclass A:\n  a: int\n",
-            "@other\nclass A:\n  a: int\n",
-        ),
-        (Rust, Security, "unsafe-block", "fn f() { unsafe { g() } }", "fn f() { g() }"),
-        (Rust, Security, "unsafe-function", "unsafe fn f() {}", "async fn f() {}"),
-        (
-            Rust,
-            Security,
-            "transmute",
-            "fn f() { std::mem::transmute::<u8, i8>(1) }",
-            "fn f() { retransmute(1) }",
-        ),
-        (Rust, Security, "static-mut", "static mut A: u8 = 1;", "static A: u8 = 1;"),
-        (
-            Rust,
-            Security,
-            "shell-command",
-            "fn f() { Command::new(\"sh\"); }",
-            "fn f() { Command::new(\"ls\"); }",
-        ),
-        (
-            Rust,
-            Security,
-            "sql-built",
-            "fn f() { format!(\"SELECT * FROM t WHERE a={a}\"); }",
-            "fn f() { format!(\"hello {a}\"); }",
-        ),
-        (
-            Rust,
-            Security,
-            "hard-coded-secret",
-            "const API_KEY: &str = \"sk-1234567890\";",
-            "const API_KEY: &str = \"<set me>\";",
-        ),
-        (
-            Rust,
-            Security,
-            "tls-unchecked",
-            "fn f() { b.danger_accept_invalid_certs(true); }",
-            "fn f() { b.danger_accept_invalid_certs(false); }",
-        ),
-        (Rust, Patterns, "unwrap", "fn f() { a().unwrap(); }", "fn f() { a().unwrap_or(1); }"),
-        (Rust, Patterns, "unfinished", "fn f() { todo!() }", "fn f() { println!() }"),
-        (Rust, Patterns, "left-behind", "// XXX later", "// later"),
-        (
-            Rust,
-            Patterns,
-            "builder",
-            "impl B { fn a(mut self) -> Self { self } }",
-            "impl B { fn a(&self) -> u8 { 1 } }",
-        ),
-        (
-            Rust,
-            Patterns,
-            "guard",
-            "impl Drop for A { fn drop(&mut self) {} }",
-            "impl Copy for A {}",
-        ),
-        (
-            Go,
-            Security,
-            "unsafe-pointer",
-            "package p\nfunc f() { _ = unsafe.Pointer(&a) }",
-            "package p\nfunc f() { _ = unsafe.Sizeof(a) }",
-        ),
-        (
-            Go,
-            Security,
-            "shell-command",
-            "package p\nfunc f() { exec.Command(\"sh\", \"-c\", a) }",
-            "package p\nfunc f() { exec.Command(\"ls\", a) }",
-        ),
-        (
-            Go,
-            Security,
-            "sql-built",
-            "package p\nfunc f() { _ = fmt.Sprintf(\"SELECT * FROM t WHERE a=%s\", a) }",
-            "package p\nfunc f() { _ = fmt.Sprintf(\"hello %s\", a) }",
-        ),
-        (
-            Go,
-            Security,
-            "hard-coded-secret",
-            "package p\nconst apiKey = \"sk-1234567890\"",
-            "package p\nconst apiKey = \"your-key-here\"",
-        ),
-        (
-            Go,
-            Security,
-            "weak-hash",
-            "package p\nfunc f() { h := md5.New() }",
-            "package p\nfunc f() { h := sha256.New() }",
-        ),
-        (
-            Go,
-            Security,
-            "tls-unchecked",
-            "package p\nfunc f() { _ = tls.Config{InsecureSkipVerify: true} }",
-            "package p\nfunc f() { _ = tls.Config{InsecureSkipVerify: false} }",
-        ),
-        (
-            Go,
-            Patterns,
-            "panic",
-            "package p\nfunc f() { panic(\"no\") }",
-            "package p\nfunc f() { recover() }",
-        ),
-        (Go, Patterns, "left-behind", "package p\n// TODO: more", "package p\n// done"),
-        (
-            Java,
-            Security,
-            "shell-command-built",
-            "class A { void f() { Runtime.getRuntime().exec(\"ls \" + a); } }",
-            "class A { void f() { Runtime.getRuntime().exec(a); } }",
-        ),
-        (
-            Java,
-            Security,
-            "sql-built",
-            "class A { void f() { s.executeQuery(\"SELECT * FROM t WHERE a=\" + a); } }",
-            "class A { void f() { s.executeQuery(\"SELECT 1\"); } }",
-        ),
-        (
-            Java,
-            Security,
-            "unsafe-deserialisation",
-            "class A { void f() { Object o = in.readObject(); } }",
-            "class A { void f() { Object o = in.readObject(Foo.class); } }",
-        ),
-        (
-            Java,
-            Security,
-            "hard-coded-secret",
-            "class A { void f() { String password = \"hunter2hunter2\"; } }",
-            "class A { void f() { String password = \"example-word\"; } }",
-        ),
-        (
-            Java,
-            Security,
-            "weak-hash",
-            "class A { void f() { MessageDigest.getInstance(\"MD5\"); } }",
-            "class A { void f() { MessageDigest.getInstance(\"SHA-256\"); } }",
-        ),
-        (
-            Java,
-            Patterns,
-            "empty-catch",
-            "class A { void f() { try { } catch (E e) { } } }",
-            "class A { void f() { try { } catch (E e) { g(); } } }",
-        ),
-        (
-            Java,
-            Patterns,
-            "print-stack-trace",
-            "class A { void f() { e.printStackTrace(); } }",
-            "class A { void f() { e.getStackTrace(); } }",
-        ),
-        (Java, Patterns, "left-behind", "// FIXME later\nclass A { }", "// fixed\nclass A { }"),
-        (
-            Java,
-            Patterns,
-            "singleton",
-            "class A { public static A getInstance() { return a; } }",
-            "class A { A getInstance() { return a; } }",
-        ),
-    ]
-};
+/// Texts that show what a rule is for.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Examples {
+    bad: Vec<String>,
+    good: Vec<String>,
+}
 
-#[test]
-fn every_rule_finds_what_it_is_for() {
-    for (language, analysis, rule, bad, good) in CASES {
-        let of_rule = |text| {
-            found(*language, *analysis, text).into_iter().filter(|one| one.rule == *rule).count()
-        };
-        assert_eq!(of_rule(bad), 1, "{language:?} {rule}: {bad}");
-        assert_eq!(of_rule(good), 0, "{language:?} {rule}: {good}");
+#[derive(serde::Deserialize)]
+struct WithExamples {
+    #[serde(default)]
+    examples: Examples,
+}
+
+fn drafts(language: Language) -> Vec<(Draft, Examples)> {
+    let read = |(line, text): (usize, String)| {
+        let draft = Draft::read(&text);
+        let draft = draft.unwrap_or_else(|error| panic!("{language:?}, line {line}: {error}"));
+        let with: WithExamples = ast_grep_config::from_str(&text).unwrap();
+        (draft, with.examples)
+    };
+    files(language).iter().flat_map(|text| documents(text)).map(read).collect()
+}
+
+/// What is wrong with a rule, by its own examples and what it must say.
+fn faults(language: Language, draft: &Draft, examples: &Examples) -> Vec<String> {
+    let rule = match draft.compile(language) {
+        Ok(rule) => rule.expect("a built-in rule is not off"),
+        Err(error) => return vec![error.to_string()],
+    };
+    let about = &rule.about;
+    let mut faults = Vec::new();
+    let is_security = about.analysis == Analysis::Security;
+    let has_cwe = about.cwe.as_deref().and_then(|cwe| cwe.strip_prefix("CWE-"));
+    if has_cwe.is_none_or(|number| number.parse::<u16>().is_err()) && is_security {
+        faults.push("no CWE".into());
     }
+    if about.fix.is_empty() || about.category == "own" || rule.message == rule.id {
+        faults.push("no fix, category or message".into());
+    }
+    if !rule.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-') {
+        faults.push("id is not in kebab case".into());
+    }
+    if examples.bad.is_empty() || examples.good.is_empty() {
+        faults.push("no bad or no good example".into());
+    }
+    for (texts, want) in [(&examples.bad, true), (&examples.good, false)] {
+        for text in texts {
+            let tree = parse::tree(language, text, &|| false).unwrap();
+            if let Some(line) = parse::first_error(&tree) {
+                faults.push(format!("syntax error in line {line} of {text:?}"));
+            }
+            let source = Source { path: "f", language, text, tree: &tree };
+            if engine::search(&source, &[&rule], &|| false).is_empty() == want {
+                let verb = if want { "misses" } else { "hits" };
+                faults.push(format!("{verb} {text:?}"));
+            }
+        }
+    }
+    faults
 }
 
 #[test]
-fn every_rule_has_a_case() {
-    for language in
-        [Language::JavaScript, Language::Python, Language::Rust, Language::Go, Language::Java]
-    {
-        for (rule, _) in rules(language) {
-            assert!(
-                CASES.iter().any(|case| case.0 == language && case.2 == rule.id),
-                "{language:?} {}",
-                rule.id
-            );
+fn every_rule_does_what_its_examples_say() {
+    let mut wrong = Vec::new();
+    for language in Language::ALL.iter().copied() {
+        let mut ids = HashSet::new();
+        for (draft, examples) in drafts(language) {
+            if !ids.insert(draft.id.clone()) {
+                wrong.push(format!("{language:?} {}: twice", draft.id));
+            }
+            let faults = faults(language, &draft, &examples);
+            wrong.extend(faults.iter().map(|fault| format!("{language:?} {}: {fault}", draft.id)));
         }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_rule_that_is_wrong_is_told() {
+    let document = "id: Bad_Id\nmessage: m\nseverity: error\nrule: {kind: call}\n";
+    let examples = Examples { bad: vec!["a".into()], good: vec!["a()".into(), "a(".into()] };
+    let told = faults(Language::Python, &Draft::read(document).unwrap(), &examples);
+    let want = [
+        "no CWE",
+        "no fix, category or message",
+        "id is not in kebab case",
+        "misses \"a\"",
+        "hits \"a()\"",
+        "syntax error in line 1 of \"a(\"",
+    ];
+    assert_eq!(told, want);
+    let none = faults(Language::Python, &Draft::read(document).unwrap(), &Examples::default());
+    assert!(none.contains(&"no bad or no good example".to_owned()), "{none:?}");
+}
+
+#[test]
+fn there_are_rules_for_every_language_that_is_promised() {
+    let security = |language: Language| {
+        let all = RuleSet::built_in().of(language);
+        all.filter(|rule| rule.about.analysis == Analysis::Security).count()
+    };
+    let least = [
+        (Language::Python, 45),
+        (Language::JavaScript, 30),
+        (Language::TypeScript, 30),
+        (Language::Tsx, 30),
+        (Language::Java, 18),
+        (Language::Go, 15),
+        (Language::Rust, 8),
+        (Language::C, 18),
+        (Language::Cpp, 18),
+        (Language::Php, 14),
+        (Language::Ruby, 12),
+        (Language::CSharp, 12),
+    ];
+    for (language, least) in least {
+        assert!(security(language) >= least, "{language:?} has {}", security(language));
     }
 }
 
 #[test]
 fn every_field_of_a_finding() {
-    let all = found(
-        Language::Python,
-        Analysis::Security,
-        "\n\nAPI_KEY = 'sk-1234567890'\neval(x)\nhashlib.md5(b)\n",
-    );
+    let text = "\n\nAPI_KEY = 'sk-1234567890'\neval(\n  x)\nhashlib.md5(b)\n";
+    let all = found(Language::Python, Analysis::Security, text);
     assert_eq!(
         all[0],
         Finding {
             rule: "hard-coded-secret".into(),
             category: "secrets".into(),
+            cwe: Some("CWE-798".into()),
             severity: Severity::High,
+            confidence: Confidence::Medium,
             line: 3,
+            end_line: 3,
             message: "a secret stands in the source".into(),
             evidence: "API_KEY = '…'".into(),
             fix: "read it from the environment or a secret store, and replace the one that was published".into(),
         }
     );
-    let order: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line)).collect();
-    assert_eq!(order, [("hard-coded-secret", 3), ("eval", 4), ("weak-hash", 5)]);
+    let order: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.end_line)).collect();
+    assert_eq!(order, [("hard-coded-secret", 3, 3), ("eval", 4, 5), ("weak-hash", 6, 6)]);
+    let told = serde_json::to_value(&all[1]).unwrap();
+    assert_eq!((&told["endLine"], &told["cwe"]), (&5.into(), &"CWE-95".into()));
+}
+
+#[test]
+fn a_secret_is_in_no_evidence() {
+    let cases = [
+        (
+            Language::Python,
+            Analysis::Security,
+            "requests.get(u, verify=False, password='hunter2hunter2')",
+        ),
+        (Language::JavaScript, Analysis::Patterns, "var password = 'hunter2hunter2'"),
+        (Language::JavaScript, Analysis::Security, "eval(login({ password: 'hunter2hunter2' }))"),
+    ];
+    for (language, analysis, text) in cases {
+        let all = found(language, analysis, text);
+        assert!(!all.is_empty(), "{text}");
+        for one in all {
+            assert!(!one.evidence.contains("hunter2") && one.evidence.contains('…'), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn names_are_matched_as_they_were_imported() {
+    let rules = |language, text| -> Vec<String> {
+        found(language, Analysis::Security, text).into_iter().map(|one| one.rule).collect()
+    };
+    assert_eq!(rules(Language::Python, "from hashlib import md5 as m\nm(b)"), ["weak-hash"]);
+    assert!(rules(Language::Python, "from mine import md5 as m\nm(b)").is_empty());
+    assert!(rules(Language::Python, "from os import system\nx.system(b)").is_empty());
+    let script =
+        "import * as c from 'node:child_process';\nc.exec(`ls ${a}`);\nd.exec(`ls ${a}`);\n";
+    for language in [Language::JavaScript, Language::TypeScript, Language::Tsx] {
+        assert_eq!(rules(language, script), ["shell-command-built"], "{language:?}");
+    }
+    let element = "const a = <div dangerouslySetInnerHTML={{ __html: text }} />;";
+    assert_eq!(rules(Language::JavaScript, element), ["react-inner-html"]);
+    assert_eq!(rules(Language::Tsx, element), ["react-inner-html"]);
+}
+
+fn own(text: &str) -> (RuleSet, Vec<Problem>) {
+    RuleSet::with(&[(".docent/rules/a.yml".into(), text.into())])
+}
+
+#[test]
+fn a_project_adds_replaces_and_turns_off() {
+    let (rules, problems) = own(
+        "id: print\nlanguage: python\nseverity: info\nnote: log it\nrule:\n  pattern: print($$$)\n---\n\
+        id: eval\nlanguage: Python\nmessage: not here\nseverity: warning\nmetadata: {analysis: security, cwe: CWE-95}\nrule:\n  pattern: eval($CODE)\n---\n\
+        # nothing in this one\n---\nid: weak-hash\nseverity: off\n---\n\
+        id: no-alert\nlanguage: javascript\nmetadata: {analysis: patterns}\nrule: {pattern: alert($MESSAGE)}\n",
+    );
+    assert_eq!(problems, []);
+    let text = "print(a)\neval(b)\nexec(c)\nhashlib.md5(d)\nos.system(e)\n";
+    let all = found_with(&rules, Language::Python, Analysis::Security, text);
+    let told: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
+    let want = [
+        ("os-system", 5, Severity::High),
+        ("eval", 2, Severity::Medium),
+        ("print", 1, Severity::Low),
+    ];
+    assert_eq!(told, want);
+    assert_eq!((all[1].message.as_str(), all[2].message.as_str()), ("not here", "print"));
+    assert_eq!(
+        (all[2].fix.as_str(), &all[2].cwe, all[2].category.as_str()),
+        ("log it", &None, "own")
+    );
+    for language in [Language::JavaScript, Language::TypeScript, Language::Tsx] {
+        let all = found_with(&rules, language, Analysis::Patterns, "alert(a)");
+        assert_eq!(all.len(), 1, "{language:?}");
+        assert!(
+            found_with(&rules, language, Analysis::Security, "crypto.createHash('md5')").is_empty()
+        );
+    }
+    assert_eq!(found(Language::Python, Analysis::Security, text).len(), 4);
+}
+
+#[test]
+fn patterns_of_a_project_work_in_every_language() {
+    let cases = [
+        (Language::Python, "f($A)", "f(1)"),
+        (Language::JavaScript, "f($$$ARGS, 1)", "f(2, 1)"),
+        (Language::Rust, "f($A)", "fn g() { f(1); }"),
+        (Language::Go, "f($A)", "package p\nfunc g() { f(1) }"),
+        (Language::Java, "f($A)", "class A { void g() { f(1); } }"),
+        (Language::CSharp, "F($A)", "class A { void G() { F(1); } }"),
+        (Language::Ruby, "f($A)", "f(1)"),
+    ];
+    for (language, pattern, text) in cases {
+        let yaml = format!(
+            "id: f\nlanguage: {}\nseverity: error\nrule: {{pattern: '{pattern}'}}\n",
+            language.word()
+        );
+        let (rules, problems) = own(&yaml);
+        assert_eq!(problems, [], "{language:?}");
+        let all = found_with(&rules, language, Analysis::Security, text);
+        assert_eq!(all.iter().filter(|one| one.rule == "f").count(), 1, "{language:?}: {all:?}");
+    }
+}
+
+#[test]
+fn a_broken_document_is_told_and_the_rest_is_used() {
+    let (rules, problems) = own("id: a\nlanguage: python\nrule: {kind: no_such_kind}\n---\n\
+        id: b\nlanguage: python\nseverity: error\nrule: {kind: call}\n---\n\
+        {{{\n---\n\
+        language: python\nrule: {kind: call}\n---\n\
+        id: c\nrule: {kind: call}\n---\n\
+        id: d\nlanguage: python\nrule: {regex: a}\n---\n\
+        id: e\nlanguage: python\nrule: {kind: call}\nfile: x\n---\n\
+        id: b\nlanguage: python\nrule: {kind: call}\n---\n\
+        id: no-such-rule\nseverity: off\n---\n\
+        id: g\nlanguage: klingon\nrule: {kind: call}\n");
+    let lines: Vec<usize> = problems.iter().map(|one| one.line).collect();
+    let told: Vec<&str> = problems.iter().map(|one| one.reason.as_str()).collect();
+    assert_eq!(lines, [1, 10, 12, 15, 18, 22, 27, 31, 34], "{told:#?}");
+    let parts = [
+        "no_such_kind",
+        "not a rule",
+        "`id` is missing",
+        "`language` is missing",
+        "`kind` or a `pattern`",
+        "unknown field",
+        "has one of this id",
+        "no built-in rule",
+        "no language is called klingon",
+    ];
+    for (reason, part) in told.iter().zip(parts) {
+        assert!(reason.contains(part) && !reason.contains('\n'), "{part}: {reason}");
+    }
+    assert!(problems.iter().all(|one| one.path == ".docent/rules/a.yml"));
+    assert_eq!(found_with(&rules, Language::Python, Analysis::Security, "f()").len(), 1);
+}
+
+#[test]
+fn deep_input_neither_hangs_nor_overflows() {
+    let (rules, problems) = own("id: same\nlanguage: python\nrule: {pattern: $A + $A}\n---\n\
+        id: below\nlanguage: python\nrule: {kind: parenthesized_expression, has: {kind: call, stopBy: {kind: string}}}\n");
+    assert_eq!(problems, []);
+    let side = format!("{}a(){}", "(".repeat(20_000), ")".repeat(20_000));
+    let deep = format!("eval(x)\n{side} + {side}\n");
+    let all = found_with(&rules, Language::Python, Analysis::Security, &deep);
+    assert_eq!(all.iter().map(|one| one.rule.as_str()).collect::<Vec<_>>(), ["eval"]);
+    let shallow = found_with(&rules, Language::Python, Analysis::Security, "(a()) + (a())\n");
+    assert_eq!(shallow.len(), 2, "{shallow:?}");
+}
+
+#[test]
+fn a_search_that_is_stopped_ends() {
+    let text = "eval(x)\n".repeat(1000);
+    let tree = parse::tree(Language::Python, &text, &|| false).unwrap();
+    let source = Source { path: "f", language: Language::Python, text: &text, tree: &tree };
+    assert!(check(&source, Analysis::Security, &|| true).len() < 100);
+    assert_eq!(check(&source, Analysis::Security, &|| false).len(), 1000);
 }

@@ -1,0 +1,119 @@
+//! What the files of the project need of each other. Read once, and again only where files have changed.
+
+use super::project::Project;
+use crate::{
+    files::{Entry, Kind, Place, Roots},
+    repo::Versions,
+};
+use docent_index::Digest;
+use docent_syntax::{
+    Language,
+    analysis::{
+        Source,
+        dependencies::{Files, Graph, Import, imports},
+    },
+    parse,
+};
+use docent_tool::{CallContext, ToolError};
+use rayon::prelude::*;
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError},
+};
+
+/// Files between two looks at the clock.
+const AT_ONCE: usize = 256;
+/// A manifest that is larger says nothing of paths.
+const LARGEST_MANIFEST: u64 = 1 << 20;
+
+/// What each file imported when it was last read, for one set of files.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    set: Option<Digest>,
+    files: HashMap<String, (Digest, Arc<Vec<Import>>)>,
+}
+
+/// What the files of the project need of each other.
+#[derive(Debug)]
+pub(crate) struct Needs {
+    pub(crate) graph: Graph,
+    pub(crate) imports: HashMap<String, Arc<Vec<Import>>>,
+    /// Time was up before every file was read.
+    pub(crate) partial: bool,
+}
+
+/// Reads every source file of the first root, as far as it changed and there is time.
+pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, ToolError> {
+    let entries: Vec<Entry> = project
+        .roots
+        .walk(&project.roots.top())
+        .flatten()
+        .filter(|one| one.kind == Kind::File)
+        .collect();
+    let mut partial = super::sweep::stopped(context)?;
+    let paths: Vec<&str> = entries.iter().map(|entry| entry.place.relative()).collect();
+    let halt = || context.stop().is_some();
+    let listed = entries.iter().map(|entry| (entry.place.relative(), entry.bytes));
+    let versions = Versions::read(&project.roots, listed, &halt);
+    let files = Files::new(
+        paths.iter().map(|path| (*path).to_owned()),
+        |path: &str| text(&project.roots, path),
+        |ecosystem, name: &str| versions.of(ecosystem, name),
+    );
+    // A file that comes or goes may change where every import leads.
+    let set = Digest::of(&paths.iter().map(|path| path.as_bytes()).collect::<Vec<_>>());
+    let mut memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
+    if memory.set != Some(set) {
+        *memory = Memory { set: Some(set), files: HashMap::new() };
+    }
+    let places: Vec<&Place> = entries
+        .iter()
+        .map(|entry| &entry.place)
+        .filter(|place| Language::of(place.relative()).is_some_and(|one| !one.is_outline()))
+        .collect();
+    let mut all = HashMap::with_capacity(places.len());
+    for some in places.chunks(AT_ONCE) {
+        if super::sweep::stopped(context)? {
+            partial = true;
+            break;
+        }
+        let known = &memory.files;
+        let read: Vec<_> =
+            some.par_iter().filter_map(|place| read(project, place, &files, known)).collect();
+        for (path, digest, found) in read {
+            all.insert(path.clone(), Arc::clone(&found));
+            memory.files.insert(path, (digest, found));
+        }
+    }
+    drop(memory);
+    let graph = Graph::new(all.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
+    Ok(Needs { graph, imports: all, partial })
+}
+
+type Known = HashMap<String, (Digest, Arc<Vec<Import>>)>;
+
+fn read(
+    project: &Project,
+    place: &Place,
+    files: &Files<'_>,
+    known: &Known,
+) -> Option<(String, Digest, Arc<Vec<Import>>)> {
+    let path = place.relative().to_owned();
+    let language = Language::of(&path)?;
+    let bytes = project.roots.read(place, super::LARGEST_FILE).ok()?;
+    let digest = Digest::of(&[&bytes]);
+    if let Some((_, found)) = known.get(&path).filter(|(before, _)| *before == digest) {
+        return Some((path, digest, Arc::clone(found)));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let language = Language::of_text(&path, &text).unwrap_or(language);
+    let tree = parse::tree(language, &text, &|| false).ok()?;
+    let found = imports(&Source { path: &path, language, text: &text, tree: &tree }, files);
+    Some((path, digest, Arc::new(found)))
+}
+
+fn text(roots: &Roots, path: &str) -> Option<String> {
+    let place = roots.parse(path).ok()?;
+    let bytes = roots.read(&place, LARGEST_MANIFEST).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

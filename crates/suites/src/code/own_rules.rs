@@ -1,0 +1,62 @@
+//! The project's own rules: `.docent/rules/*.yml`, read again when they change.
+
+use super::project::Project;
+use crate::files::{Kind, Problem, WalkOptions};
+use docent_index::Digest;
+use docent_syntax::analysis::rules::RuleSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where they are, in the first root.
+const FOLDER: &str = ".docent/rules";
+/// A larger file is no list of rules.
+const LARGEST: u64 = 1 << 20;
+/// More files are not looked at.
+const MOST: usize = 200;
+
+/// The rules as they were last read.
+#[derive(Debug, Default)]
+pub(crate) struct OwnRules(Mutex<Option<(Digest, Arc<RuleSet>, Vec<Problem>)>>);
+
+impl OwnRules {
+    /// The rules that are built in, with the project's own; and what is wrong with those.
+    pub(crate) fn read(&self, project: &Project) -> (Arc<RuleSet>, Vec<Problem>) {
+        let (texts, mut problems) = texts(project);
+        let parts: Vec<&[u8]> =
+            texts.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]).collect();
+        let digest = Digest::of(&parts);
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, rules, wrong)) = kept.as_ref().filter(|(before, ..)| *before == digest) {
+            problems.extend(wrong.iter().cloned());
+            return (Arc::clone(rules), problems);
+        }
+        let (rules, wrong) = RuleSet::with(&texts);
+        let rules = Arc::new(rules);
+        let wrong: Vec<Problem> = wrong
+            .into_iter()
+            .map(|one| Problem { path: format!("{}:{}", one.path, one.line), reason: one.reason })
+            .collect();
+        *kept = Some((digest, Arc::clone(&rules), wrong.clone()));
+        problems.extend(wrong);
+        (rules, problems)
+    }
+}
+
+fn texts(project: &Project) -> (Vec<(String, String)>, Vec<Problem>) {
+    let (mut texts, mut problems) = (Vec::new(), Vec::new());
+    let Ok(folder) = project.roots.resolve(FOLDER) else { return (texts, problems) };
+    // Everything in `.docent` is ignored by git, and these are meant all the same.
+    let options = WalkOptions { ignored: true, ..WalkOptions::default() };
+    for entry in project.roots.walk_with(&folder, options).flatten().take(MOST) {
+        let name = entry.place.relative();
+        if entry.kind != Kind::File || !(name.ends_with(".yml") || name.ends_with(".yaml")) {
+            continue;
+        }
+        match project.roots.read(&entry.place, LARGEST) {
+            Ok(bytes) => {
+                texts.push((name.to_owned(), String::from_utf8_lossy(&bytes).into_owned()))
+            }
+            Err(problem) => problems.push(Problem::from(&problem)),
+        }
+    }
+    (texts, problems)
+}

@@ -1,0 +1,8 @@
+(function_definition name: (_) @name) @function @callable
+; Values of the script itself. What a function sets is its own business.
+(program (declaration_command (variable_assignment name: (variable_name) @name) @constant))
+(program (variable_assignment name: (variable_name) @name) @constant
+  (#match? @name "^[A-Z][A-Z0-9_]*$"))
+(program (list (declaration_command (variable_assignment name: (variable_name) @name) @constant)))
+(program (variable_assignments (variable_assignment name: (variable_name) @name) @constant)
+  (#match? @name "^[A-Z][A-Z0-9_]*$"))

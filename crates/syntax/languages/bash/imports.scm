@@ -1,0 +1,7 @@
+(command name: (command_name) @_name . argument: (word) @module
+  (#any-of? @_name "source" ".")) @import
+(command name: (command_name) @_name . argument: (concatenation) @module
+  (#any-of? @_name "source" ".")) @import
+; Of `"$here/lib.sh"`, what is known.
+(command name: (command_name) @_name . argument: (string (string_content) @module .)
+  (#any-of? @_name "source" ".")) @import

@@ -1,0 +1,2 @@
+(import . [(qualified_identifier) (identifier)] @module) @import
+(import "*" @name) @import

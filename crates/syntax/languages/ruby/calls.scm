@@ -1,0 +1,2 @@
+(call method: [(identifier) (constant)] @name) @call
+(super) @name @call

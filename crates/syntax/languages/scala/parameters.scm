@@ -1,0 +1,3 @@
+(parameters (parameter name: (_) @name) @parameter)
+(parameters (parameter type: (_) @type) @parameter)
+(parameters (parameter default_value: (_) @default) @parameter)

@@ -1,0 +1,367 @@
+//! One pass over everything that a language pack marks, in the order of the text.
+//!
+//! Cost grows with the number of marks, not with how deep functions are nested: what a function adds up goes to the one
+//! around it when it ends, and levels are counted from the start of the file and taken off afterwards.
+
+use super::Reason;
+use crate::{
+    analysis::Source,
+    language::{Match, line_of, matches, text_of},
+    parse::Definition,
+};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+use tree_sitter::Node;
+
+/// A function is explained by no more than this.
+const MOST_REASONS: usize = 5;
+
+/// What was found of one function.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// Its place in the list of definitions.
+    pub(super) definition: usize,
+    pub(super) cyclomatic: u32,
+    pub(super) cognitive: u32,
+    pub(super) nesting: u32,
+    pub(super) why: Vec<Reason>,
+}
+
+/// What was found of the whole file.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) branches: u32,
+    pub(super) cognitive: u32,
+}
+
+/// What a mark means. The order is that in which marks of one node take effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Mark {
+    Head,
+    Even,
+    Structure,
+    Deep,
+    Flat,
+    Logic,
+    Function(usize),
+    Branch,
+    Nest,
+}
+
+impl Mark {
+    fn named(capture: &str) -> Option<Self> {
+        Some(match capture {
+            "head" => Self::Head,
+            "even" => Self::Even,
+            "structure" => Self::Structure,
+            "deep" => Self::Deep,
+            "flat" => Self::Flat,
+            "logic" => Self::Logic,
+            "branch" => Self::Branch,
+            "nest" => Self::Nest,
+            _ => return None,
+        })
+    }
+
+    /// Whether it speaks of the level of what a node holds: of such marks a node has one.
+    fn is_level(self) -> bool {
+        matches!(self, Self::Even | Self::Structure | Self::Deep | Self::Flat)
+    }
+}
+
+/// A mark with its place.
+#[derive(Debug)]
+struct Item<'tree> {
+    range: Range<usize>,
+    mark: Mark,
+    /// `None` for functions.
+    node: Option<Node<'tree>>,
+}
+
+/// Something that adds to the cognitive complexity.
+#[derive(Debug, Clone, Copy)]
+struct Weight<'tree> {
+    /// Of structures, 1 and every level from the start of the file; of others, as it is.
+    adds: u32,
+    node: Node<'tree>,
+}
+
+/// What adds up while a function is open.
+#[derive(Debug, Default)]
+struct Tally<'tree> {
+    /// Its place in the list of definitions; `None` for the file.
+    definition: Option<usize>,
+    /// Levels around it.
+    level: u32,
+    /// Nests around it.
+    nest: u32,
+    branches: u32,
+    deepest: u32,
+    structures: u64,
+    structure_sum: u64,
+    flat_sum: u64,
+    /// The heaviest of each sort; levels make those of one sort comparable whatever function is asked.
+    heavy_structures: Vec<Weight<'tree>>,
+    heavy_flats: Vec<Weight<'tree>>,
+}
+
+impl Tally<'_> {
+    fn cognitive(&self) -> u32 {
+        let around = self.structures * u64::from(self.level);
+        let sum = (self.structure_sum + self.flat_sum).saturating_sub(around);
+        u32::try_from(sum).unwrap_or(u32::MAX)
+    }
+
+    /// Takes what a function that ends has added up.
+    fn take(&mut self, inner: &Self) {
+        self.structures += inner.structures;
+        self.structure_sum += inner.structure_sum;
+        self.flat_sum += inner.flat_sum;
+        for weight in &inner.heavy_structures {
+            keep(&mut self.heavy_structures, *weight);
+        }
+        for weight in &inner.heavy_flats {
+            keep(&mut self.heavy_flats, *weight);
+        }
+    }
+
+    fn reasons(&self, text: &str) -> Vec<Reason> {
+        let structures = self.heavy_structures.iter().map(|weight| {
+            let adds = weight.adds.saturating_sub(self.level);
+            let word = word(weight.node, text);
+            let what = match adds {
+                0 | 1 => word,
+                _ => format!("{word} nested {} deep", adds - 1),
+            };
+            Reason { line: line_of(weight.node), adds, what }
+        });
+        let flats = self.heavy_flats.iter().map(|weight| Reason {
+            line: line_of(weight.node),
+            adds: weight.adds,
+            what: word(weight.node, text),
+        });
+        let mut all: Vec<Reason> = structures.chain(flats).collect();
+        all.sort_by_key(|one| (Reverse(one.adds), one.line));
+        all.truncate(MOST_REASONS);
+        all
+    }
+}
+
+/// Keeps the heaviest; of those that weigh the same, the first.
+fn keep<'tree>(kept: &mut Vec<Weight<'tree>>, weight: Weight<'tree>) {
+    let place = kept.partition_point(|one| one.adds >= weight.adds);
+    if place < MOST_REASONS {
+        kept.insert(place, weight);
+        kept.truncate(MOST_REASONS);
+    }
+}
+
+/// What people call it: `if` of `if_statement`, the operator of a condition.
+fn word(node: Node<'_>, text: &str) -> String {
+    if let Some(operator) = operator(node, text) {
+        return format!("`{operator}`");
+    }
+    let kind = node.kind();
+    let ends = ["_statement", "_expression", "_clause", "_definition", "_item", "_block"];
+    let short = ends.iter().find_map(|end| kind.strip_suffix(end)).unwrap_or(kind);
+    short.replace('_', " ")
+}
+
+fn operator<'a>(node: Node<'_>, text: &'a str) -> Option<&'a str> {
+    node.child_by_field_name("operator").map(|node| text_of(node, text))
+}
+
+/// Measures every function among the definitions, in their order, and the file.
+pub(super) fn sweep(source: &Source<'_>, definitions: &[Definition]) -> (Vec<Measured>, File) {
+    let marks = matches(source.language.grammar().branches(), source.tree.root_node(), source.text);
+    let mut items = items(&marks, source.text);
+    let functions = definitions.iter().enumerate();
+    items.extend(functions.filter(|(_, one)| one.annotation.kind.is_callable()).map(
+        |(at, one)| Item { range: one.callable.clone(), mark: Mark::Function(at), node: None },
+    ));
+    items.sort_by_key(|one| (one.range.start, Reverse(one.range.end), one.mark));
+    let mut pass = Pass { text: source.text, measured: Vec::new(), level: 0, nest: 0 };
+    let mut tallies = vec![Tally::default()];
+    let mut branches = 0;
+    // What is open, innermost last: tree nodes lie in each other, or apart.
+    let mut open: Vec<&Item<'_>> = Vec::new();
+    for item in &items {
+        while let Some(ended) = open.pop_if(|one| one.range.end <= item.range.start) {
+            pass.close(ended, &mut tallies);
+        }
+        branches += u32::from(item.mark == Mark::Branch);
+        pass.enter(item, &mut tallies);
+        open.push(item);
+    }
+    while let Some(ended) = open.pop() {
+        pass.close(ended, &mut tallies);
+    }
+    let cognitive = tallies.first().map_or(0, Tally::cognitive);
+    pass.measured.sort_by_key(|one| one.definition);
+    (pass.measured, File { branches, cognitive })
+}
+
+/// Where the pass is.
+struct Pass<'a> {
+    text: &'a str,
+    measured: Vec<Measured>,
+    level: i32,
+    nest: u32,
+}
+
+impl Pass<'_> {
+    fn level(&self) -> u32 {
+        u32::try_from(self.level).unwrap_or(0)
+    }
+
+    fn enter<'tree>(&mut self, item: &Item<'tree>, tallies: &mut Vec<Tally<'tree>>) {
+        let (level, nest) = (self.level(), self.nest);
+        let Some(tally) = tallies.last_mut() else { return };
+        match (item.mark, item.node) {
+            (Mark::Head, _) => self.level -= 1,
+            (Mark::Deep, _) => self.level += 1,
+            (Mark::Structure, Some(node)) => {
+                tally.structures += 1;
+                tally.structure_sum += 1 + u64::from(level);
+                keep(&mut tally.heavy_structures, Weight { adds: 1 + level, node });
+                self.level += 1;
+            }
+            (Mark::Flat | Mark::Logic, Some(node)) => {
+                tally.flat_sum += 1;
+                keep(&mut tally.heavy_flats, Weight { adds: 1, node });
+            }
+            (Mark::Branch, _) => tally.branches += 1,
+            (Mark::Nest, _) => {
+                self.nest += 1;
+                tally.deepest = tally.deepest.max(self.nest - tally.nest);
+            }
+            (Mark::Function(at), _) => {
+                tallies.push(Tally { definition: Some(at), level, nest, ..Tally::default() });
+            }
+            (Mark::Even | Mark::Structure | Mark::Flat | Mark::Logic, _) => {}
+        }
+    }
+
+    fn close<'tree>(&mut self, item: &Item<'tree>, tallies: &mut Vec<Tally<'tree>>) {
+        match item.mark {
+            Mark::Head => self.level += 1,
+            Mark::Deep | Mark::Structure => self.level -= 1,
+            Mark::Nest => self.nest -= 1,
+            Mark::Function(definition) => {
+                let Some(tally) = tallies.pop_if(|one| one.definition.is_some()) else { return };
+                self.measured.push(Measured {
+                    definition,
+                    cyclomatic: 1 + tally.branches,
+                    cognitive: tally.cognitive(),
+                    nesting: tally.deepest,
+                    why: tally.reasons(self.text),
+                });
+                match tallies.last_mut() {
+                    Some(around) if around.definition.is_some() => around.take(&tally),
+                    // A function is no level to the file that it stands in.
+                    Some(file) => file.flat_sum += u64::from(tally.cognitive()),
+                    None => {}
+                }
+            }
+            Mark::Even | Mark::Flat | Mark::Logic | Mark::Branch => {}
+        }
+    }
+}
+
+/// Every mark once a node; of those that speak of the level, the one whose pattern comes first.
+fn items<'tree>(marks: &[Match<'tree>], text: &str) -> Vec<Item<'tree>> {
+    let mut levels: HashMap<usize, (usize, Mark, Node<'tree>)> = HashMap::new();
+    let mut others: HashSet<(usize, Mark)> = HashSet::new();
+    let mut items = Vec::new();
+    for found in marks {
+        for (name, node) in &found.captures {
+            let Some(mark) = Mark::named(name) else { continue };
+            if mark.is_level() {
+                let known = levels.get(&node.id());
+                if known.is_none_or(|(pattern, ..)| *pattern > found.pattern) {
+                    levels.insert(node.id(), (found.pattern, mark, *node));
+                }
+            } else if others.insert((node.id(), mark)) {
+                items.push(Item { range: node.byte_range(), mark, node: Some(*node) });
+            }
+        }
+    }
+    let levels = levels.into_values().map(|(_, mark, node)| Item {
+        range: node.byte_range(),
+        mark,
+        node: Some(node),
+    });
+    items.extend(levels);
+    let continued = continued(&items, text);
+    let counts = |item: &Item<'_>| {
+        let goes_on = item.node.is_some_and(|node| continued.contains(&node.id()));
+        !(goes_on && matches!(item.mark, Mark::Nest | Mark::Structure | Mark::Logic))
+    };
+    items.retain(counts);
+    items
+}
+
+/// Nodes that go on with what the node around them began: the `if` of an `else if`, and a condition with the same
+/// operator as the one that it is part of.
+fn continued(items: &[Item<'_>], text: &str) -> HashSet<usize> {
+    let mut continued = HashSet::new();
+    for item in items {
+        let Some(node) = item.node else { continue };
+        match item.mark {
+            Mark::Nest | Mark::Structure => {
+                continued.extend(else_if(node).map(|node| node.id()));
+            }
+            Mark::Logic => {
+                let own = operator(node, text);
+                let parts = operands(node);
+                let same = parts.iter().filter(|part| {
+                    part.kind() == node.kind() && own.is_some() && operator(**part, text) == own
+                });
+                continued.extend(same.map(Node::id));
+            }
+            _ => {}
+        }
+    }
+    continued
+}
+
+/// The `if` that stands right after the `else` of another.
+fn else_if(node: Node<'_>) -> Option<Node<'_>> {
+    if !node.kind().starts_with("if") {
+        return None;
+    }
+    let mut cursor = node.walk();
+    let mut after_else = false;
+    for child in node.children(&mut cursor) {
+        let kind = child.kind();
+        if after_else && kind == node.kind() {
+            return Some(child);
+        }
+        after_else = kind == "else" || (after_else && child.is_extra());
+        if child.is_named() && kind.starts_with("else") {
+            let inner = child.named_children(&mut child.walk()).find(|one| !one.is_extra());
+            if let Some(inner) = inner.filter(|inner| inner.kind() == node.kind()) {
+                return Some(inner);
+            }
+        }
+    }
+    None
+}
+
+/// What an operator stands between, without parentheses.
+fn operands(node: Node<'_>) -> Vec<Node<'_>> {
+    let all: Vec<Node<'_>> = node.named_children(&mut node.walk()).collect();
+    all.into_iter().map(without_parentheses).collect()
+}
+
+fn without_parentheses(node: Node<'_>) -> Node<'_> {
+    let mut inner = node;
+    while inner.kind().starts_with("parenthesized") && inner.named_child_count() == 1 {
+        let Some(child) = inner.named_child(0) else { break };
+        inner = child;
+    }
+    inner
+}

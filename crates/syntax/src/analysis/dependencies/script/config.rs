@@ -1,0 +1,180 @@
+//! `tsconfig.json` and `jsconfig.json`: which names lead to which paths.
+
+use super::super::{
+    Files,
+    paths::{folder_of, join},
+};
+use super::{Probe, around, lookup, star};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Configurations that extend each other in a circle would never end.
+const DEEPEST: usize = 8;
+
+/// By folder.
+#[derive(Debug)]
+pub(super) struct Configs(HashMap<String, Config>);
+
+#[derive(Debug, Default, Clone)]
+struct Config {
+    /// What names without a mapping are seen from.
+    base: Option<String>,
+    /// A pattern, and the paths that it may mean, from the top of the repository.
+    paths: Option<Vec<(String, Vec<String>)>>,
+}
+
+impl Configs {
+    pub(super) fn read(files: &Files<'_>) -> Self {
+        let mut all = HashMap::new();
+        // The later one wins, so the one for TypeScript comes last.
+        for name in ["jsconfig.json", "tsconfig.json"] {
+            for (folder, text) in files.manifests(name) {
+                let path = super::within(&folder, name);
+                all.insert(folder, Config::load(&path, &text, files));
+            }
+        }
+        Self(all)
+    }
+
+    /// The file that a name is mapped to for this file.
+    pub(super) fn mapped(&self, from: &str, module: &str, probe: &Probe<'_, '_>) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        around(from, |folder| self.0.get(folder)).find_map(|config| config.mapped(module, probe))
+    }
+}
+
+impl Config {
+    /// A configuration with what it extends and, where it only holds others together, what these say.
+    fn load(path: &str, text: &str, files: &Files<'_>) -> Self {
+        let mut config = Self::default();
+        let mut waiting = vec![(path.to_owned(), text.to_owned(), 0)];
+        let mut referenced = Vec::new();
+        // Nearer configurations are taken first, and what they say stays.
+        while let Some((path, text, depth)) = waiting.pop() {
+            let Ok(value) = serde_json::from_str::<Value>(&plain_json(&text)) else { continue };
+            let folder = folder_of(&path);
+            config.add(folder, &value["compilerOptions"]);
+            if depth == DEEPEST {
+                continue;
+            }
+            let reads = |name: &str| {
+                let path = find(folder, name, files)?;
+                Some((path.clone(), files.read(&path)?, depth + 1))
+            };
+            let extended: Vec<&str> = match &value["extends"] {
+                Value::String(one) => vec![one],
+                Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+                _ => Vec::new(),
+            };
+            waiting.extend(extended.into_iter().filter_map(reads));
+            if depth == 0 {
+                let all = value["references"].as_array().into_iter().flatten();
+                referenced.extend(all.filter_map(|one| reads(one["path"].as_str()?)));
+            }
+        }
+        if config.paths.is_none() {
+            for (path, text, _) in referenced.into_iter().filter(|(other, ..)| other != path) {
+                let Ok(value) = serde_json::from_str::<Value>(&plain_json(&text)) else { continue };
+                let mut other = Self::default();
+                other.add(folder_of(&path), &value["compilerOptions"]);
+                config.base = config.base.or(other.base);
+                config.paths.get_or_insert_default().extend(other.paths.unwrap_or_default());
+            }
+        }
+        config
+    }
+
+    fn add(&mut self, folder: &str, options: &Value) {
+        let own_base = options["baseUrl"].as_str().and_then(|base| join(folder, base));
+        if let (None, Some(paths)) = (&self.paths, options["paths"].as_object()) {
+            let base = own_base.as_deref().unwrap_or(folder);
+            let targets = |value: &Value| -> Vec<String> {
+                let all = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+                all.filter_map(|target| join(base, target.trim_start_matches("${configDir}/")))
+                    .collect()
+            };
+            let mut paths: Vec<_> =
+                paths.iter().map(|(pattern, value)| (pattern.clone(), targets(value))).collect();
+            // An exact name goes before a pattern, and of patterns the one with the longest start.
+            paths.sort_by_key(|(pattern, _)| {
+                let start = pattern.split('*').next().map_or(0, str::len);
+                (pattern.contains('*'), std::cmp::Reverse(start))
+            });
+            self.paths = Some(paths);
+        }
+        self.base = self.base.take().or(own_base);
+    }
+
+    fn mapped(&self, module: &str, probe: &Probe<'_, '_>) -> Option<String> {
+        for (pattern, targets) in self.paths.iter().flatten() {
+            let Some(rest) = star(pattern, module) else { continue };
+            let found = targets
+                .iter()
+                .find_map(|target| lookup(&join("", &target.replacen('*', rest, 1))?, probe));
+            if found.is_some() {
+                return found;
+            }
+        }
+        self.base.as_ref().and_then(|base| lookup(&join(base, module)?, probe))
+    }
+}
+
+/// The configuration that a name means: with or without its ending, or in a folder.
+fn find(folder: &str, name: &str, files: &Files<'_>) -> Option<String> {
+    let base = join(folder, name).filter(|_| name.starts_with('.'))?;
+    let inside = super::within(&base, "tsconfig.json");
+    [base.clone(), format!("{base}.json"), inside].into_iter().find(|path| files.has(path))
+}
+
+/// JSON without the comments and the commas before a closing bracket that these files may have.
+fn plain_json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.trim_start_matches('\u{feff}').chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('"', _) => {
+                out.push('"');
+                while let Some(inner) = characters.next() {
+                    out.push(inner);
+                    match inner {
+                        '\\' => out.extend(characters.next()),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            ('/', Some('/')) => while characters.next_if(|one| *one != '\n').is_some() {},
+            ('/', Some('*')) => {
+                let mut last = ' ';
+                characters.next();
+                for inner in characters.by_ref() {
+                    if last == '*' && inner == '/' {
+                        break;
+                    }
+                    last = inner;
+                }
+            }
+            ('}' | ']', _) => {
+                let end = out.trim_end().strip_suffix(',').map(str::len);
+                out.truncate(end.unwrap_or(out.len()));
+                out.push(character);
+            }
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_last_commas_are_left_out() {
+        let text = "{ // one\n \"a\": \"x//y,}\\\"\", /* two */ \"b\": [1, 2, ],\n}";
+        let value: Value = serde_json::from_str(&plain_json(text)).unwrap();
+        assert_eq!(value, serde_json::json!({"a": "x//y,}\"", "b": [1, 2]}));
+    }
+}

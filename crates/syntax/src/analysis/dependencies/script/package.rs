@@ -1,0 +1,184 @@
+//! `package.json`: the packages of a workspace by name, and what of them may be imported.
+
+use super::super::{Files, Target, paths::join};
+use super::{Probe, around, star};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Folders for what is built, which a repository doesn't keep.
+const BUILT: [&str; 10] =
+    ["dist", "build", "lib", "out", "output", "esm", "cjs", "es", "types", "umd"];
+
+#[derive(Debug)]
+pub(super) struct Packages {
+    by_name: HashMap<String, String>,
+    by_folder: HashMap<String, Package>,
+}
+
+#[derive(Debug)]
+struct Package {
+    folder: String,
+    exports: Value,
+    imports: Value,
+    entries: Vec<String>,
+}
+
+/// The name of a package, and what is asked of it.
+pub(super) fn split(module: &str) -> (&str, &str) {
+    let parts = if module.starts_with('@') { 2 } else { 1 };
+    match module.match_indices('/').nth(parts - 1) {
+        Some((at, _)) => {
+            let (name, rest) = module.split_at(at);
+            (name, rest.trim_start_matches('/'))
+        }
+        None => (module, ""),
+    }
+}
+
+/// What a manifest names as the package itself, sources first.
+pub(super) fn entries(manifest: &Value) -> Vec<String> {
+    let fields = ["source", "module", "main", "types", "typings"];
+    fields.iter().filter_map(|field| manifest[field].as_str()).map(str::to_owned).collect()
+}
+
+impl Packages {
+    pub(super) fn read(files: &Files<'_>) -> Self {
+        let (mut by_name, mut by_folder) = (HashMap::new(), HashMap::new());
+        for (folder, text) in files.manifests("package.json") {
+            let Ok(manifest) = serde_json::from_str::<Value>(&text) else { continue };
+            if let Some(name) = manifest["name"].as_str() {
+                by_name.entry(name.to_owned()).or_insert_with(|| folder.clone());
+            }
+            let package = Package {
+                folder: folder.clone(),
+                exports: manifest["exports"].clone(),
+                imports: manifest["imports"].clone(),
+                entries: entries(&manifest),
+            };
+            by_folder.insert(folder, package);
+        }
+        Self { by_name, by_folder }
+    }
+
+    /// What a package calls its own files (`#name`).
+    pub(super) fn own_import(
+        &self,
+        from: &str,
+        module: &str,
+        probe: &Probe<'_, '_>,
+    ) -> Option<String> {
+        let package = around(from, |folder| self.by_folder.get(folder)).next()?;
+        package.first(&targets(&package.imports, module), probe)
+    }
+
+    /// What a name leads to in a package of this repository, if it is one.
+    pub(super) fn export(&self, module: &str, probe: &Probe<'_, '_>) -> Option<Target> {
+        let (name, rest) = split(module);
+        let package = self.by_folder.get(self.by_name.get(name)?)?;
+        Some(Target::local(package.file(rest, probe)))
+    }
+}
+
+impl Package {
+    fn file(&self, rest: &str, probe: &Probe<'_, '_>) -> Option<String> {
+        let asked = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
+        let by_exports = self.first(&targets(&self.exports, &asked), probe);
+        if by_exports.is_some() {
+            return by_exports;
+        }
+        if rest.is_empty() {
+            let entries: Vec<String> = self
+                .entries
+                .iter()
+                .map(String::as_str)
+                .chain(["src/index", "index"])
+                .map(str::to_owned)
+                .collect();
+            return self.first(&entries, probe);
+        }
+        self.first(&[rest.to_owned(), format!("src/{rest}")], probe)
+    }
+
+    /// The first of these targets that is a file, or is built from one.
+    fn first(&self, targets: &[String], probe: &Probe<'_, '_>) -> Option<String> {
+        let find = |target: &str| super::lookup(&join(&self.folder, target)?, probe);
+        let exact = targets.iter().find_map(|target| find(target));
+        exact.or_else(|| targets.iter().flat_map(|one| sources(one)).find_map(|one| find(&one)))
+    }
+}
+
+/// Where the source of a built file would be.
+fn sources(target: &str) -> Vec<String> {
+    let parts: Vec<&str> = target.split('/').filter(|part| *part != ".").collect();
+    let built = parts.iter().take_while(|part| BUILT.contains(part)).count();
+    if built == 0 {
+        return Vec::new();
+    }
+    let rest = parts[built..].join("/");
+    let stem = [".d.ts", ".d.mts", ".d.cts", ".js", ".mjs", ".cjs"]
+        .iter()
+        .find_map(|ending| rest.strip_suffix(ending))
+        .unwrap_or(&rest);
+    let stem = stem.strip_prefix("src/").unwrap_or(stem);
+    vec![format!("src/{stem}"), stem.to_owned()]
+}
+
+/// Every path that `exports` or `imports` gives for a name, whatever the condition.
+fn targets(map: &Value, asked: &str) -> Vec<String> {
+    let is_map =
+        map.as_object().is_some_and(|map| map.keys().all(|key| key.starts_with(['.', '#'])));
+    if !is_map {
+        return if asked == "." { strings(map) } else { Vec::new() };
+    }
+    let all = map.as_object().into_iter().flatten();
+    let mut fitting: Vec<(&String, &str, &Value)> =
+        all.filter_map(|(key, value)| Some((key, star(key, asked)?, value))).collect();
+    fitting.sort_by_key(|(key, ..)| (key.contains('*'), std::cmp::Reverse(key.len())));
+    let found = fitting.iter().flat_map(|(_, rest, value)| {
+        strings(value).into_iter().map(|target| target.replace('*', rest))
+    });
+    found.collect()
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![value];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(all) => waiting.extend(all.iter().rev()),
+            Value::Object(all) => waiting.extend(all.values().rev()),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn names_are_split_from_what_is_asked_of_them() {
+        for (module, want) in [
+            ("zod", ("zod", "")),
+            ("lodash/fp/get", ("lodash", "fp/get")),
+            ("@scope/x", ("@scope/x", "")),
+            ("@scope/x/y/z", ("@scope/x", "y/z")),
+        ] {
+            assert_eq!(split(module), want);
+        }
+    }
+
+    #[test]
+    fn exports_are_read_with_conditions_and_stars() {
+        let map =
+            json!({".": {"import": "./dist/a.mjs", "default": "./dist/a.js"}, "./x/*": "./x/*.js"});
+        assert_eq!(targets(&map, "."), ["./dist/a.mjs", "./dist/a.js"]);
+        assert_eq!(targets(&map, "./x/one"), ["./x/one.js"]);
+        assert!(targets(&map, "./y").is_empty());
+        assert_eq!(targets(&json!("./main.js"), "."), ["./main.js"]);
+        assert_eq!(sources("./dist/esm/a/b.js"), ["src/a/b", "a/b"]);
+    }
+}

@@ -1,0 +1,193 @@
+//! The graph as it is told: for one file, and for a folder.
+
+use super::{
+    Cycle, External, Graph, Import, Needed,
+    graph::cycles_of,
+    paths::{below, within},
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet, HashMap},
+};
+
+/// So many of the files that are needed most are told.
+const MOST: usize = 10;
+
+/// What a file needs, and who needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileDependencies {
+    /// The file.
+    pub file: String,
+    /// In the order of the text.
+    pub imports: Vec<Import>,
+    /// The files that import it.
+    pub dependents: Vec<String>,
+    /// A shortest circle that it is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<Cycle>,
+}
+
+/// How much one part of a folder needs another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FolderEdge {
+    /// A subfolder, or the folder itself for the files directly in it.
+    pub from: String,
+    /// The same.
+    pub to: String,
+    /// How many pairs of files there are, of which one needs the other.
+    pub edges: usize,
+}
+
+/// Something outside of a folder that needs it or that it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Neighbour {
+    /// The outermost folder that doesn't hold this one, or a file beside it.
+    pub path: String,
+    /// How many pairs of files there are, of which one needs the other.
+    pub edges: usize,
+}
+
+/// A package, and how much it is used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PackageUse {
+    /// Which one.
+    #[serde(flatten)]
+    pub package: External,
+    /// How many files import it.
+    pub files: usize,
+}
+
+/// What a folder needs, who needs it, and how its parts hang together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FolderDependencies {
+    /// The folder; empty for the whole repository.
+    pub folder: String,
+    /// How many files of it are in the graph.
+    pub files: usize,
+    /// How many pairs of files in it there are, of which one needs the other.
+    pub edges: usize,
+    /// Between its subfolders, most first.
+    pub parts: Vec<FolderEdge>,
+    /// What needs it, most first.
+    pub incoming: Vec<Neighbour>,
+    /// What it needs, most first.
+    pub outgoing: Vec<Neighbour>,
+    /// What it uses that is not part of the repository, most used first.
+    pub packages: Vec<PackageUse>,
+    /// Files in it that are imported by most others.
+    pub most_needed: Vec<Needed>,
+    /// Circles that stay in it, largest set of files first.
+    pub cycles: Vec<Cycle>,
+    /// Circles of subfolders.
+    pub part_cycles: Vec<Cycle>,
+}
+
+/// What is told of a file, of which the imports are already known.
+pub fn of_file(graph: &Graph, file: &str, imports: Vec<Import>) -> FileDependencies {
+    FileDependencies {
+        file: file.to_owned(),
+        imports,
+        dependents: graph.dependents(file).into_iter().map(str::to_owned).collect(),
+        cycle: graph.cycle_through(file),
+    }
+}
+
+/// What is told of a folder; the empty path is the whole repository.
+pub fn of_folder(graph: &Graph, folder: &str) -> FolderDependencies {
+    let folder = folder.trim_matches('/');
+    let is_inside = |path: &str| below(path, folder).is_some();
+    let (mut edges, mut within_parts) = (0, BTreeMap::<(String, String), usize>::new());
+    let (mut incoming, mut outgoing) = (BTreeMap::new(), BTreeMap::new());
+    for (from, to, _) in graph.links() {
+        match (is_inside(from), is_inside(to)) {
+            (true, true) => {
+                edges += 1;
+                let (from, to) = (part(folder, from), part(folder, to));
+                if from != to {
+                    *within_parts.entry((from, to)).or_default() += 1;
+                }
+            }
+            (true, false) => *outgoing.entry(apart(folder, to)).or_default() += 1,
+            (false, true) => *incoming.entry(apart(folder, from)).or_default() += 1,
+            (false, false) => {}
+        }
+    }
+    let inside = graph.files().iter().filter(|path| is_inside(path));
+    let links = graph.links().filter(|(_, _, declares)| !declares);
+    let cycles = cycles_among(
+        links.map(|(from, to, _)| (from, to)).filter(|(from, to)| is_inside(from) && is_inside(to)),
+    );
+    let mut most_needed = graph.most_needed(usize::MAX);
+    most_needed.retain(|one| is_inside(&one.file));
+    most_needed.truncate(MOST);
+    let pairs = within_parts.keys().map(|(from, to)| (from.as_str(), to.as_str()));
+    let part_cycles = cycles_among(pairs);
+    let parts = within_parts.into_iter().map(|((from, to), edges)| FolderEdge { from, to, edges });
+    let mut parts: Vec<FolderEdge> = parts.collect();
+    parts.sort_by_key(|one| Reverse(one.edges));
+    FolderDependencies {
+        folder: folder.to_owned(),
+        files: inside.clone().count(),
+        edges,
+        parts,
+        incoming: neighbours(incoming),
+        outgoing: neighbours(outgoing),
+        packages: packages(graph, inside.map(String::as_str)),
+        most_needed,
+        cycles,
+        part_cycles,
+    }
+}
+
+/// The part of a folder that a file is in.
+fn part(folder: &str, path: &str) -> String {
+    match below(path, folder).and_then(|rest| rest.split_once('/')) {
+        Some((first, _)) => within(folder, first),
+        None => folder.to_owned(),
+    }
+}
+
+/// The shortest start of a path that does not lead to the folder.
+fn apart(folder: &str, path: &str) -> String {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    let mut starts = ends.filter_map(|end| path.get(..end));
+    starts.find(|start| below(folder, start).is_none()).unwrap_or(path).to_owned()
+}
+
+fn neighbours(counts: BTreeMap<String, usize>) -> Vec<Neighbour> {
+    let mut all: Vec<Neighbour> =
+        counts.into_iter().map(|(path, edges)| Neighbour { path, edges }).collect();
+    all.sort_by_key(|one| Reverse(one.edges));
+    all
+}
+
+fn packages<'a>(graph: &Graph, files: impl Iterator<Item = &'a str>) -> Vec<PackageUse> {
+    let mut counts: BTreeMap<&External, usize> = BTreeMap::new();
+    for package in files.flat_map(|file| graph.packages(file)) {
+        *counts.entry(package).or_default() += 1;
+    }
+    let used = counts.into_iter();
+    let mut all: Vec<PackageUse> =
+        used.map(|(package, files)| PackageUse { package: package.clone(), files }).collect();
+    all.sort_by_key(|one| (one.package.standard, Reverse(one.files)));
+    all
+}
+
+fn cycles_among<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Cycle> {
+    let pairs: Vec<(&str, &str)> = pairs.collect();
+    let names: BTreeSet<&str> = pairs.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let ids: HashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+    let mut leads = vec![Vec::new(); names.len()];
+    for (from, to) in pairs {
+        leads[ids[from] as usize].push(ids[to]);
+    }
+    cycles_of(&names, &leads)
+}

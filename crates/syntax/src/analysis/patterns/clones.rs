@@ -1,0 +1,136 @@
+//! Blocks that stand in a file more than once.
+
+use super::{Confidence, Pattern, facts::Facts};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
+
+/// A block with fewer lines is no block.
+const LEAST_LINES: usize = 6;
+
+/// A block with fewer words and signs says too little.
+const LEAST_TOKENS: usize = 50;
+
+/// So many places are named.
+const MOST_PLACES: usize = 10;
+
+/// A line of code, without comments and spaces.
+struct Line {
+    number: u32,
+    hash: u64,
+    tokens: usize,
+    /// The function that it stands in.
+    function: usize,
+}
+
+/// Finds what is the same, word for word.
+pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+    let lines = lines(facts);
+    let mut first: HashMap<u64, usize> = HashMap::new();
+    // Where a block begins that is repeated: its length, and the other places.
+    let mut blocks: Vec<(usize, usize, Vec<usize>)> = Vec::new();
+    let mut by_start: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut at = 0;
+    while let Some(window) = lines.get(at..at + LEAST_LINES) {
+        let hash = hash(window);
+        let same = first.get(&hash).copied().filter(|other| other + LEAST_LINES <= at);
+        let same = same.filter(|_| is_varied(window));
+        let length = same.map_or(0, |other| shared(&lines, other, at, at - other));
+        match same {
+            Some(other) if is_worth(&lines, at, length) => {
+                // What follows itself at once may do so many times.
+                let period = at - other;
+                let run = shared(&lines, other, at, lines.len());
+                let block = *by_start.entry((other, length)).or_insert_with(|| {
+                    blocks.push((other, length, Vec::new()));
+                    blocks.len() - 1
+                });
+                blocks[block].2.extend((at..=at + run - length).step_by(period));
+                at += run;
+            }
+            _ => {
+                first.entry(hash).or_insert(at);
+                at += 1;
+            }
+        }
+    }
+    let is_test = facts.source.path.to_ascii_lowercase().contains("test");
+    for (start, length, others) in &blocks {
+        let mut one = pattern(&lines, *start, *length, others);
+        // Tests repeat themselves so that each can be read alone.
+        one.confidence = if is_test { Confidence::Low } else { one.confidence };
+        found.push(one);
+    }
+}
+
+/// Lines inside functions: tables and lists of names repeat themselves by nature.
+fn lines(facts: &Facts<'_>) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for token in &facts.tokens {
+        let Some(function) = token.function else { continue };
+        match lines.last_mut() {
+            Some(line) if line.number == token.line => {
+                let mut hasher = DefaultHasher::new();
+                (line.hash, token.hash).hash(&mut hasher);
+                line.hash = hasher.finish();
+                line.tokens += 1;
+            }
+            _ => lines.push(Line { number: token.line, hash: token.hash, tokens: 1, function }),
+        }
+    }
+    // A brace alone is no line of its own.
+    lines.retain(|line| line.tokens > 1);
+    lines
+}
+
+fn hash(window: &[Line]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for line in window {
+        line.hash.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Whether so many lines from there on say enough.
+fn is_worth(lines: &[Line], at: usize, length: usize) -> bool {
+    let block = lines.get(at..at + length).unwrap_or_default();
+    let size: usize = block.iter().map(|line| line.tokens).sum();
+    length >= LEAST_LINES && size >= LEAST_TOKENS
+}
+
+/// One line over and over is a list.
+fn is_varied(window: &[Line]) -> bool {
+    let different: HashSet<u64> = window.iter().map(|line| line.hash).collect();
+    different.len() * 2 >= LEAST_LINES
+}
+
+/// How many lines from both places on are the same, each within one function so that it can be taken out of it.
+fn shared(lines: &[Line], one: usize, other: usize, most: usize) -> usize {
+    let within = |start: usize, at: usize| {
+        lines.get(start).zip(lines.get(at)).is_some_and(|(a, b)| a.function == b.function)
+    };
+    (0..most)
+        .take_while(|step| {
+            let (a, b) = (one + step, other + step);
+            let same = lines.get(a).zip(lines.get(b)).is_some_and(|(a, b)| a.hash == b.hash);
+            same && within(one, a) && within(other, b)
+        })
+        .count()
+}
+
+fn pattern(lines: &[Line], start: usize, length: usize, others: &[usize]) -> Pattern {
+    let span = |from: usize| {
+        let number = |at: usize| lines.get(at).map_or(0, |line| line.number);
+        (number(from), number(from + length - 1))
+    };
+    let (first, last) = span(start);
+    let rest = others.iter().take(MOST_PLACES).map(|at| span(*at));
+    let places: Vec<(u32, u32)> = std::iter::once((first, last)).chain(rest).collect();
+    let words: Vec<String> = places.iter().map(|(from, to)| format!("{from}–{to}")).collect();
+    let confidence = if length >= 2 * LEAST_LINES { Confidence::High } else { Confidence::Medium };
+    let message = format!("The same {length} lines of code stand at {}.", words.join(", "));
+    let lines = places.iter().map(|(from, _)| *from).collect();
+    Pattern::smell("duplicated-block", confidence, lines, message)
+        .mended_by("Make it a function of its own, and call it from each place.")
+}

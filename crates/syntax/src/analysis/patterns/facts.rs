@@ -1,0 +1,409 @@
+//! What patterns are recognised by: functions with their bodies, types with their members, tokens, comments.
+
+use crate::{
+    analysis::{
+        Source,
+        complexity::{self, FunctionFigures},
+    },
+    annotation::{Annotation, Kind},
+    language::{line_of, text_of},
+    parse::Definition,
+};
+use std::{
+    collections::{HashMap, hash_map::DefaultHasher},
+    hash::{Hash as _, Hasher as _},
+    ops::Range,
+};
+use tree_sitter::Node;
+
+/// A function with what stands in it.
+pub(super) struct Function<'a> {
+    pub(super) about: &'a Annotation,
+    pub(super) figures: FunctionFigures,
+    pub(super) node: Node<'a>,
+    pub(super) body: Option<Node<'a>>,
+    /// Of the body.
+    pub(super) text: &'a str,
+    /// The line that the body begins on.
+    pub(super) row: u32,
+    /// Its own returns, without those of functions inside.
+    pub(super) returns: Vec<u32>,
+}
+
+impl Function<'_> {
+    pub(super) fn has_modifier(&self, word: &str) -> bool {
+        self.about.modifiers.iter().any(|one| one == word)
+    }
+
+    pub(super) fn has_decorator(&self, name: &str) -> bool {
+        self.about.decorators.iter().any(|one| has_word(one, name))
+    }
+
+    /// Whether it is left to others to say what it does.
+    pub(super) fn is_abstract(&self) -> bool {
+        let text = self.text.trim();
+        self.has_modifier("abstract")
+            || self.has_decorator("abstractmethod")
+            || (text.contains("NotImplementedError") && self.figures.cyclomatic == 1)
+    }
+
+    /// Whether it makes the object ready.
+    pub(super) fn is_constructor(&self, of: &Type<'_>) -> bool {
+        let name = self.about.name.as_str();
+        matches!(name, "constructor" | "__init__" | "__construct" | "init" | "initialize")
+            || name == of.about.name
+    }
+}
+
+/// A named value of a type.
+pub(super) struct Field<'a> {
+    pub(super) name: &'a str,
+    pub(super) line: u32,
+    /// Where it is declared, as written.
+    pub(super) text: &'a str,
+}
+
+/// A type with its members.
+pub(super) struct Type<'a> {
+    pub(super) about: &'a Annotation,
+    /// Places in the list of functions.
+    pub(super) methods: Vec<usize>,
+    pub(super) fields: Vec<Field<'a>>,
+    /// Names of what it is made from, or does.
+    pub(super) bases: Vec<String>,
+}
+
+/// A word or sign of the text that is no comment.
+pub(super) struct Token {
+    pub(super) line: u32,
+    pub(super) hash: u64,
+    /// The innermost function whose body it stands in.
+    pub(super) function: Option<usize>,
+}
+
+/// All of a file.
+pub(super) struct Facts<'a> {
+    pub(super) source: &'a Source<'a>,
+    pub(super) functions: Vec<Function<'a>>,
+    pub(super) types: Vec<Type<'a>>,
+    pub(super) tokens: Vec<Token>,
+    pub(super) comments: Vec<Node<'a>>,
+    pub(super) catches: Vec<Node<'a>>,
+}
+
+/// Functions without a name of their own.
+const ANONYMOUS: [&str; 9] = [
+    "lambda",
+    "arrow_function",
+    "function_expression",
+    "generator_function",
+    "closure_expression",
+    "func_literal",
+    "lambda_expression",
+    "anonymous_function",
+    "lambda_literal",
+];
+
+/// Declarations of fields.
+const FIELDS: [&str; 4] =
+    ["field_declaration", "public_field_definition", "field_definition", "property_declaration"];
+
+const RETURNS: [&str; 2] = ["return_statement", "return_expression"];
+
+const CATCHES: [&str; 3] = ["catch_clause", "except_clause", "catch_block"];
+
+/// Who a byte belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    Function(usize),
+    Type(usize),
+    Anonymous,
+}
+
+/// What the walk over the tree picks up.
+#[derive(Default)]
+struct Picked<'a> {
+    leaves: Vec<Node<'a>>,
+    comments: Vec<Node<'a>>,
+    catches: Vec<Node<'a>>,
+    returns: Vec<Node<'a>>,
+    fields: Vec<Node<'a>>,
+    assignments: Vec<Node<'a>>,
+    anonymous: Vec<Range<usize>>,
+    impls: Vec<Node<'a>>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn gather(source: &'a Source<'a>, definitions: &'a [Definition]) -> Self {
+        let picked = Picked::walk(source);
+        let mut functions: Vec<Function<'a>> = complexity::all_figures(source, definitions)
+            .into_iter()
+            .map(|(at, figures)| function(source, &definitions[at], figures))
+            .collect();
+        let mut types = types(source, definitions, &functions, &picked);
+        let owners = Owners::new(definitions, &functions, &types, &picked.anonymous);
+        for (node, owner) in owners.of(&picked.returns) {
+            if let Some(Owner::Function(at)) = owner {
+                functions[at].returns.push(line_of(node));
+            }
+        }
+        for (node, owner) in owners.of(&picked.fields) {
+            if let (Some(Owner::Type(at)), Some(name)) = (owner, field_name(node)) {
+                add_field(&mut types[at], text_of(name, source.text), node, source.text);
+            }
+        }
+        let method_types: HashMap<usize, usize> = types
+            .iter()
+            .enumerate()
+            .flat_map(|(at, one)| one.methods.iter().map(move |method| (*method, at)))
+            .collect();
+        for (node, owner) in owners.of(&picked.assignments) {
+            let Some(left) = node.child_by_field_name("left") else { continue };
+            let text = text_of(left, source.text);
+            let own = text.strip_prefix("self.").or_else(|| text.strip_prefix("this."));
+            match owner {
+                Some(Owner::Function(at)) => {
+                    let of = method_types.get(&at).copied();
+                    if let (Some(of), Some(name)) = (of, own.filter(|name| is_name(name))) {
+                        add_field(&mut types[of], name, node, source.text);
+                    }
+                }
+                Some(Owner::Type(at)) if is_name(text) => {
+                    add_field(&mut types[at], text, node, source.text);
+                }
+                _ => {}
+            }
+        }
+        let token = |(node, owner): (Node<'_>, Option<Owner>)| {
+            let mut hasher = DefaultHasher::new();
+            text_of(node, source.text).hash(&mut hasher);
+            let in_body = |at: &usize| {
+                functions[*at].body.is_some_and(|body| body.start_byte() <= node.start_byte())
+            };
+            let function = match owner {
+                Some(Owner::Function(at)) => Some(at).filter(in_body),
+                _ => None,
+            };
+            Token { line: line_of(node), hash: hasher.finish(), function }
+        };
+        let named = Owners::new(definitions, &functions, &types, &[]);
+        let tokens = named.of(&picked.leaves).into_iter().map(token).collect();
+        let Picked { comments, catches, .. } = picked;
+        Self { source, functions, types, tokens, comments, catches }
+    }
+
+    /// The methods of a type.
+    pub(super) fn methods<'s>(
+        &'s self,
+        of: &'s Type<'a>,
+    ) -> impl Iterator<Item = &'s Function<'a>> {
+        of.methods.iter().map(|at| &self.functions[*at])
+    }
+
+    /// Types that are made from one of that name, or do what it asks.
+    pub(super) fn made_from<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Type<'a>> {
+        self.types.iter().filter(move |one| one.bases.iter().any(|base| base == name))
+    }
+}
+
+fn add_field<'a>(of: &mut Type<'a>, name: &'a str, node: Node<'a>, text: &'a str) {
+    // Classes with very many fields are told by fewer.
+    if of.fields.len() < 200 && !of.fields.iter().any(|field| field.name == name) {
+        of.fields.push(Field { name, line: line_of(node), text: text_of(node, text) });
+    }
+}
+
+impl<'a> Picked<'a> {
+    fn walk(source: &Source<'a>) -> Self {
+        let mut picked = Self::default();
+        let mut cursor = source.tree.walk();
+        loop {
+            let node = cursor.node();
+            let into = picked.pick(node);
+            if into && cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return picked;
+                }
+            }
+        }
+    }
+
+    /// Whether to go into the node.
+    fn pick(&mut self, node: Node<'a>) -> bool {
+        let kind = node.kind();
+        if node.is_named() {
+            if kind.contains("comment") {
+                self.comments.push(node);
+                return false;
+            }
+            match kind {
+                _ if CATCHES.contains(&kind) => self.catches.push(node),
+                _ if RETURNS.contains(&kind) => self.returns.push(node),
+                _ if FIELDS.contains(&kind) => self.fields.push(node),
+                "assignment" | "assignment_expression" => self.assignments.push(node),
+                "impl_item" => self.impls.push(node),
+                _ if ANONYMOUS.contains(&kind) => self.anonymous.push(node.byte_range()),
+                _ => {}
+            }
+        }
+        if node.child_count() == 0 {
+            self.leaves.push(node);
+        }
+        true
+    }
+}
+
+fn function<'a>(
+    source: &Source<'a>,
+    definition: &'a Definition,
+    figures: FunctionFigures,
+) -> Function<'a> {
+    let range = definition.callable.clone();
+    let root = source.tree.root_node();
+    let node = root.descendant_for_byte_range(range.start, range.end).unwrap_or(root);
+    let settings = source.language.settings();
+    let body = settings.fields.body.iter().find_map(|name| node.child_by_field_name(name));
+    let text = body.map_or("", |body| text_of(body, source.text));
+    let row = line_of(body.unwrap_or(node));
+    Function { about: &definition.annotation, figures, node, body, text, row, returns: Vec::new() }
+}
+
+fn types<'a>(
+    source: &Source<'a>,
+    definitions: &'a [Definition],
+    functions: &[Function<'a>],
+    picked: &Picked<'a>,
+) -> Vec<Type<'a>> {
+    let is_type = |one: &&Definition| one.annotation.kind.has_methods();
+    let mut types: Vec<Type<'a>> = definitions
+        .iter()
+        .filter(is_type)
+        .map(|one| {
+            let bases = bases(&one.annotation);
+            Type { about: &one.annotation, methods: Vec::new(), fields: Vec::new(), bases }
+        })
+        .collect();
+    let names: HashMap<&str, usize> =
+        types.iter().enumerate().map(|(at, one)| (one.about.qualified_name.as_str(), at)).collect();
+    for (at, function) in functions.iter().enumerate() {
+        let about = function.about;
+        let tail = format!("{}{}", source.language.separator(), about.name);
+        let outer = about.qualified_name.strip_suffix(&tail);
+        if let Some(of) = outer.and_then(|outer| names.get(outer)) {
+            types[*of].methods.push(at);
+        }
+    }
+    // Rust says apart from a type what it does.
+    for node in &picked.impls {
+        let part = |name| node.child_by_field_name(name).map(|node| text_of(node, source.text));
+        if let (Some(what), Some(of)) = (part("trait"), part("type"))
+            && let Some(at) = names.get(short_name(of).as_str())
+        {
+            types[*at].bases.push(short_name(what));
+        }
+    }
+    types
+}
+
+/// What a type's head says it is made from.
+fn bases(about: &Annotation) -> Vec<String> {
+    if matches!(about.kind, Kind::Struct | Kind::Trait) {
+        return Vec::new();
+    }
+    let head = about.signature.as_str();
+    let after_name = head.split_once(about.name.as_str()).map_or("", |(_, after)| after);
+    let after_name = match after_name.strip_prefix('<').map(|_| after_name) {
+        Some(generic) => generic.split_once("> ").map_or("", |(_, after)| after),
+        None => after_name,
+    };
+    let list = after_name.trim();
+    let list = list.strip_prefix('(').and_then(|list| list.strip_suffix(')')).unwrap_or(list);
+    let list = list.replace(" extends ", ",").replace(" implements ", ",");
+    let list = list.trim_start_matches("extends ").trim_start_matches("implements ");
+    let mut depth = 0_i32;
+    let parts = list.split(|c: char| {
+        depth += i32::from(matches!(c, '<' | '[' | '(')) - i32::from(matches!(c, '>' | ']' | ')'));
+        c == ',' && depth == 0
+    });
+    let parts = parts.filter(|part| !part.contains('='));
+    parts.map(short_name).filter(|name| is_name(name)).collect()
+}
+
+/// `a.b.Name<T>` is called `Name`.
+pub(super) fn short_name(of: &str) -> String {
+    let name = of.split(['<', '[', '(']).next().unwrap_or(of).trim();
+    name.rsplit(['.', ':', '\\', ' ', '&', '*']).next().unwrap_or(name).to_owned()
+}
+
+fn field_name(node: Node<'_>) -> Option<Node<'_>> {
+    let name = node.child_by_field_name("name").or_else(|| node.child_by_field_name("property"));
+    name.or_else(|| node.child_by_field_name("declarator")?.child_by_field_name("name"))
+}
+
+/// Whether a text is one name.
+pub(super) fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '#')
+}
+
+/// Whether a text has a word in it, whole.
+pub(super) fn has_word(text: &str, word: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            let before = text.get(..at).and_then(|before| before.chars().next_back());
+            let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+            !before.is_some_and(in_word) && !after.is_some_and(in_word)
+        })
+}
+
+/// Finds who a node belongs to: the innermost function or type around it.
+struct Owners {
+    /// In the order of the text, outer ones first.
+    ranges: Vec<(Range<usize>, Owner)>,
+}
+
+impl Owners {
+    fn new(
+        definitions: &[Definition],
+        functions: &[Function<'_>],
+        types: &[Type<'_>],
+        anonymous: &[Range<usize>],
+    ) -> Self {
+        let by_id: HashMap<&str, &Definition> =
+            definitions.iter().map(|one| (one.annotation.id.as_str(), one)).collect();
+        let mut ranges: Vec<(Range<usize>, Owner)> =
+            anonymous.iter().map(|range| (range.clone(), Owner::Anonymous)).collect();
+        let whole = types.iter().enumerate();
+        ranges.extend(whole.filter_map(|(at, one)| {
+            Some((by_id.get(one.about.id.as_str())?.range.clone(), Owner::Type(at)))
+        }));
+        let own = functions.iter().enumerate();
+        ranges.extend(own.map(|(at, one)| (one.node.byte_range(), Owner::Function(at))));
+        // Of one range, the function with a name comes last and wins.
+        let rank = |owner: Owner| usize::from(matches!(owner, Owner::Function(_)));
+        ranges.sort_by_key(|(range, owner)| {
+            (range.start, std::cmp::Reverse(range.end), rank(*owner))
+        });
+        Self { ranges }
+    }
+
+    /// Nodes are given, and come back, in the order of the text.
+    fn of<'a>(&self, nodes: &[Node<'a>]) -> Vec<(Node<'a>, Option<Owner>)> {
+        let mut open: Vec<&(Range<usize>, Owner)> = Vec::new();
+        let mut next = self.ranges.iter().peekable();
+        let mut all = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let at = node.start_byte();
+            while let Some(range) = next.next_if(|(range, _)| range.start <= at) {
+                while open.pop_if(|(outer, _)| outer.end <= range.0.start).is_some() {}
+                open.push(range);
+            }
+            while open.pop_if(|(range, _)| range.end <= at).is_some() {}
+            all.push((*node, open.last().map(|(_, owner)| *owner)));
+        }
+        all
+    }
+}

@@ -1,0 +1,118 @@
+//! Design patterns that several types of a file show together.
+
+use super::{
+    Confidence, Pattern, Sort,
+    facts::{Facts, Function, Type, has_word, short_name},
+};
+use crate::{annotation::Kind, language::Language};
+
+/// Finds them all.
+pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+    for one in &facts.types {
+        found.extend(strategy(facts, one));
+        found.extend(visitor(facts, one));
+    }
+    found.extend(functional_options(facts));
+}
+
+/// What several types do each in their way, and somebody who holds one of them without knowing which.
+fn strategy(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+    let open = matches!(one.about.kind, Kind::Interface | Kind::Trait)
+        || one.about.modifiers.iter().any(|word| word == "abstract")
+        || facts.methods(one).any(Function::is_abstract);
+    let name = one.about.name.as_str();
+    let ways: Vec<&Type<'_>> = facts.made_from(name).collect();
+    if !open || ways.len() < 2 || one.methods.is_empty() || is_error(name) {
+        return None;
+    }
+    let is_way = |holder: &&Type<'_>| ways.iter().any(|way| way.about.id == holder.about.id);
+    let others =
+        facts.types.iter().filter(|holder| holder.about.id != one.about.id && !is_way(holder));
+    let holder = others.clone().find_map(|holder| {
+        let field = holder.fields.iter().find(|field| has_word(field.text, name));
+        Some((holder, field?.line))
+    });
+    let by_constructor = || {
+        others.clone().find_map(|holder| {
+            let constructor =
+                facts.methods(holder).find(|function| function.is_constructor(holder))?;
+            let mut all = constructor.about.parameters.iter().flatten();
+            let takes = all
+                .any(|parameter| parameter.of.as_deref().is_some_and(|of| short_name(of) == name));
+            takes.then_some((holder, constructor.about.line))
+        })
+    };
+    let (holder, line) = holder.or_else(by_constructor)?;
+    let mut lines = vec![one.about.line, line];
+    lines.extend(ways.iter().take(5).map(|way| way.about.line));
+    let names: Vec<&str> = ways.iter().take(5).map(|way| way.about.name.as_str()).collect();
+    let names = names.join(", ");
+    let (pattern, message) = if name.ends_with("State") {
+        ("state", format!("{} acts by its {name}: {names}.", holder.about.name))
+    } else {
+        ("strategy", format!("{} works with any {name}: {names}.", holder.about.name))
+    };
+    Some(Pattern::design(pattern, Confidence::High, lines, message))
+}
+
+fn is_error(name: &str) -> bool {
+    ["Error", "Exception", "Warning"].iter().any(|end| name.ends_with(end))
+}
+
+/// A method for each sort of thing that is visited.
+fn visitor(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+    let visits = |function: &&Function<'_>| {
+        let rest = function.about.name.strip_prefix("visit");
+        rest.is_some_and(|rest| {
+            rest.starts_with(char::is_uppercase)
+                || rest.strip_prefix('_').is_some_and(|of| !of.is_empty())
+        })
+    };
+    let all: Vec<&Function<'_>> = facts.methods(one).filter(visits).collect();
+    if all.len() < 3 && !(all.len() == 2 && one.about.name.ends_with("Visitor")) {
+        return None;
+    }
+    let accepts = facts.functions.iter().find(|function| {
+        function.about.name.eq_ignore_ascii_case("accept") && function.text.contains(".visit")
+    });
+    let mut lines = vec![one.about.line];
+    lines.extend(all.iter().take(3).map(|function| function.about.line));
+    lines.extend(accepts.map(|function| function.about.line));
+    let confidence = match accepts {
+        Some(_) => Confidence::High,
+        None => Confidence::Medium,
+    };
+    let message = format!(
+        "{} has a method for each of {} sorts of things it visits.",
+        one.about.name,
+        all.len()
+    );
+    Some(Pattern::design("visitor", confidence, lines, message))
+}
+
+/// Go's way to leave out what has a default: functions that set one thing each.
+fn functional_options(facts: &Facts<'_>) -> Option<Pattern> {
+    if facts.source.language != Language::Go {
+        return None;
+    }
+    let gives = |function: &&Function<'_>| {
+        let of = function.about.return_type.as_deref().unwrap_or_default();
+        function.about.name.starts_with("With")
+            && of.ends_with("Option")
+            && function.text.contains("return func(")
+    };
+    let all: Vec<&Function<'_>> = facts.functions.iter().filter(gives).collect();
+    let of = all.first()?.about.return_type.clone()?;
+    let taken = facts.functions.iter().find(|function| {
+        let last = function.about.parameters.as_deref().and_then(<[_]>::last);
+        last.and_then(|one| one.of.as_deref()) == Some(format!("...{of}").as_str())
+    });
+    if all.len() < 2 {
+        return None;
+    }
+    let mut lines: Vec<u32> = all.iter().take(5).map(|function| function.about.line).collect();
+    lines.extend(taken.map(|function| function.about.line));
+    let confidence = if taken.is_some() { Confidence::High } else { Confidence::Medium };
+    let message = format!("{} functions each set one thing of what takes {of}.", all.len());
+    Some(Pattern::new("functional-options", Sort::Idiom, confidence, lines, message))
+}

@@ -1,0 +1,377 @@
+//! What makes functions and types hard to change.
+
+use super::{
+    Confidence, Pattern,
+    facts::{Facts, Function, Type, has_word, is_name},
+};
+use crate::{
+    annotation::{Kind, Parameter, Visibility},
+    language::{Language, line_of, matches, text_of},
+};
+use tree_sitter::Node;
+
+/// Longer functions are long.
+const LONG_FUNCTION: u32 = 80;
+/// Longer lists of parameters are long.
+const MANY_PARAMETERS: usize = 7;
+/// Deeper code is deep.
+const DEEP: u32 = 5;
+/// More ways out are many, in a function that is hard to follow anyway.
+const MANY_RETURNS: usize = 7;
+/// From here on a function is hard to follow.
+const HARD: u32 = 15;
+/// Operators in one condition.
+const LONG_CONDITION: usize = 5;
+/// A longer body is not searched for names.
+const LONGEST_BODY: usize = 20_000;
+
+/// Finds them all.
+pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+    for function in &facts.functions {
+        found.extend(long_function(function));
+        found.extend(long_parameter_list(facts, function));
+        found.extend(deep_nesting(function));
+        found.extend(many_returns(function));
+        found.extend(flag_argument(facts, function));
+        found.extend(dead_parameter(facts, function));
+    }
+    for one in &facts.types {
+        found.extend(god_class(one));
+        found.extend(data_class(facts, one));
+    }
+    found.extend(facts.catches.iter().filter_map(|node| empty_catch(facts, *node)));
+    long_conditions(facts, found);
+}
+
+fn long_function(function: &Function<'_>) -> Option<Pattern> {
+    let (length, cognitive) = (function.figures.length, function.figures.cognitive);
+    if length <= LONG_FUNCTION {
+        return None;
+    }
+    let confidence = match (length > 2 * LONG_FUNCTION, cognitive >= HARD) {
+        (true, true) => Confidence::High,
+        (false, true) => Confidence::Medium,
+        // Long but even: a table, a list of steps.
+        (_, false) => Confidence::Low,
+    };
+    let about = function.about;
+    let message = format!("{} is {length} lines long.", about.qualified_name);
+    let lines = vec![about.line, about.end_line];
+    Some(
+        Pattern::smell("long-function", confidence, lines, message)
+            .mended_by("Move steps that belong together into functions with a name."),
+    )
+}
+
+fn parameters<'a>(function: &'a Function<'_>) -> &'a [Parameter] {
+    function.about.parameters.as_deref().unwrap_or_default()
+}
+
+fn long_parameter_list(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+    let all = parameters(function);
+    let needed = all.iter().filter(|one| !one.optional && !one.name.starts_with('*')).count();
+    // What overrides takes what it is given.
+    let given = function.has_decorator("Override") || function.has_modifier("override");
+    if all.len() < MANY_PARAMETERS || given {
+        return None;
+    }
+    let by_name = facts.source.language == Language::Python && needed < MANY_PARAMETERS;
+    let confidence = match (by_name, needed) {
+        (true, _) => Confidence::Low,
+        (_, 10..) => Confidence::High,
+        _ => Confidence::Medium,
+    };
+    let about = function.about;
+    let message = format!("{} takes {} parameters.", about.qualified_name, all.len());
+    Some(
+        Pattern::smell("long-parameter-list", confidence, vec![about.line], message)
+            .mended_by("Put those that go together into a type."),
+    )
+}
+
+fn deep_nesting(function: &Function<'_>) -> Option<Pattern> {
+    let nesting = function.figures.nesting;
+    if nesting < DEEP {
+        return None;
+    }
+    let confidence = if nesting > DEEP { Confidence::High } else { Confidence::Medium };
+    let mut lines = vec![function.about.line];
+    lines.extend(function.figures.why.first().map(|reason| reason.line));
+    let name = &function.about.qualified_name;
+    let message = format!("{name} is nested {nesting} levels deep.");
+    Some(
+        Pattern::smell("deep-nesting", confidence, lines, message)
+            .mended_by("Return early, or move the inner levels into a function of their own."),
+    )
+}
+
+fn many_returns(function: &Function<'_>) -> Option<Pattern> {
+    let returns = &function.returns;
+    if returns.len() < MANY_RETURNS || function.figures.cognitive < HARD {
+        return None;
+    }
+    let name = &function.about.qualified_name;
+    let message = format!("{name} returns from {} places.", returns.len());
+    let mut lines = vec![function.about.line];
+    lines.extend(returns);
+    Some(
+        Pattern::smell("many-returns", Confidence::Medium, lines, message)
+            .mended_by("Split it by what is decided, so that each part has one answer."),
+    )
+}
+
+fn is_flag(one: &Parameter) -> bool {
+    let of = one.of.as_deref().unwrap_or_default();
+    let default = one.default.as_deref().unwrap_or_default();
+    // A value that is handed on as what it is says nothing of what to do.
+    let value = matches!(one.name.as_str(), "value" | "val" | "v" | "b" | "x");
+    let typed = matches!(of, "bool" | "boolean" | "Boolean" | "Bool");
+    (typed || matches!(default, "True" | "False" | "true" | "false")) && !value
+}
+
+/// A flag that most of a function turns on: two functions in one.
+fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+    let flags: Vec<&Parameter> = parameters(function).iter().filter(|one| is_flag(one)).collect();
+    let body = function.body.filter(|_| !flags.is_empty())?;
+    let text = facts.source.text;
+    let lines = |node: Node<'_>| node.end_position().row - node.start_position().row + 1;
+    let last = body.named_child(u32::try_from(body.named_child_count()).ok()?.checked_sub(1)?)?;
+    let first = body.named_child(0)?;
+    let whole = last.end_position().row - first.start_position().row + 1;
+    let mut cursor = body.walk();
+    for node in body.named_children(&mut cursor) {
+        // Rust has expressions as statements.
+        let node = if node.kind() == "expression_statement" { node.named_child(0)? } else { node };
+        let parts =
+            (node.child_by_field_name("condition"), node.child_by_field_name("alternative"));
+        let (Some(condition), Some(other)) = parts else { continue };
+        let chain = other.kind() == "elif_clause"
+            || other.kind() == node.kind()
+            || other.named_child(0).is_some_and(|one| one.kind() == node.kind());
+        if chain {
+            continue;
+        }
+        let asked = text_of(condition, text).trim_matches(['(', ')', ' ']);
+        let asked = asked.trim_start_matches('!').trim_start_matches("not ");
+        let Some(flag) = flags.iter().find(|one| one.name == asked) else { continue };
+        if lines(node) < 6 || lines(node) * 10 < whole * 8 {
+            continue;
+        }
+        let name = &function.about.qualified_name;
+        let message = format!("{} makes {name} do one of two things.", flag.name);
+        let lines = vec![function.about.line, line_of(node)];
+        return Some(
+            Pattern::smell("flag-argument", Confidence::Medium, lines, message)
+                .mended_by("Make two functions, each with a name that says what it does."),
+        );
+    }
+    None
+}
+
+/// A parameter that nothing is done with. Only where nobody else says what a function takes.
+fn dead_parameter(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+    let about = function.about;
+    let body = function.body?;
+    let own = match about.kind {
+        Kind::Function => !about.exported && about.parent.is_none(),
+        // Elsewhere, what is private by name or file may still be asked for by a type.
+        _ => about.visibility == Visibility::Private && has_private_methods(facts.source.language),
+    };
+    let plain = own && about.decorators.is_empty() && !function.is_abstract();
+    let file = facts.source.text;
+    let statements = body.named_children(&mut body.walk()).filter(|one| !one.is_extra()).count();
+    if !plain || statements < 2 || function.text.len() > LONGEST_BODY || file.len() > 1_000_000 {
+        return None;
+    }
+    // Those before one that is used hold its place.
+    let last = parameters(function).last()?;
+    let name = last.name.trim_start_matches("mut ");
+    let used = has_word(function.text, name)
+        || function.text.contains("locals()")
+        || function.text.contains("arguments");
+    let of_none = last.of.as_deref().is_some_and(|of| of.contains("PhantomData"));
+    if used || of_none || !is_name(name) || name.starts_with('_') {
+        return None;
+    }
+    if !is_only_called(file, &about.name) {
+        return None;
+    }
+    let message = format!("Nothing in {} uses its parameter {name}.", about.qualified_name);
+    Some(
+        Pattern::smell("dead-parameter", Confidence::Medium, vec![about.line], message)
+            .mended_by("Take it away."),
+    )
+}
+
+fn has_private_methods(language: Language) -> bool {
+    matches!(language, Language::Java | Language::TypeScript | Language::Tsx | Language::JavaScript)
+}
+
+/// Whether a name is called in the text, and never handed on as a value.
+fn is_only_called(text: &str, name: &str) -> bool {
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut calls = 0;
+    for (at, _) in text.match_indices(name) {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + name.len()..).unwrap_or_default();
+        if before.is_some_and(in_word) || after.starts_with(in_word) {
+            continue;
+        }
+        let after = after.trim_start();
+        if !after.starts_with(['(', '<']) && !after.starts_with("::<") {
+            return false;
+        }
+        calls += 1;
+    }
+    // One of them is the definition.
+    calls > 1
+}
+
+fn god_class(one: &Type<'_>) -> Option<Pattern> {
+    let length = one.about.end_line.saturating_sub(one.about.line) + 1;
+    let is_constant = |text: &str| has_word(text, "static") && has_word(text, "final");
+    let fields = one.fields.iter().filter(|field| !is_constant(field.text)).count();
+    let methods = one.methods.len();
+    if one.about.name.ends_with("Test") || one.about.name.ends_with("Tests") {
+        return None;
+    }
+    if methods < 25 || fields < 10 || length < 500 {
+        return None;
+    }
+    let confidence =
+        if methods >= 50 && length >= 1000 { Confidence::High } else { Confidence::Medium };
+    let name = &one.about.qualified_name;
+    let message = format!("{name} has {methods} methods and {fields} fields on {length} lines.");
+    let lines = vec![one.about.line, one.about.end_line];
+    Some(
+        Pattern::smell("god-class", confidence, lines, message)
+            .mended_by("Move fields and the methods that use them into types of their own."),
+    )
+}
+
+/// A class that is fields and ways to them alone.
+fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+    let plain =
+        one.about.kind == Kind::Class && one.about.decorators.is_empty() && one.bases.is_empty();
+    let record = one.about.signature.contains("record ");
+    if !plain || record || one.fields.len() < 3 || one.methods.len() < 4 {
+        return None;
+    }
+    let is_access = |function: &Function<'_>| {
+        let name = function.about.name.as_str();
+        let word = ["get", "set", "is"].iter().find_map(|word| name.strip_prefix(word));
+        let named =
+            word.is_some_and(|rest| rest.starts_with(|c: char| c.is_uppercase() || c == '_'));
+        let property = function.has_decorator("property")
+            || function.has_modifier("get")
+            || function.has_modifier("set");
+        (named || property) && function.figures.cyclomatic == 1 && function.figures.length <= 4
+    };
+    let is_standard = |function: &Function<'_>| {
+        let name = function.about.name.as_str();
+        function.is_constructor(one) && function.figures.cyclomatic == 1
+            || matches!(
+                name,
+                "toString" | "equals" | "hashCode" | "__repr__" | "__str__" | "__eq__" | "__hash__"
+            )
+    };
+    let all: Vec<&Function<'_>> = facts.methods(one).collect();
+    let ways = all.iter().filter(|function| is_access(function)).count();
+    if ways < 4 || !all.iter().all(|function| is_access(function) || is_standard(function)) {
+        return None;
+    }
+    let name = &one.about.qualified_name;
+    let fields = one.fields.len();
+    let message =
+        format!("{name} holds {fields} fields and does nothing with them but hand them out.");
+    let fix = "Move what is done with its fields into it, or make it a record.";
+    Some(
+        Pattern::smell("data-class", Confidence::Medium, vec![one.about.line], message)
+            .mended_by(fix),
+    )
+}
+
+/// A handler that does nothing, and does not say why.
+fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
+    let text = facts.source.text;
+    let body = node.child_by_field_name("body").or_else(|| {
+        node.named_children(&mut node.walk()).filter(|one| one.kind().contains("block")).last()
+    })?;
+    let is_nothing =
+        |one: &Node<'_>| one.kind() == "pass_statement" || text_of(*one, text) == "...";
+    let empty = body.named_children(&mut body.walk()).all(|one| is_nothing(&one));
+    // A comment may stand between the head and the block.
+    let said = text_of(node, text);
+    let explained = said.contains("//") || said.contains("/*") || said.contains('#');
+    let head = text.get(node.start_byte()..body.start_byte()).unwrap_or_default();
+    let on_purpose =
+        ["ignore", "expected", "unused", "_)", "(_"].iter().any(|word| head.contains(word));
+    let broad = ["Exception", "BaseException", "Throwable"].iter().any(|name| has_word(head, name));
+    let python = node.kind() == "except_clause";
+    let bare = python && head.trim() == "except:";
+    if !empty || explained || on_purpose || (python && !broad && !bare) {
+        return None;
+    }
+    let confidence = match (broad || bare, head.contains('(') || python) {
+        (true, _) => Confidence::High,
+        (false, true) => Confidence::Medium,
+        (false, false) => Confidence::Low,
+    };
+    let message = "An error is caught, and nothing is done about it or said why.".to_owned();
+    Some(
+        Pattern::smell("empty-catch", confidence, vec![line_of(node)], message)
+            .mended_by("Handle it, log it, or say in a comment why it may be ignored."),
+    )
+}
+
+/// Conditions that mix many operators.
+fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+    let source = facts.source;
+    let marks = matches(source.language.grammar().branches(), source.tree.root_node(), source.text);
+    let mut logic: Vec<Node<'_>> = marks.iter().filter_map(|mark| mark.get("logic")).collect();
+    logic.sort_by_key(|node| (node.start_byte(), std::cmp::Reverse(node.end_byte())));
+    logic.dedup_by_key(|node| node.id());
+    let mut at = 0;
+    while let Some(outer) = logic.get(at) {
+        let inside = logic.iter().skip(at).take_while(|node| node.start_byte() < outer.end_byte());
+        let count = inside.clone().count();
+        let operator = |node: &Node<'_>| {
+            node.child_by_field_name("operator").map(|node| text_of(node, source.text))
+        };
+        let first = operator(outer);
+        let mixed = inside.clone().any(|node| operator(node) != first);
+        let least = if mixed { LONG_CONDITION } else { 2 * LONG_CONDITION };
+        let rows = outer.end_position().row - outer.start_position().row;
+        // A function that is handed over in between is not part of the condition.
+        let dense = rows <= 2 * count && is_condition(*outer);
+        if count >= least && dense {
+            let message = format!("One condition of {} parts.", count + 1);
+            found.push(
+                Pattern::smell(
+                    "long-condition",
+                    Confidence::Medium,
+                    vec![line_of(*outer)],
+                    message,
+                )
+                .mended_by("Give its parts names, or make it a function that says what is asked."),
+            );
+        }
+        at += count;
+    }
+}
+
+/// Whether an expression decides which way to go.
+fn is_condition(node: Node<'_>) -> bool {
+    let mut inner = node;
+    for _ in 0..4 {
+        let Some(parent) = inner.parent() else { return false };
+        if parent.child_by_field_name("condition") == Some(inner) {
+            return !parent.kind().starts_with("ternary");
+        }
+        if !parent.kind().starts_with("parenthesized") && parent.kind() != "not_operator" {
+            return false;
+        }
+        inner = parent;
+    }
+    false
+}

@@ -1,0 +1,233 @@
+//! A rule as it is written, one YAML document, and as it is used.
+
+use super::{Analysis, Confidence, Severity};
+use crate::language::Language;
+use ast_grep_config::{
+    DeserializeEnv, RuleCore, RuleCoreError, SerializableRuleCore, Severity as Written, from_str,
+};
+use ast_grep_core::Matcher;
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::Value;
+use std::{collections::HashSet, error::Error, fmt};
+
+/// Why a document is no rule.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    #[error("not a rule: {0}")]
+    Yaml(String),
+    #[error("`id` is missing")]
+    NoId,
+    #[error("rule {0}: `language` is missing")]
+    NoLanguage(String),
+    #[error("rule {id} does not fit {language}: {}", chain(.reason))]
+    Rule {
+        id: String,
+        language: &'static str,
+        #[source]
+        reason: Box<RuleCoreError>,
+    },
+    #[error("rule {0}: it must say a `kind` or a `pattern`, or every node would be tried")]
+    NoKind(String),
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        told.push_str(": ");
+        told.push_str(&one.to_string());
+        cause = one.source();
+    }
+    told
+}
+
+/// What a rule says of itself beside what it matches.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct About {
+    pub(super) analysis: Analysis,
+    pub(super) category: String,
+    pub(super) cwe: Option<String>,
+    pub(super) confidence: Confidence,
+    pub(super) fix: String,
+    /// Whether the name of what is called is matched as it was imported: `h.md5` as `hashlib.md5` after
+    /// `import hashlib as h`.
+    pub(super) imported: bool,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        Self {
+            analysis: Analysis::default(),
+            category: "own".into(),
+            cwe: None,
+            confidence: Confidence::default(),
+            fix: String::new(),
+            imported: false,
+        }
+    }
+}
+
+/// The keys of a document. What it matches is read by the engine's own type.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    #[serde(default)]
+    id: String,
+    language: Option<Language>,
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    severity: Written,
+    #[serde(default)]
+    metadata: About,
+    note: Option<String>,
+    #[serde(rename = "rule")]
+    _rule: Option<IgnoredAny>,
+    #[serde(rename = "constraints")]
+    _constraints: Option<IgnoredAny>,
+    #[serde(rename = "utils")]
+    _utils: Option<IgnoredAny>,
+    #[serde(rename = "transform")]
+    _transform: Option<IgnoredAny>,
+    /// Texts that show what it is for, which only tests run.
+    #[serde(rename = "examples")]
+    _examples: Option<IgnoredAny>,
+    #[serde(rename = "url")]
+    _url: Option<IgnoredAny>,
+}
+
+/// A document that was read, and fits no grammar yet.
+pub(super) struct Draft {
+    pub(super) id: String,
+    pub(super) language: Option<Language>,
+    /// `None`: the rule is off.
+    pub(super) severity: Option<Severity>,
+    message: String,
+    about: About,
+    core: Option<SerializableRuleCore>,
+}
+
+impl Draft {
+    /// Read from one document.
+    pub(super) fn read(text: &str) -> Result<Self, ReadError> {
+        let wrong = |error: &dyn fmt::Display| {
+            // The engine shows the lines around; a problem is one line.
+            ReadError::Yaml(error.to_string().lines().next().unwrap_or_default().to_owned())
+        };
+        let keys: Keys = from_str(text).map_err(|error| wrong(&error))?;
+        if keys.id.is_empty() {
+            return Err(ReadError::NoId);
+        }
+        let severity = match keys.severity {
+            Written::Off => None,
+            Written::Error => Some(Severity::High),
+            Written::Warning => Some(Severity::Medium),
+            Written::Info => Some(Severity::Low),
+            Written::Hint => Some(Severity::Info),
+        };
+        let core = severity.map(|_| from_str(text)).transpose().map_err(|error| wrong(&error))?;
+        let mut about = keys.metadata;
+        if let (true, Some(note)) = (about.fix.is_empty(), keys.note) {
+            about.fix = note;
+        }
+        let message = if keys.message.is_empty() { keys.id.clone() } else { keys.message };
+        let Keys { id, language, .. } = keys;
+        Ok(Self { id, language, severity, message, about, core })
+    }
+
+    /// The rule for one grammar; `None` where it is off.
+    pub(super) fn compile(&self, language: Language) -> Result<Option<Rule>, ReadError> {
+        let (Some(core), Some(severity)) = (&self.core, self.severity) else { return Ok(None) };
+        let matcher = core.get_matcher(DeserializeEnv::new(language)).map_err(|error| {
+            let (id, reason) = (self.id.clone(), Box::new(error));
+            ReadError::Rule { id, language: language.name(), reason }
+        })?;
+        let kinds = matcher.potential_kinds().ok_or_else(|| ReadError::NoKind(self.id.clone()))?;
+        let kinds = kinds.iter().filter_map(|kind| u16::try_from(kind).ok()).collect();
+        Ok(Some(Rule {
+            id: self.id.clone(),
+            severity,
+            message: self.message.clone(),
+            about: self.about.clone(),
+            kinds,
+            knows_secrets: matcher.defined_vars().contains("SECRET"),
+            recurses: recurses(core),
+            matcher,
+        }))
+    }
+}
+
+/// A rule that fits a grammar.
+pub(super) struct Rule {
+    pub(super) id: String,
+    pub(super) severity: Severity,
+    pub(super) message: String,
+    pub(super) about: About,
+    pub(super) matcher: RuleCore,
+    /// The kinds of nodes that it can match.
+    pub(super) kinds: Vec<u16>,
+    /// Whether it tells what is a secret.
+    pub(super) knows_secrets: bool,
+    /// Whether its matching may go as deep on the stack as the tree is.
+    pub(super) recurses: bool,
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Whether matching may recurse with the tree: the engine does so where `has` stops by a rule, and where it compares
+/// two nodes because one metavariable stands twice. May say yes too often, never no.
+fn recurses(core: &SerializableRuleCore) -> bool {
+    let Ok(whole) = serde_json::to_value(core) else { return true };
+    let mut names: HashSet<String> = HashSet::new();
+    let mut waiting = vec![&whole];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(fields) => {
+                if fields.get("stopBy").is_some_and(Value::is_object) {
+                    return true;
+                }
+                waiting.extend(fields.values());
+            }
+            Value::Array(items) => waiting.extend(items),
+            Value::String(text) => {
+                if metavariables(text).any(|name| !names.insert(name.to_owned())) {
+                    return true;
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    false
+}
+
+/// The names after `$` that capture: `$_` and what starts with it matches without comparing.
+fn metavariables(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let names = text
+        .split('$')
+        .skip(1)
+        .map(move |rest| rest.split_once(|c| !is_name(c)).map_or(rest, |(name, _)| name));
+    names.filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// The documents of a file, each with the line it starts on. A line that starts with `---` always starts one.
+pub(super) fn documents(text: &str) -> Vec<(usize, String)> {
+    let mut all = vec![(1, String::new())];
+    for (number, line) in text.lines().enumerate() {
+        if line.trim_end() == "---" {
+            all.push((number + 2, String::new()));
+        } else if let Some((_, document)) = all.last_mut() {
+            document.push_str(line);
+            document.push('\n');
+        }
+    }
+    let says = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    all.retain(|(_, document)| document.lines().any(says));
+    all
+}

@@ -1,0 +1,138 @@
+//! Attributes that stand above what they are about, by name: documentation, types, and what is shown as it is written.
+
+use crate::{language::text_of, pack::Settings};
+use tree_sitter::Node;
+
+/// An attribute: its node, name and first argument.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attribute<'tree> {
+    node: Node<'tree>,
+    name: &'static str,
+    argument: Option<Node<'tree>>,
+}
+
+/// What attributes say in words.
+#[derive(Debug)]
+pub(crate) enum Text {
+    /// This.
+    Said(String),
+    /// That it is none of the reader's business.
+    Hidden,
+    /// Nothing.
+    None,
+}
+
+/// Those directly above a node that the pack knows, nearest first.
+pub(crate) fn above<'tree>(
+    settings: &'static Settings,
+    node: Node<'tree>,
+    text: &str,
+) -> Vec<Attribute<'tree>> {
+    let mut found = Vec::new();
+    if settings.attributes.kind.is_empty() {
+        return found;
+    }
+    let mut above = node.prev_named_sibling();
+    while let Some(sibling) = above {
+        match read(settings, sibling, text) {
+            Some(attribute) => found.push(attribute),
+            None if sibling.kind().contains("comment") => {}
+            None => break,
+        }
+        above = sibling.prev_named_sibling();
+    }
+    found
+}
+
+/// The documentation of a node, above it or inside it.
+pub(crate) fn said(settings: &'static Settings, node: Node<'_>, text: &str) -> Text {
+    let lists = &settings.attributes;
+    let inside = last_named_child(node).map(|body| {
+        let mut cursor = body.walk();
+        let all = body.named_children(&mut cursor).filter_map(|child| read(settings, child, text));
+        all.filter(|one| lists.inside.iter().any(|name| name == one.name)).collect::<Vec<_>>()
+    });
+    let above = above(settings, node, text).into_iter();
+    let above = above.filter(|one| lists.describe.iter().any(|name| name == one.name));
+    for attribute in inside.unwrap_or_default().into_iter().chain(above) {
+        let Some(argument) = attribute.argument else { continue };
+        match argument.kind() {
+            "boolean" => return Text::Hidden,
+            "string" | "sigil" => return Text::Said(content(argument, text)),
+            _ => {}
+        }
+    }
+    Text::None
+}
+
+/// The types that attributes give to the function of that name: of its parameters, and of its result.
+pub(crate) fn types(
+    settings: &Settings,
+    attributes: &[Attribute<'_>],
+    name: &str,
+    text: &str,
+) -> Option<(Vec<String>, String)> {
+    let types =
+        |one: &&Attribute<'_>| settings.attributes.types.iter().any(|name| name == one.name);
+    attributes.iter().filter(types).find_map(|one| typed(one.argument?, name, text))
+}
+
+/// Those that are shown as they are written.
+pub(crate) fn shown<'tree>(
+    settings: &Settings,
+    attributes: &[Attribute<'tree>],
+) -> Vec<Node<'tree>> {
+    let shown =
+        |one: &&Attribute<'_>| settings.attributes.decorators.iter().any(|name| name == one.name);
+    attributes.iter().filter(shown).map(|one| one.node).collect()
+}
+
+/// `f(a, b) :: c`, perhaps with conditions behind it.
+fn typed(argument: Node<'_>, name: &str, text: &str) -> Option<(Vec<String>, String)> {
+    let line =
+        |node: Node<'_>| text_of(node, text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut whole = argument;
+    if whole.child_by_field_name("operator").is_some_and(|operator| operator.kind() == "when") {
+        whole = whole.child_by_field_name("left")?;
+    }
+    let head = whole.child_by_field_name("left")?;
+    let target = head.child_by_field_name("target").unwrap_or(head);
+    if text_of(target, text) != name {
+        return None;
+    }
+    let list = (target != head).then(|| last_named_child(head)).flatten();
+    let takes = list.map(|list| list.named_children(&mut list.walk()).map(line).collect());
+    Some((takes.unwrap_or_default(), line(whole.child_by_field_name("right")?)))
+}
+
+fn read<'tree>(
+    settings: &'static Settings,
+    node: Node<'tree>,
+    text: &str,
+) -> Option<Attribute<'tree>> {
+    let lists = &settings.attributes;
+    if node.kind() != lists.kind {
+        return None;
+    }
+    let inner = node.named_child(0)?;
+    let name = text_of(inner.child_by_field_name("target").unwrap_or(inner), text);
+    let known = [&lists.describe, &lists.inside, &lists.types, &lists.decorators];
+    let name = known.into_iter().flatten().find(|known| *known == name)?;
+    let argument = inner.named_child(1).and_then(|list| list.named_child(0));
+    Some(Attribute { node, name, argument })
+}
+
+fn last_named_child(node: Node<'_>) -> Option<Node<'_>> {
+    let count = u32::try_from(node.named_child_count()).ok()?;
+    node.named_child(count.checked_sub(1)?)
+}
+
+/// What stands between the quotes.
+fn content(string: Node<'_>, text: &str) -> String {
+    let is_text = |part: &Node<'_>| !part.kind().starts_with("sigil");
+    string
+        .named_children(&mut string.walk())
+        .filter(is_text)
+        .map(|part| text_of(part, text))
+        .collect()
+}
