@@ -85,7 +85,11 @@ def python(folder: str) -> tuple[Found, set[str]]:
 def typescript(folder: str, module: str) -> tuple[Found, set[str]]:
     """What the compiler's parser finds."""
     script = Path(__file__).with_name("definitions.mjs")
-    command = ["node", str(script), str(Path(module).resolve()), folder]
+    return printed(["node", str(script), str(Path(module).resolve()), folder])
+
+
+def printed(command: list[str]) -> tuple[Found, set[str]]:
+    """What a program prints: one line of JSON a file."""
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: Found = Counter()
     paths = set()
@@ -95,6 +99,14 @@ def typescript(folder: str, module: str) -> tuple[Found, set[str]]:
         for one in file["definitions"]:
             found[file["path"], one["group"], one["name"], one["line"]] += 1
     return found, paths
+
+
+def unqualified(found: tuple[Found, set[str]]) -> tuple[Found, set[str]]:
+    """By the last name alone: what `impl<T> Trait for &mut [T]` is called is not worth a quarrel."""
+    short: Found = Counter()
+    for (path, group, name, line), count in found[0].items():
+        short[path, group, name.rsplit("::", 1)[-1], line] += count
+    return short, found[1]
 
 
 def compare(language: str, ours: tuple[Found, set[str]], theirs: tuple[Found, set[str]]) -> bool:
@@ -125,6 +137,8 @@ def main() -> int:
     parser.add_argument("--python")
     parser.add_argument("--typescript")
     parser.add_argument("--typescript-module")
+    parser.add_argument("--rust")
+    parser.add_argument("--rust-items", help="the example rust_items")
     given = parser.parse_args()
     good = []
     if given.python:
@@ -134,6 +148,12 @@ def main() -> int:
             parser.error("--typescript needs --typescript-module")
         ours = facts(given.facts, given.typescript, {"typescript", "tsx"})
         good.append(compare("typescript", ours, typescript(given.typescript, given.typescript_module)))
+    if given.rust:
+        if not given.rust_items:
+            parser.error("--rust needs --rust-items")
+        ours = facts(given.facts, given.rust, {"rust"})
+        theirs = printed([given.rust_items, given.rust])
+        good.append(compare("rust", unqualified(ours), unqualified(theirs)))
     if not good:
         parser.error("nothing to compare")
     return 0 if all(good) else 1

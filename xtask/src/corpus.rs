@@ -4,7 +4,7 @@
 mod debian;
 mod search;
 
-pub(crate) use search::search_sets;
+pub(crate) use search::{search_package, search_sets};
 
 use crate::{
     install,
@@ -213,7 +213,7 @@ fn ask(command: &mut Command) -> Result<()> {
 }
 
 /// The line that tells what went wrong: the first one with an error in it, or else the last one.
-fn reason(text: &str) -> String {
+pub(crate) fn reason(text: &str) -> String {
     let error = text.lines().find(|line| line.to_lowercase().contains("error"));
     let line = error.or_else(|| text.lines().last()).unwrap_or("it said nothing");
     line.chars().take(REASON_LENGTH).collect()

@@ -77,10 +77,42 @@ impl Docent {
         Ok(format!("{} ({})", said.trim(), commit.trim()))
     }
 
-    /// An analysis whose report goes to standard output, in an environment that configures nothing.
+    /// The executable.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// An analysis whose report goes to standard output.
     pub(crate) fn analysis(&self, tree: &Path, depth: Depth) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = self.command();
         command.args(["analyze", "--depth", depth.word(), "--format", "json"]).arg(tree);
+        command
+    }
+
+    /// Brings the search index of a tree in step.
+    pub(crate) fn index(&self, tree: &Path) -> Command {
+        let mut command = self.command();
+        command.arg("index").arg(tree).current_dir(tree);
+        command
+    }
+
+    /// One question to a tree; whatever is nearest is an answer.
+    pub(crate) fn search(&self, question: &str, tree: &Path) -> Command {
+        let mut command = self.command();
+        command.args(["search", "--threshold", "0", "--", question]).arg(tree).current_dir(tree);
+        command
+    }
+
+    /// A server on pipes that a benchmark may ask as often as it likes.
+    pub(crate) fn serve(&self, tree: &Path) -> Command {
+        let mut command = self.command();
+        command.args(["serve", "--rate-limit", "0", "--root"]).arg(tree).current_dir(tree);
+        command
+    }
+
+    /// In an environment that configures nothing.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
         command.env_clear().env("HOME", "/nonexistent").env("NO_COLOR", "1");
         command
     }

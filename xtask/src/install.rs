@@ -34,7 +34,7 @@ pub(crate) struct Node {
 
 impl Node {
     /// PATH with this runtime first, so that what npm and scripts start is this one too.
-    fn path(&self) -> Result<OsString> {
+    pub(crate) fn path(&self) -> Result<OsString> {
         let own = self.program.parent().map(Path::to_path_buf);
         let rest = std::env::var_os("PATH").unwrap_or_default();
         std::env::join_paths(own.into_iter().chain(std::env::split_paths(&rest)))
@@ -45,17 +45,22 @@ impl Node {
 /// Node from npm where npm carries a build for this machine, and otherwise the machine's own.
 pub(crate) fn node(workspace: &Workspace) -> Result<Node> {
     let Some(package) = node_package() else { return own_node() };
-    let folder = workspace.tools().join("node");
-    let node = Node { program: folder.join("node_modules").join(package).join("bin/node") };
-    once(workspace, &folder, &format!("{package}@{NODE_VERSION}\n"), || {
+    let modules = npm_package(workspace, "node", &format!("{package}@{NODE_VERSION}"))?;
+    Ok(Node { program: modules.join(package).join("bin/node") })
+}
+
+/// One package with a build for each machine, which a lock file would have to list all; gives back its `node_modules`.
+pub(crate) fn npm_package(workspace: &Workspace, name: &str, pin: &str) -> Result<PathBuf> {
+    let folder = workspace.tools().join(name);
+    once(workspace, &folder, &format!("{pin}\n"), || {
         fs::write(folder.join("package.json"), "{\"private\":true}\n")?;
         let mut npm = Command::new("npm");
         npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock"])
-            .arg(format!("{package}@{NODE_VERSION}"))
+            .arg(pin)
             .current_dir(&folder);
-        finish(&mut npm, "installing Node with npm")
+        finish(&mut npm, &format!("installing {pin} with npm"))
     })?;
-    Ok(node)
+    Ok(folder.join("node_modules"))
 }
 
 /// The npm package with a Node build for this machine.

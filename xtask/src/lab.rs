@@ -32,12 +32,8 @@ pub(crate) struct Options {
     learn: bool,
 }
 
-/// Evaluates search and prints the page. It has no wrong rows: figures are held against the targets by people.
-pub(crate) fn evaluate(
-    workspace: &Workspace,
-    material: Material,
-    options: &Options,
-) -> Result<bool> {
+/// Evaluates search and prints the tables.
+pub(crate) fn evaluate(workspace: &Workspace, material: Material, options: &Options) -> Result<()> {
     let task = if material == Material::Code { "code" } else { "docs" };
     let mut arguments = vec![task.to_owned()];
     arguments.extend(sets(workspace, material)?);
@@ -46,11 +42,7 @@ pub(crate) fn evaluate(
         let teach = [arguments.clone(), vec!["--learn".to_owned(), file]].concat();
         run(workspace, &teach)?;
     }
-    println!("- date: {}", machine::now()?);
-    println!("- machine: {}", machine::describe()?);
-    println!("- command: cargo xtask eval {task}\n");
-    run(workspace, &arguments)?;
-    Ok(true)
+    run(workspace, &arguments)
 }
 
 /// Times search and prints the table.

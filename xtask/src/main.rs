@@ -36,7 +36,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Install what the tests need and run all of them
+    /// Install what the tests need and run all of them; `--list` names the steps
     Test(checks::Selection),
     /// Formatting, lints, house rules, references, licences, and then the same as `test`
     Ci,
@@ -48,14 +48,14 @@ enum Chore {
     },
     /// Check the rules of the house: layers, file lengths, names, module documentation
     Tidy,
-    /// Measure docent beside its peers
+    /// Measure docent beside its peers: wire, repo, code, search
     #[command(disable_help_flag = true)]
     Bench {
         /// What to measure, and its options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Compare what docent finds with what people found
+    /// Compare what docent finds with what people found: repo, code, docs
     #[command(subcommand)]
     Eval(eval::Evaluation),
 }
@@ -86,4 +86,15 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn every_chore_can_be_parsed() {
+        Arguments::command().debug_assert();
+    }
 }

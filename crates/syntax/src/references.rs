@@ -117,7 +117,8 @@ fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> 
         // A name may itself start or end with a sign, such as `empty?` or `#private`.
         let starts = name.chars().next().is_some_and(part);
         let ends = name.chars().next_back().is_some_and(part);
-        !(starts && before.is_some_and(part)) && !(ends && after.is_some_and(part))
+        let goes_on = (starts && before.is_some_and(part)) || (ends && after.is_some_and(part));
+        !goes_on
     })
 }
 

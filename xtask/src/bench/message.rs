@@ -66,7 +66,7 @@ struct Content<'a> {
 }
 
 /// The id of an answer and its result, or nothing for a notification; an error answer is an error.
-fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
+pub(crate) fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
     let shown = || String::from_utf8_lossy(message).into_owned();
     let answer: Answer<'_> =
         serde_json::from_slice(message).with_context(|| format!("not an answer: {}", shown()))?;

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measurements that are printed as one table, with the machine they were made on above it.
 
+mod code;
 mod idle;
 mod load;
 mod message;
@@ -25,6 +26,8 @@ enum Bench {
     Wire(wire::Options),
     /// What an analysis of a repository costs: docent beside tokei and tree-sitter.
     Repo(repo::Options),
+    /// What the index of a project costs, how soon it has an edit, and how soon it answers.
+    Code(code::Options),
     /// What search costs: the index beside tantivy alone and usearch alone.
     Search {
         /// Units in the index
@@ -48,6 +51,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     match bench {
         Bench::Wire(options) => wire::run(&workspace, &options, args),
         Bench::Repo(options) => repo::run(&workspace, &options, args),
+        Bench::Code(options) => code::run(&workspace, &options, args),
         Bench::Search { units } => lab::bench(&workspace, &units),
     }
 }

@@ -5,6 +5,7 @@ use super::{
     message,
 };
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
     io::{Read, Write},
@@ -53,6 +54,26 @@ impl Server {
         let elapsed = began.elapsed();
         server.send(&format!("{}\n", message::INITIALIZED))?;
         Ok((server, elapsed))
+    }
+
+    /// Calls a tool and waits for what it gives back.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let params = json!({"name": tool, "arguments": arguments});
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        self.send(&format!("{request}\n"))?;
+        let mut found = None;
+        while found.is_none() {
+            self.receive(|line| {
+                if let Some((answered, result)) = message::result(line)? {
+                    ensure!(answered == id, "call {answered} was answered in place of {id}");
+                    found = Some(serde_json::from_str(result.get())?);
+                }
+                Ok(())
+            })?;
+        }
+        found.context("the call was not answered")
     }
 
     /// Keeps the server busy, first unmeasured, then measured.

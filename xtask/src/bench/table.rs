@@ -249,7 +249,11 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
 
 /// As many digits as mean something.
 pub(crate) fn number(value: f64) -> String {
-    if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }
+    match value {
+        0.0001..0.1 => format!("{value:.3}"),
+        ..100.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 /// A ratio, or nothing where there is no base.

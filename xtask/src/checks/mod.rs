@@ -4,6 +4,7 @@ mod acceptance;
 mod cargo_tests;
 mod clients;
 mod conformance;
+mod oracles;
 mod real;
 mod release;
 mod tally;
@@ -28,7 +29,7 @@ pub(crate) struct Selection {
     /// Print the steps and what they do
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `wire`, `clients` and `real`: only the cases whose name holds this word
+    /// In the steps `cargo`, `oracles`, `wire`, `clients` and `real`: only the cases whose name holds this word
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -44,7 +45,7 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -56,6 +57,12 @@ const STEPS: [Step; 7] = [
         about: "unit, integration and documentation tests of the workspace",
         needs_build: false,
         run: cargo_tests::run,
+    },
+    Step {
+        name: "oracles",
+        about: "figures of code held against radon, lizard, complexipy, grimp, bandit and TypeScript's own tools",
+        needs_build: false,
+        run: oracles::run,
     },
     Step {
         name: BUILD,

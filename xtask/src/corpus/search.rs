@@ -2,7 +2,7 @@
 
 use super::{Fetched, Package, expectations, fetch};
 use crate::workspace::Workspace;
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde::Deserialize;
 use std::path::PathBuf;
 
@@ -43,6 +43,13 @@ pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> 
         }
     }
     Ok(found)
+}
+
+/// The pin of one of the packages.
+pub(crate) fn search_package(workspace: &Workspace, name: &str) -> Result<Package> {
+    let Sets { set: sets } = expectations(workspace, SETS)?;
+    let set = sets.into_iter().find(|set| set.package.name == name);
+    set.map(|set| set.package).with_context(|| format!("{SETS} has no {name}"))
 }
 
 #[cfg(test)]

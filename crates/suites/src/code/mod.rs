@@ -128,7 +128,7 @@ impl Provider for CodeSuite {
             let work = move |context: &CallContext| match uri.as_str() {
                 address::ANNOTATIONS => {
                     project.live.ready(context)?;
-                    json_resource(&uri, &totals(known(&project, context))).map(|all| vec![all])
+                    json_resource(&uri, &totals(&known(&project, context))).map(|all| vec![all])
                 }
                 _ => read_file(&project, &uri, &path, context),
             };
@@ -198,9 +198,11 @@ fn resource((path, (language, counts)): Known) -> ResourceInfo {
     }
 }
 
-fn totals(all: BTreeMap<String, (&'static str, Counts)>) -> Totals {
+fn totals(all: &BTreeMap<String, (&'static str, Counts)>) -> Totals {
     let mut counts = Counts::default();
-    all.values().for_each(|(_, of_file)| counts.merge(of_file));
+    for (_, of_file) in all.values() {
+        counts.merge(of_file);
+    }
     Totals { total_files: all.len(), total_annotations: counts.total(), summary: counts.summary() }
 }
 

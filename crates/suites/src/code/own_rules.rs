@@ -15,7 +15,10 @@ const MOST: usize = 200;
 
 /// The rules as they were last read.
 #[derive(Debug, Default)]
-pub(crate) struct OwnRules(Mutex<Option<(Digest, Arc<RuleSet>, Vec<Problem>)>>);
+pub(crate) struct OwnRules(Mutex<Option<Kept>>);
+
+/// By the digest of their texts.
+type Kept = (Digest, Arc<RuleSet>, Vec<Problem>);
 
 impl OwnRules {
     /// The rules that are built in, with the project's own; and what is wrong with those.
@@ -48,12 +51,13 @@ fn texts(project: &Project) -> (Vec<(String, String)>, Vec<Problem>) {
     let options = WalkOptions { ignored: true, ..WalkOptions::default() };
     for entry in project.roots.walk_with(&folder, options).flatten().take(MOST) {
         let name = entry.place.relative();
-        if entry.kind != Kind::File || !(name.ends_with(".yml") || name.ends_with(".yaml")) {
+        let ending = name.rsplit('.').next().unwrap_or_default();
+        if entry.kind != Kind::File || !matches!(ending, "yml" | "yaml") {
             continue;
         }
         match project.roots.read(&entry.place, LARGEST) {
             Ok(bytes) => {
-                texts.push((name.to_owned(), String::from_utf8_lossy(&bytes).into_owned()))
+                texts.push((name.to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
             }
             Err(problem) => problems.push(Problem::from(&problem)),
         }

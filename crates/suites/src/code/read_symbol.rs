@@ -129,7 +129,7 @@ fn read(
         .ok_or_else(|| ToolError::failed(format!("{file} changed while it was read; ask again")))?;
     let (source, cut) = source(text, &annotation);
     let view = project.live.view(context).ok().map(|(view, _)| view);
-    let callees = callees(view.as_deref(), &annotation, file, &whole.annotations);
+    let called = callees(view.as_deref(), &annotation, file, &whole.annotations);
     let (tests, callers): (Vec<Occurrence>, Vec<Occurrence>) = known
         .places
         .into_iter()
@@ -141,7 +141,7 @@ fn read(
         source,
         cut,
         callers: callers.into_iter().take(LISTED).collect(),
-        callees,
+        callees: called,
         tests: tests.into_iter().take(LISTED).collect(),
         others: others.into_iter().map(|one| one.annotation.id).take(LISTED).collect(),
         annotation,

@@ -10,9 +10,9 @@ use crate::{
     files::{Place, Roots},
     watch::Batch,
 };
-use docent_index::{Answer, Query, Status, Store, Tally, View, embed::Embedder};
+use docent_index::{Answer, Query, Status, Store, StoreError, Tally, View, embed::Embedder};
 use docent_syntax::Language;
-use docent_tool::{CallContext, Stop, ToolError};
+use docent_tool::{CallContext, Failure, FailureKind, Stop, ToolError};
 use std::{
     error::Error,
     fmt,
@@ -303,8 +303,8 @@ impl Live {
     }
 }
 
-fn unusable(error: docent_index::StoreError) -> ToolError {
-    ToolError::failed(format!("The index can't be used: {error}"))
+fn unusable(error: StoreError) -> ToolError {
+    Failure::new(FailureKind::Database, "The index can't be used").caused_by(error).into()
 }
 
 /// Builds the index and follows the files until nobody wants it any more. Holds on to nothing that would keep it alive.
@@ -350,7 +350,7 @@ fn keep(live: &Weak<Live>, ended: &AtomicBool) {
             live.touched(batch);
         }
     };
-    let followed = follower.run(heard, |report| {
+    let ending = follower.run(heard, |report| {
         let Some(live) = live.upgrade() else { return };
         let set = match report {
             Ok(report) => {
@@ -370,7 +370,7 @@ fn keep(live: &Weak<Live>, ended: &AtomicBool) {
             live.tell(|| Heard::Set);
         }
     });
-    if let (Err(error), Some(live)) = (followed, live.upgrade()) {
+    if let (Err(error), Some(live)) = (ending, live.upgrade()) {
         live.fail(error.to_string());
     }
 }

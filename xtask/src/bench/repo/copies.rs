@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Every regular file below a folder but git's and docent's own, relative to it, in order of their paths.
-pub(super) fn files(tree: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(tree: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![tree.to_owned()];
     while let Some(folder) = folders.pop() {

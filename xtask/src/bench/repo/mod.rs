@@ -1,8 +1,8 @@
 //! `cargo xtask bench repo`: what an analysis costs, beside counting the same lines with tokei and beside parsing the
 //! same files with tree-sitter, and whether that grows with the number of files alone.
 
-mod copies;
-mod table;
+pub(super) mod copies;
+pub(super) mod table;
 
 use super::{
     peer::{eprint_step, folder},
@@ -38,6 +38,10 @@ const MIDDLE: &str = "10000 files";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// The largest tree takes minutes, and processor time hardly varies.
 const GROWTH_ROUNDS: u32 = 3;
+
+const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of the one it names;\n  \
+    CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; every program\n  \
+    ran once before it was measured, so that files come from the page cache, and programs take turns";
 
 /// What to measure, and how often.
 #[derive(Debug, clap::Args)]
@@ -82,7 +86,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> 
         docent: Docent::given_or_built(workspace, options.docent.as_deref())?,
         rounds: options.rounds,
     };
-    let mut table = Table::default();
+    let mut table = Table::new("Repository analysis", NOTE);
     table.describe("machine", machine::describe()?);
     table.describe("date", machine::now()?);
     table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
@@ -141,7 +145,7 @@ impl Bench<'_> {
 
     fn deep(&self, package: &Package) -> Result<Section> {
         let tree = self.tree(package)?;
-        let parse = self.parser()?;
+        let parse = parser(self.workspace)?;
         let mut command = Command::new(&parse);
         command.arg(&tree);
         let said = process::run(&mut command, PARSE_LIMIT, Output::Kept)?.or_fail("parse")?;
@@ -240,13 +244,13 @@ impl Bench<'_> {
             tokei.files(tree)?
         ))
     }
+}
 
-    /// The example of the suites that parses and does nothing else.
-    fn parser(&self) -> Result<PathBuf> {
-        eprint_step("building the parser");
-        let mut build = self.workspace.cargo(["build", "--release", "-p", "docent-suites"]);
-        build.args(["--example", "parse"]);
-        process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
-        Ok(self.workspace.binary("release/examples", "parse"))
-    }
+/// The example of the suites that parses and does nothing else.
+pub(super) fn parser(workspace: &Workspace) -> Result<PathBuf> {
+    eprint_step("building the parser");
+    let mut build = workspace.cargo(["build", "--release", "-p", "docent-suites"]);
+    build.args(["--example", "parse"]);
+    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    Ok(workspace.binary("release/examples", "parse"))
 }

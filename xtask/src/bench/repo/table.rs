@@ -15,6 +15,8 @@ pub(crate) enum Aim {
     AtMost(f64),
     /// The figure divided by that of the base.
     TimesBaseAtMost(f64),
+    /// The figure divided by that of another subject, which is docent's own: a peer is to need so much more.
+    TimesAtLeast(f64, &'static str),
 }
 
 #[derive(Debug)]
@@ -39,8 +41,8 @@ impl Row {
 #[derive(Debug)]
 pub(crate) struct Section {
     title: String,
-    /// What the others are divided by.
-    base: &'static str,
+    /// What the others are divided by; nothing where each figure stands alone.
+    base: Option<&'static str>,
     about: Vec<String>,
     rows: Vec<Row>,
 }
@@ -48,12 +50,22 @@ pub(crate) struct Section {
 impl Section {
     /// Of nothing yet.
     pub(crate) fn new(title: impl Into<String>, base: &'static str) -> Self {
-        Self { title: title.into(), base, about: Vec::new(), rows: Vec::new() }
+        Self { base: Some(base), ..Self::without_base(title) }
+    }
+
+    /// One whose figures are not compared with each other.
+    pub(crate) fn without_base(title: impl Into<String>) -> Self {
+        Self { title: title.into(), base: None, about: Vec::new(), rows: Vec::new() }
     }
 
     /// A line above the table.
     pub(crate) fn describe(&mut self, text: String) {
         self.about.push(text);
+    }
+
+    /// True until something was measured.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
     /// One more sample of a figure. Rows of one measure stand together, in the order in which they came.
@@ -81,7 +93,11 @@ impl Section {
     }
 
     fn ratio(&self, row: &Row) -> Option<f64> {
-        let base = |other: &&Row| other.measure == row.measure && other.subject == self.base;
+        self.ratio_to(row, self.base?)
+    }
+
+    fn ratio_to(&self, row: &Row, subject: &str) -> Option<f64> {
+        let base = |other: &&Row| other.measure == row.measure && other.subject == subject;
         self.rows.iter().find(base).map(|base| median(&row.samples) / median(&base.samples))
     }
 
@@ -90,7 +106,10 @@ impl Section {
         let (text, met) = match row.aim? {
             Aim::AtMost(limit) => (format!("≤ {limit}"), median(&row.samples) <= limit),
             Aim::TimesBaseAtMost(limit) => {
-                (format!("≤ {limit} × {}", self.base), self.ratio(row)? <= limit)
+                (format!("≤ {limit} × {}", self.base?), self.ratio(row)? <= limit)
+            }
+            Aim::TimesAtLeast(limit, subject) => {
+                (format!("≥ {limit} × {subject}"), self.ratio_to(row, subject)? >= limit)
             }
         };
         Some(format!("{text}: {}", if met { "yes" } else { "no" }))
@@ -116,20 +135,22 @@ impl fmt::Display for Section {
         for text in &self.about {
             writeln!(f, "- {text}")?;
         }
-        let base = self.base;
-        writeln!(f, "\n| measure | subject | figure | range | samples | × {base} | to reach |")?;
-        writeln!(f, "|---|---|--:|--:|--:|--:|---|")?;
+        let (title, line) =
+            self.base.map_or_else(Default::default, |base| (format!(" × {base} |"), "--:|"));
+        writeln!(f, "\n| measure | subject | figure | range | samples |{title} to reach |")?;
+        writeln!(f, "|---|---|--:|--:|--:|{line}---|")?;
         for row in &self.rows {
+            let ratio = self.base.map(|_| format!(" {} |", times(self.ratio(row))));
             writeln!(
                 f,
-                "| {} | {} | {} | {} – {} | {} | {} | {} |",
+                "| {} | {} | {} | {} – {} | {} |{} {} |",
                 row.measure,
                 row.subject,
                 number(median(&row.samples)),
                 number(row.least()),
                 number(row.most()),
                 row.samples.len(),
-                times(self.ratio(row)),
+                ratio.unwrap_or_default(),
                 self.verdict(row).unwrap_or_default()
             )?;
         }
@@ -138,13 +159,21 @@ impl fmt::Display for Section {
 }
 
 /// Everything that one run found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Table {
+    title: &'static str,
+    /// How the figures came about.
+    note: &'static str,
     about: Vec<(&'static str, String)>,
     sections: Vec<Section>,
 }
 
 impl Table {
+    /// Of nothing yet.
+    pub(crate) fn new(title: &'static str, note: &'static str) -> Self {
+        Self { title, note, about: Vec::new(), sections: Vec::new() }
+    }
+
     /// A line above all tables.
     pub(crate) fn describe(&mut self, what: &'static str, text: String) {
         self.about.push((what, text));
@@ -174,16 +203,11 @@ impl Table {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "## Repository analysis\n")?;
+        writeln!(f, "## {}\n", self.title)?;
         for (what, text) in &self.about {
             writeln!(f, "- {what}: {text}")?;
         }
-        writeln!(
-            f,
-            "- figures: the median of the samples and their range; × is the figure divided by that of the one it names;\n  \
-             CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; every program\n  \
-             ran once before it was measured, so that files come from the page cache, and programs take turns"
-        )?;
+        writeln!(f, "- figures: {}", self.note)?;
         self.sections.iter().try_for_each(|section| write!(f, "{section}"))
     }
 }
@@ -227,9 +251,42 @@ mod tests {
         let mut section = Section::new("A tree", "tokei");
         section.add("CPU (ms)", "docent", Some(Aim::TimesBaseAtMost(1.5)), 1.0);
         check(&section, &["| CPU (ms) | docent | 1.0 | 1.0 – 1.0 | 1 |  |  |"]);
-        let mut table = Table::default();
+        let mut table = Table::new("Figures", "one run");
         table.push(section);
         let row = &table.json()["sections"][0]["rows"][0];
         assert_eq!((&row["median"], &row["aim"]), (&json!(1.0), &Value::Null));
+        assert!(table.to_string().starts_with("## Figures\n\n- figures: one run\n\n### A tree\n"));
+    }
+
+    #[test]
+    fn a_peer_may_have_to_need_more() {
+        let mut section = Section::new("A tree", "parser");
+        for (subject, aim, sample) in [
+            ("docent", None, 10.0),
+            ("slow", Some(Aim::TimesAtLeast(4.0, "docent")), 50.0),
+            ("fast", Some(Aim::TimesAtLeast(4.0, "docent")), 30.0),
+            ("alone", Some(Aim::TimesAtLeast(4.0, "nobody")), 30.0),
+        ] {
+            section.add("CPU (ms)", subject, aim, sample);
+        }
+        check(
+            &section,
+            &[
+                "| CPU (ms) | docent | 10.0 | 10.0 – 10.0 | 1 |  |  |",
+                "| CPU (ms) | slow | 50.0 | 50.0 – 50.0 | 1 |  | ≥ 4 × docent: yes |",
+                "| CPU (ms) | fast | 30.0 | 30.0 – 30.0 | 1 |  | ≥ 4 × docent: no |",
+                "| CPU (ms) | alone | 30.0 | 30.0 – 30.0 | 1 |  |  |",
+            ],
+        );
+    }
+
+    #[test]
+    fn without_a_base_there_is_no_column_for_it() {
+        let mut section = Section::without_base("Calls");
+        section.add("wall time (ms)", "docent", Some(Aim::AtMost(5.0)), 4.0);
+        check(&section, &["| wall time (ms) | docent | 4.0 | 4.0 – 4.0 | 1 | ≤ 5: yes |"]);
+        assert!(
+            section.to_string().contains("| samples | to reach |\n|---|---|--:|--:|--:|---|\n")
+        );
     }
 }

@@ -1,3 +1,5 @@
+//! The graph of files: cycles, dependents, what is needed most, folders.
+
 use super::*;
 
 /// `a: b, c +d` as a graph, `+` for what is declared, `!` for a package.

@@ -1,3 +1,5 @@
+//! Imports as they are written, and the files that they lead to.
+
 use super::*;
 
 #[test]

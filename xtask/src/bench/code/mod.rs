@@ -1,0 +1,328 @@
+//! `cargo xtask bench code`: what the index of a project costs beside parsing it and beside a peer's index, how soon an
+//! edit can be found, how soon a question is answered, and what very many files cost.
+
+mod codegraph;
+mod questions;
+mod trees;
+
+use super::{
+    peer::{eprint_step, folder},
+    pipe::Server,
+    repo::{
+        self,
+        table::{Aim, Section, Table},
+    },
+    usage,
+};
+use crate::{
+    corpus,
+    docent::Docent,
+    machine,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use codegraph::Codegraph;
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+const PACKAGE: &str = "django";
+const PARSE_LIMIT: Duration = Duration::from_mins(5);
+const TREE_SITTER: &str = "tree-sitter";
+const INDEX: &str = "docent index";
+const SERVE: &str = "docent serve";
+const SEARCH: &str = "docent search";
+/// Where docent keeps its index in a tree.
+const STATE: &str = ".docent";
+const EDITS: u32 = 20;
+const EDIT_LIMIT: Duration = Duration::from_secs(30);
+/// Between two edits, and before a server counts as idle: what the last change set going is over by then.
+const SETTLE: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(2);
+const QUERIES: usize = 200;
+const SEARCHES: usize = 20;
+const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of the one it names;\n  \
+    CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the\n  \
+    page cache; before each cold index, the last one was removed";
+
+/// What to measure, and how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How often each program has its turn; the peer has one.
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+    /// The parts to measure.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "cold,edits,queries,search,idle,many"
+    )]
+    only: Vec<Part>,
+    /// How many seconds a server is watched while nothing happens.
+    #[arg(long, default_value_t = 60)]
+    idle_seconds: u32,
+    /// The docent to measure; left out, this workspace's is built.
+    #[arg(long)]
+    docent: Option<PathBuf>,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// A first index, beside parsing and beside a peer.
+    Cold,
+    /// From an edit to the answer that has it.
+    Edits,
+    /// Questions to a server.
+    Queries,
+    /// Questions to processes of their own.
+    Search,
+    /// A server that watches while nothing happens.
+    Idle,
+    /// An index of 100,000 files, and another one without a change.
+    Many,
+}
+
+/// Measures, prints the tables and writes them to target/bench/code.json.
+pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+    let package = corpus::search_package(workspace, PACKAGE)?;
+    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let mut table = Table::new("The index of code", NOTE);
+    table.describe("machine", machine::describe()?);
+    table.describe("date", machine::now()?);
+    table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
+    let docents = docent.version(workspace)?;
+    table.describe("versions", format!("{docents}; codegraph {}", codegraph::VERSION));
+    table.describe("load average at the start", machine::load_average()?);
+    let place = folder(workspace, "code")?;
+    let tree = place.join(PACKAGE);
+    let files = trees::copy(&corpus::tree(workspace, &package)?, &tree)?;
+    let bench = Bench { workspace, options, docent, place, tree, files };
+    if options.only.contains(&Part::Cold) {
+        table.push(bench.cold(&package.to_string())?);
+    }
+    let mut work = Section::without_base(format!("At work: {package}"));
+    for part in &options.only {
+        match part {
+            Part::Edits => bench.edits(&mut work)?,
+            Part::Queries => bench.queries(&mut work)?,
+            Part::Search => bench.search(&mut work)?,
+            Part::Idle => bench.idle(&mut work)?,
+            Part::Cold | Part::Many => {}
+        }
+    }
+    if !work.is_empty() {
+        table.push(work);
+    }
+    if options.only.contains(&Part::Many) {
+        table.push(bench.many()?);
+    }
+    table.describe("load average at the end", machine::load_average()?);
+    write!(std::io::stdout(), "{table}")?;
+    let path = folder(workspace, "")?.join("code.json");
+    fs::write(&path, serde_json::to_vec_pretty(&table.json())?)
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+struct Bench<'a> {
+    workspace: &'a Workspace,
+    options: &'a Options,
+    docent: Docent,
+    /// The benchmark's own folder.
+    place: PathBuf,
+    /// A copy of the package, and the files in it.
+    tree: PathBuf,
+    files: Vec<PathBuf>,
+}
+
+impl Bench<'_> {
+    fn cold(&self, package: &str) -> Result<Section> {
+        let mut section = Section::new(format!("A first index: {package}"), TREE_SITTER);
+        let mut parse = Command::new(repo::parser(self.workspace)?);
+        parse.arg(&self.tree);
+        let said = process::run(&mut parse, PARSE_LIMIT, Output::Kept)?.or_fail("parse")?;
+        section.describe(format!("tree-sitter: {} parsed once, on one thread", said.trim()));
+        for round in 1..=self.options.rounds {
+            eprint_step(&format!("round {round} of {}: {TREE_SITTER}", self.options.rounds));
+            section.add_run(TREE_SITTER, usage::run(&mut parse)?, [None; 2]);
+            eprint_step(&format!("round {round} of {}: {INDEX}", self.options.rounds));
+            trees::forget(&self.tree, STATE)?;
+            let used = usage::run(&mut self.docent.index(&self.tree))?;
+            let aims = [Some(Aim::TimesBaseAtMost(2.5)), Some(Aim::AtMost(400.0))];
+            section.add_run(INDEX, used, aims);
+        }
+        eprint_step("once: codegraph");
+        match self.codegraph() {
+            Ok(used) => {
+                section.add_run("codegraph", used, [Some(Aim::TimesAtLeast(4.0, INDEX)), None]);
+            }
+            Err(problem) => {
+                let reason = corpus::reason(&format!("{problem:#}"));
+                section.describe(format!("codegraph was left out: {reason}"));
+            }
+        }
+        Ok(section)
+    }
+
+    fn codegraph(&self) -> Result<usage::Used> {
+        let home = self.place.join("home");
+        fs::create_dir_all(&home)?;
+        let codegraph = Codegraph::install(self.workspace, home)?;
+        trees::forget(&self.tree, codegraph::STATE)?;
+        let used = usage::run(&mut codegraph.index(&self.tree));
+        // What it wrote is no part of the tree that docent is asked about.
+        trees::forget(&self.tree, codegraph::STATE)?;
+        used
+    }
+
+    /// A server over the tree whose index is in step.
+    fn server(&self) -> Result<Server> {
+        usage::run(&mut self.docent.index(&self.tree))?;
+        let (mut server, _) = Server::start(self.docent.serve(&self.tree))?;
+        ask(&mut server, "the first question loads what later ones share")?;
+        thread::sleep(SETTLE);
+        Ok(server)
+    }
+
+    fn edits(&self, section: &mut Section) -> Result<()> {
+        let modules: Vec<&PathBuf> = self.files.iter().filter(|file| is_module(file)).collect();
+        let every = modules.len() / (EDITS as usize + 1);
+        ensure!(every > 0, "{} has too few modules", self.tree.display());
+        let mut server = self.server()?;
+        eprint_step(&format!("{EDITS} edits"));
+        for (number, file) in (0..=EDITS).zip(modules.into_iter().step_by(every)) {
+            let waited = edit(&mut server, &self.tree.join(file), &trees::unheard_of(number))
+                .with_context(|| format!("editing {}", file.display()))?;
+            // The first one finds the watcher of a server that has just begun.
+            if number > 0 {
+                let measure = "an edited file can be found (ms)";
+                section.add(measure, SERVE, Some(Aim::AtMost(200.0)), milliseconds(waited));
+            }
+            thread::sleep(SETTLE);
+        }
+        Ok(())
+    }
+
+    fn queries(&self, section: &mut Section) -> Result<()> {
+        let questions = questions::ask_for(&self.tree, &self.files, QUERIES)?;
+        let mut server = self.server()?;
+        eprint_step(&format!("{QUERIES} questions"));
+        let mut samples = Vec::new();
+        for question in &questions {
+            let began = Instant::now();
+            ask(&mut server, question)?;
+            samples.push(milliseconds(began.elapsed()));
+        }
+        for sample in &samples {
+            section.add("a question, p50 (ms)", SERVE, Some(Aim::AtMost(5.0)), *sample);
+        }
+        section.add("a question, p95 (ms)", SERVE, None, questions::percentile(&samples, 95));
+        Ok(())
+    }
+
+    fn search(&self, section: &mut Section) -> Result<()> {
+        usage::run(&mut self.docent.index(&self.tree))?;
+        eprint_step(&format!("{SEARCHES} searches"));
+        for question in questions::ask_for(&self.tree, &self.files, SEARCHES)? {
+            let used = usage::run(&mut self.docent.search(&question, &self.tree))?;
+            let measure = "a question to a new process (ms)";
+            section.add(measure, SEARCH, Some(Aim::AtMost(80.0)), milliseconds(used.wall));
+        }
+        Ok(())
+    }
+
+    fn idle(&self, section: &mut Section) -> Result<()> {
+        let seconds = self.options.idle_seconds;
+        let _server = self.server()?;
+        eprint_step(&format!("watching for {seconds} s"));
+        let before = usage::cpu()?;
+        let began = Instant::now();
+        thread::sleep(Duration::from_secs(u64::from(seconds)));
+        let used = usage::cpu()?.saturating_sub(before);
+        let share = 100.0 * used.as_secs_f64() / began.elapsed().as_secs_f64();
+        let measure = format!("CPU while nothing happens for {seconds} s (%)");
+        section.add(&measure, SERVE, Some(Aim::AtMost(0.1)), share);
+        Ok(())
+    }
+
+    fn many(&self) -> Result<Section> {
+        eprint_step("making many files");
+        let tree = trees::many(self.workspace, &self.place.join("many"))?;
+        let count = trees::FOLDERS * trees::FILES_IN_FOLDER;
+        let mut section = Section::without_base(format!("Many files: {count}"));
+        section.describe(format!(
+            "tree: small Python modules in {} folders, each with one function and one class",
+            trees::FOLDERS
+        ));
+        trees::forget(&tree, STATE)?;
+        eprint_step("once: a first index");
+        self.index_many(&tree, "a first index", None, &mut section)?;
+        for round in 1..=self.options.rounds {
+            eprint_step(&format!("round {round} of {}: no change", self.options.rounds));
+            self.index_many(&tree, "no change", Some(Aim::AtMost(2.0)), &mut section)?;
+        }
+        trees::forget(&tree, STATE)?;
+        Ok(section)
+    }
+
+    fn index_many(
+        &self,
+        tree: &Path,
+        subject: &str,
+        aim: Option<Aim>,
+        section: &mut Section,
+    ) -> Result<()> {
+        let used = usage::run(&mut self.docent.index(tree))?;
+        section.add("wall time (s)", subject, aim, used.wall.as_secs_f64());
+        section.add("CPU (s)", subject, None, used.cpu.as_secs_f64());
+        section.add("peak RSS (MB)", subject, None, used.peak_mb);
+        Ok(())
+    }
+}
+
+/// The names that answer a question.
+fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
+    questions::names(&server.call(questions::TOOL, &questions::query(question))?)
+}
+
+/// Writes a function into a file and asks until it is found; how long that took.
+fn edit(server: &mut Server, file: &Path, name: &str) -> Result<Duration> {
+    let began = Instant::now();
+    trees::append(file, name)?;
+    while !ask(server, name)?.iter().any(|found| found == name) {
+        ensure!(began.elapsed() < EDIT_LIMIT, "{name} was not found in {EDIT_LIMIT:?}");
+        thread::sleep(POLL);
+    }
+    Ok(began.elapsed())
+}
+
+fn is_module(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "py")
+        && file.file_stem() != Some("__init__".as_ref())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_python_files_with_a_name_of_their_own() {
+        for (file, expected) in
+            [("a/b.py", true), ("a/__init__.py", false), ("a/b.pyi", false), ("py", false)]
+        {
+            assert_eq!(is_module(Path::new(file)), expected, "{file}");
+        }
+    }
+}
