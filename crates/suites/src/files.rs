@@ -263,6 +263,15 @@ impl Roots {
         Walk::start(&self.all[place.root()].path, place, options)
     }
 
+    /// The same as [`Roots::walk`] in one go, on all cores.
+    pub(crate) fn walk_all(
+        &self,
+        place: &Place,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Result<Entry, Problem>> {
+        Walk::all(&self.all[place.root()].path, place, WalkOptions::default(), stopped)
+    }
+
     fn dir(&self, place: &Place) -> &Dir {
         &self.all[place.root()].dir
     }

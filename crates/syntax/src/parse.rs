@@ -81,8 +81,20 @@ fn tree_as_written(
     text: &str,
     stopped: &dyn Fn() -> bool,
 ) -> Result<Tree, ParseError> {
-    let mut parser = Parser::new();
+    // To make a parser costs more than to parse a small file.
+    thread_local!(static PARSER: RefCell<Parser> = RefCell::new(Parser::new()));
+    PARSER.with_borrow_mut(|parser| tree_by(parser, language, text, stopped))
+}
+
+fn tree_by(
+    parser: &mut Parser,
+    language: Language,
+    text: &str,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Tree, ParseError> {
     parser.set_language(&language.grammar().tables)?;
+    // What was stopped half-way would else be gone on with.
+    parser.reset();
     let mut ask =
         |_: &ParseState| if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let options = ParseOptions::new().progress_callback(&mut ask);

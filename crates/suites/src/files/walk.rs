@@ -2,7 +2,7 @@
 
 use super::{Place, denied, place::with_slashes};
 use ignore::{
-    DirEntry, WalkBuilder,
+    DirEntry, WalkBuilder, WalkState,
     gitignore::{Gitignore, GitignoreBuilder},
 };
 use serde::Serialize;
@@ -10,6 +10,7 @@ use std::{
     ffi::OsStr,
     fmt,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
     time::SystemTime,
 };
 
@@ -70,7 +71,8 @@ impl fmt::Display for Problem {
 
 /// Goes through everything under a place, folders before what they hold. Reads as it goes.
 pub struct Walk {
-    entries: ignore::Walk,
+    /// `None` for a walk that is done at once.
+    entries: Option<ignore::Walk>,
     root: PathBuf,
     top: Place,
 }
@@ -86,6 +88,37 @@ impl fmt::Debug for Walk {
 
 impl Walk {
     pub(super) fn start(root: &Path, place: &Place, options: WalkOptions) -> Self {
+        let entries = Self::builder(root, place, options).build();
+        Self { entries: Some(entries), root: root.to_owned(), top: place.clone() }
+    }
+
+    /// Everything at once, on all cores, in the same order; `stopped` ends it early.
+    pub(super) fn all(
+        root: &Path,
+        place: &Place,
+        options: WalkOptions,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Vec<Result<Entry, Problem>> {
+        let walk = Self { entries: None, root: root.to_owned(), top: place.clone() };
+        let all = Mutex::new(Vec::new());
+        Self::builder(root, place, options).build_parallel().run(|| {
+            Box::new(|found| {
+                if let Some(item) = walk.item(found) {
+                    all.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+                }
+                if stopped() { WalkState::Quit } else { WalkState::Continue }
+            })
+        });
+        let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let key = |item: &Result<Entry, Problem>| match item {
+            Ok(entry) => entry.place.relative().replace('/', "\0"),
+            Err(problem) => problem.path.replace('/', "\0"),
+        };
+        all.sort_by_cached_key(key);
+        all
+    }
+
+    fn builder(root: &Path, place: &Place, options: WalkOptions) -> WalkBuilder {
         let start = if place.is_top() { root.to_owned() } else { root.join(place.relative()) };
         let above = if options.ignored { Vec::new() } else { ignored_above(root, place) };
         let base = root.to_owned();
@@ -105,7 +138,17 @@ impl Walk {
         if !options.ignored {
             builder.add_custom_ignore_filename(OWN_RULES);
         }
-        Self { entries: builder.build(), root: root.to_owned(), top: place.clone() }
+        builder
+    }
+
+    /// What is worth telling of something found.
+    fn item(&self, found: Result<DirEntry, ignore::Error>) -> Option<Result<Entry, Problem>> {
+        let found = match found {
+            Ok(found) => self.entry(&found),
+            Err(error) => Some(Err(self.failure(&error))),
+        };
+        let is_top = |entry: &Entry| entry.place == self.top && entry.kind == Kind::Folder;
+        found.filter(|item| !item.as_ref().is_ok_and(is_top))
     }
 
     fn entry(&self, found: &DirEntry) -> Option<Result<Entry, Problem>> {
@@ -143,14 +186,9 @@ impl Iterator for Walk {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let found = match self.entries.next()? {
-                Ok(found) => self.entry(&found),
-                Err(error) => Some(Err(self.failure(&error))),
-            };
-            match found {
-                Some(Ok(entry)) if entry.place == self.top && entry.kind == Kind::Folder => {}
-                Some(item) => return Some(item),
-                None => {}
+            let found = self.entries.as_mut()?.next()?;
+            if let Some(item) = self.item(found) {
+                return Some(item);
             }
         }
     }

@@ -193,7 +193,7 @@ impl Listener<'_> {
     }
 
     /// Listens to every folder that there is now, and to no other.
-    fn all(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), WatchError> {
+    fn all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
         let survey = Survey::whole(self.roots, &Wanted::default(), stopped);
         let there: BTreeSet<PathBuf> =
             survey.folders.iter().map(|folder| self.roots.absolute(folder)).collect();

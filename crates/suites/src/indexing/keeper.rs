@@ -55,9 +55,12 @@ impl<'a> Keeper<'a> {
         callbacks: Callbacks<'_>,
     ) -> Result<Report, StoreError> {
         let start = Instant::now();
-        let repairs = self.store.repair()?;
-        self.known = Known::of(self.store)?;
-        let survey = Survey::whole(self.roots, wanted, callbacks.stopped);
+        let (known, survey) = rayon::join(
+            || self.store.repair().and_then(|repairs| Ok((repairs, Known::of(self.store)?))),
+            || Survey::whole(self.roots, wanted, callbacks.stopped),
+        );
+        let (repairs, known) = known?;
+        self.known = known;
         // A walk that was cut short does not tell what is gone.
         let gone = if survey.stopped { Vec::new() } else { self.known.gone(&survey.files) };
         self.run(Work { survey, gone, repairs, start }, callbacks)

@@ -230,7 +230,11 @@ pub(crate) type Wanted = BTreeMap<Place, Language>;
 
 impl Survey {
     /// Every file of every root, each once, however the roots lie in each other.
-    pub(super) fn whole(roots: &Roots, wanted: &Wanted, stopped: &dyn Fn() -> bool) -> Self {
+    pub(super) fn whole(
+        roots: &Roots,
+        wanted: &Wanted,
+        stopped: &(dyn Fn() -> bool + Sync),
+    ) -> Self {
         let mut survey = Self::default();
         let tops: BTreeSet<Place> = roots.paths().filter_map(|path| roots.locate(path)).collect();
         for top in &tops {
@@ -247,13 +251,14 @@ impl Survey {
         roots: &Roots,
         top: &Place,
         wanted: &Wanted,
-        stopped: &dyn Fn() -> bool,
+        stopped: &(dyn Fn() -> bool + Sync),
     ) {
-        for found in roots.walk(top) {
-            if stopped() {
-                self.stopped = true;
-                return;
-            }
+        let found = roots.walk_all(top, stopped);
+        if stopped() {
+            self.stopped = true;
+            return;
+        }
+        for found in found {
             match found {
                 Ok(entry) => self.take(roots, entry, wanted),
                 Err(problem) => {

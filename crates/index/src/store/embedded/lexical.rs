@@ -19,7 +19,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 use tantivy::{
-    Directory as _, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher, TantivyError, Term,
+    Directory as _, DocSet as _, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher,
+    TERMINATED, TantivyError, Term,
     columnar::Column,
     directory::MmapDirectory,
     query::{BooleanQuery, EnableScoring, Occur, Query as _, TermQuery},
@@ -33,6 +34,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Candidates are looked for with the rarest terms of a question; the others are in half of all units anyway.
 const MOST_TERMS: usize = 24;
+/// A term that more units of a segment have is common.
+const MOST_COUNTED: u32 = 5000;
 /// The name of our tokenizer: terms come with spaces between them.
 const TOKENIZER: &str = "terms";
 
@@ -236,6 +239,34 @@ impl Lookup<'_> {
         let term = |term: &String| Term::from_field_text(self.fields.terms, term);
         let count = |text: &String| self.searcher.doc_freq(&term(text));
         self.question.terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
+    }
+
+    /// The same among those to keep: what is rare in code may be common in prose. Terms that very many units have are
+    /// common wherever one looks, and are not counted one by one.
+    pub(super) fn holders_among(
+        &self,
+        all: &[u64],
+        keep: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<u64>, StoreError> {
+        let mut kept = all.to_vec();
+        for reader in self.searcher.segment_readers() {
+            let rows: Column<u64> = reader.fast_fields().u64("row").map_err(judged)?;
+            let lists = reader.inverted_index(self.fields.terms).map_err(judged)?;
+            for (text, count) in self.question.terms.iter().zip(&mut kept) {
+                let term = Term::from_field_text(self.fields.terms, text);
+                let list = lists.read_postings(&term, IndexRecordOption::Basic);
+                let Some(mut list) = list.map_err(|error| judged(error.into()))? else { continue };
+                if list.doc_freq() > MOST_COUNTED {
+                    continue;
+                }
+                while list.doc() != TERMINATED {
+                    let row = rows.first(list.doc()).and_then(|row| u32::try_from(row).ok());
+                    *count -= u64::from(!row.is_some_and(keep)).min(*count);
+                    list.advance();
+                }
+            }
+        }
+        Ok(kept)
     }
 
     /// The rows that have most of the question's terms among those to keep, best first.

@@ -69,6 +69,8 @@ pub(super) struct Snapshot {
     graph: Option<OpenGraph>,
     /// Whether the files that are read as a whole were found right.
     whole: OnceLock<()>,
+    /// Units of each collection, counted when they are first asked for.
+    collections: OnceLock<BTreeMap<String, u64>>,
     dot: Dot,
 }
 
@@ -123,8 +125,19 @@ impl Snapshot {
             }
         };
         let (fields, lexical) = (lexical.fields, Arc::clone(lexical));
-        let (whole, dot) = (OnceLock::new(), Dot::detect());
-        Ok(Self { manifest, parts, dead, searcher, fields, lexical, graph, whole, dot })
+        let (whole, collections, dot) = (OnceLock::new(), OnceLock::new(), Dot::detect());
+        Ok(Self {
+            manifest,
+            parts,
+            dead,
+            searcher,
+            fields,
+            lexical,
+            graph,
+            whole,
+            collections,
+            dot,
+        })
     }
 
     /// Checks, before the first question, every file that questions read as a whole.
@@ -145,12 +158,14 @@ impl Snapshot {
         part.find(row).map(|n| (part.as_ref(), n))
     }
 
-    /// The rows nearest to a vector among those to keep; and how near all are on average, and how much that varies.
+    /// The rows nearest to a vector among those to keep; and how near those are that are there, on average, and how much
+    /// that varies.
     fn nearest(
         &self,
         vector: &Vector,
         most: usize,
         keep: &(dyn Fn(u32) -> bool + Sync),
+        there: &(dyn Fn(u32) -> bool + Sync),
     ) -> Result<(Vec<Near>, (f32, f32)), StoreError> {
         let question: Vec<i16> = vector.codes().iter().map(|&code| i16::from(code)).collect();
         if question.len() != self.manifest.identity.dimensions {
@@ -184,17 +199,22 @@ impl Snapshot {
                 }
             }
         }
-        Ok((best.into_sorted(), self.nearness(&question, vector.scale())))
+        Ok((best.into_sorted(), self.nearness(&question, vector.scale(), there)))
     }
 
-    /// How near units are to a question: the mean of a sample, and its standard deviation.
-    fn nearness(&self, question: &[i16], scale: f32) -> (f32, f32) {
+    /// How near units are to a question: the mean of a sample of those to keep, and its standard deviation.
+    fn nearness(
+        &self,
+        question: &[i16],
+        scale: f32,
+        keep: &(dyn Fn(u32) -> bool + Sync),
+    ) -> (f32, f32) {
         let units: usize = self.parts.iter().map(|part| part.len()).sum();
         let step = (units / SAMPLE).max(1);
         let mut products = Vec::new();
         let (mut count, mut sum, mut squares) = (0.0_f32, 0.0, 0.0);
         for part in &self.parts {
-            for n in (0..part.len()).step_by(step) {
+            for n in (0..part.len()).step_by(step).filter(|n| keep(part.row(*n))) {
                 self.dot.each(question, part.vectors.codes(n, n + 1), &mut products);
                 for product in &products {
                     #[expect(clippy::cast_precision_loss, reason = "far below what is kept")]
@@ -228,14 +248,35 @@ impl Snapshot {
         }))
     }
 
-    fn statistics(&self, holders: Vec<u64>, nearness: (f32, f32)) -> Statistics {
+    /// How many units the named collections have, or all.
+    fn units_of(&self, collections: &[String]) -> u64 {
+        if collections.is_empty() {
+            return self.status().units;
+        }
+        let counts = self.collections.get_or_init(|| {
+            let mut counts = BTreeMap::new();
+            for part in &self.parts {
+                let alive =
+                    |slot: &u32| !self.dead.sources.contains(source_number(part.meta.id, *slot));
+                let sources = (0..part.meta.sources).filter(alive);
+                for source in sources.filter_map(|slot| part.source(slot).ok()) {
+                    *counts.entry(source.collection.to_owned()).or_default() +=
+                        u64::from(source.units);
+                }
+            }
+            counts
+        });
+        collections.iter().filter_map(|name| counts.get(name)).sum()
+    }
+
+    fn statistics(&self, holders: Vec<u64>, filter: &Filter, nearness: (f32, f32)) -> Statistics {
         let units: u64 = self.parts.iter().map(|part| part.len() as u64).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average")]
         let lengths = std::array::from_fn(|n| {
             let sum: u64 = self.parts.iter().map(|part| part.meta.lengths[n]).sum();
             sum as f32 / units.max(1) as f32
         });
-        let units = units - self.dead.rows.len().min(units);
+        let units = self.units_of(&filter.collections);
         Statistics { units, holders, lengths, nearness }
     }
 }
@@ -263,10 +304,19 @@ impl View for Snapshot {
         let keep = |row: u32| !self.dead.rows.contains(row) && sieve.takes(row);
         let lookup = Lookup { searcher: &self.searcher, fields: self.fields, question };
         let holders = lookup.holders()?;
+        // How rare a word is, and how near units are, is told in the collections that are asked, whatever else is filtered.
+        let collections = Filter { collections: filter.collections.clone(), ..Filter::default() };
+        let around = Sieve::new(self, &collections);
+        let there = |row: u32| !self.dead.rows.contains(row) && around.takes(row);
+        let counted = if collections.is_open() {
+            holders.clone()
+        } else {
+            lookup.holders_among(&holders, &there)?
+        };
         let (best, near) = rayon::join(
             || lookup.best(&holders, most, &keep),
             || match &question.vector {
-                Some(vector) => self.nearest(vector, most, &keep),
+                Some(vector) => self.nearest(vector, most, &keep, &there),
                 None => Ok((Vec::new(), (0.0, 0.0))),
             },
         );
@@ -280,7 +330,7 @@ impl View for Snapshot {
             .map(|row| self.candidate(*row, question))
             .collect::<Result<_, _>>()?;
         let units = units.into_iter().flatten().collect();
-        Ok(Candidates { units, statistics: self.statistics(holders, nearness) })
+        Ok(Candidates { units, statistics: self.statistics(counted, filter, nearness) })
     }
 
     fn unit(&self, row: Row) -> Result<Found, StoreError> {
