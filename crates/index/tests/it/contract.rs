@@ -4,7 +4,7 @@ use crate::project::{hits, names, project, source, unit, write};
 use docent_index::{
     Change, Filter, Genre, Paths, Query, Source, Store, Unit,
     embed::{Document, EmbedError, Embedder, Identity, Table, Vector},
-    search,
+    named, search,
 };
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -36,6 +36,9 @@ macro_rules! store_contract {
             the_last_of_two_puts_counts,
             another_model_embeds_anew,
             a_model_that_is_away_leaves_words,
+            a_word_is_as_rare_as_in_its_collection,
+            sources_are_told_with_their_kinds,
+            a_name_is_found_exactly,
         }
     };
 }
@@ -375,4 +378,56 @@ pub(crate) fn a_model_that_is_away_leaves_words(place: &dyn Place) {
     let answer = search(store.as_ref(), &fragile, &Query::new("draw the logo")).unwrap();
     assert_eq!(answer.hits[0].found.unit.name, "draw_logo");
     assert!(answer.notes[0].contains("it is a test"), "{:?}", answer.notes);
+}
+
+pub(crate) fn a_word_is_as_rare_as_in_its_collection(place: &dyn Place) {
+    let store = filled(place);
+    let ask = || {
+        let filter = Filter { collections: vec!["app".into()], ..Filter::default() };
+        let query = Query { filter, ..Query::new("user token") };
+        let answer = search(store.as_ref(), Table::built_in().as_ref(), &query).unwrap();
+        let told = |hit: &docent_index::Hit| (hit.found.unit.id.clone(), hit.parts.words.to_bits());
+        answer.hits.iter().map(told).collect::<Vec<_>>()
+    };
+    let before = ask();
+    assert!(!before.is_empty());
+    let page = |n: u32| unit("section", &format!("Page {n}"), "", "token token of the manual");
+    let manual = source("manual", "page.md", (0..300).map(page).collect());
+    write(store.as_ref(), vec![Change::Put(manual)]);
+    assert_eq!(ask(), before, "another collection changed what is rare in this one");
+}
+
+pub(crate) fn sources_are_told_with_their_kinds(place: &dyn Place) {
+    let store = filled(place);
+    write(store.as_ref(), vec![remove("app", "src/retry.rs")]);
+    let mut told: Vec<(String, u32)> = store
+        .view()
+        .unwrap()
+        .sources("app")
+        .unwrap()
+        .into_iter()
+        .map(|one| (one.path, one.kinds.values().sum()))
+        .collect();
+    told.sort();
+    let units: u32 = told.iter().map(|(_, units)| units).sum();
+    assert_eq!(
+        told.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
+        ["src/draw/logo.rs", "src/login.rs"]
+    );
+    let others = store.view().unwrap().sources("lib").unwrap();
+    let elsewhere: u32 = others.iter().flat_map(|one| one.kinds.values()).sum();
+    assert_eq!(u64::from(units + elsewhere), store.status().unwrap().units);
+    assert!(store.view().unwrap().sources("none").unwrap().is_empty());
+}
+
+pub(crate) fn a_name_is_found_exactly(place: &dyn Place) {
+    let store = filled(place);
+    let view = store.view().unwrap();
+    let found = named(view.as_ref(), "login_user", &Filter::default(), 50).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].path.as_str(), found[0].unit.name.as_str()),
+        ("src/login.rs", "login_user")
+    );
+    assert!(named(view.as_ref(), "login", &Filter::default(), 50).unwrap().is_empty());
 }

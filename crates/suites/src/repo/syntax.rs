@@ -5,7 +5,7 @@ use docent_syntax::{Language, analysis::complexity, parse};
 
 /// Reads a source file; `None` where its language is not read or the work was stopped.
 pub(super) fn read(path: &str, text: &str, stopped: &dyn Fn() -> bool) -> Option<SyntaxFacts> {
-    let language = Language::of(path)?;
+    let language = Language::of_text(path, text).filter(|one| !one.is_outline())?;
     let tree = parse::tree(language, text, stopped).ok()?;
     if stopped() {
         return None;
