@@ -5,7 +5,11 @@
 
 use docent_syntax::Language;
 use ignore::WalkBuilder;
-use std::{collections::HashMap, error::Error, fs};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    error::Error,
+    fs,
+};
 use tree_sitter::Parser;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -22,14 +26,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let source = fs::read(entry.path())?;
-        if !parsers.contains_key(&language) {
-            let mut parser = Parser::new();
-            parser.set_language(&language.grammar().tables)?;
-            parsers.insert(language, parser);
-        }
-        if let Some(parser) = parsers.get_mut(&language) {
-            parser.parse(&source, None).ok_or("the parser gave up")?;
-        }
+        let parser = match parsers.entry(language) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let mut parser = Parser::new();
+                parser.set_language(&language.grammar().tables)?;
+                new.insert(parser)
+            }
+        };
+        parser.parse(&source, None).ok_or("the parser gave up")?;
         files += 1;
         bytes += source.len();
     }

@@ -105,8 +105,7 @@ impl Sums {
 
 /// Whether the syntax of a language is read; the counting of lines calls some of them otherwise.
 fn is_read(name: &str, read: &BTreeSet<&str>) -> bool {
-    read.contains(name)
-        || ["JSX", "TSX", "C Header", "C++ Header", "BASH", "Shell"].contains(&name)
+    read.contains(name) || ["JSX", "TSX", "C Header", "C++ Header", "BASH", "Shell"].contains(&name)
 }
 
 /// Languages whose definitions are for others to use: a key of a data file needs no comment.
