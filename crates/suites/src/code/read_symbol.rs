@@ -178,7 +178,9 @@ fn choose(
     // What a project offers is meant more often than what tests or examples call the same.
     fitting.sort_by_key(|one| {
         let place = project.path_of(&one.place);
-        (is_test_path(&place), !one.annotation.exported, one.annotation.qualified_name.len(), place)
+        let depth = one.annotation.qualified_name.split(['.', ':']).count();
+        let folders = place.split('/').count();
+        (is_test_path(&place), !one.annotation.exported, depth, folders, place)
     });
     if fitting.is_empty() {
         let all: Vec<&str> =
