@@ -392,7 +392,7 @@ pub(crate) fn a_word_is_as_rare_as_in_its_collection(place: &dyn Place) {
     let before = ask();
     assert!(!before.is_empty());
     let page = |n: u32| unit("section", &format!("Page {n}"), "", "token token of the manual");
-    let manual = source("manual", "page.md", (0..300).map(page).collect());
+    let manual = source("manual", "page.md", (0..200).map(page).collect());
     write(store.as_ref(), vec![Change::Put(manual)]);
     assert_eq!(ask(), before, "another collection changed what is rare in this one");
 }

@@ -35,7 +35,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Candidates are looked for with the rarest terms of a question; the others are in half of all units anyway.
 const MOST_TERMS: usize = 24;
 /// A term that more units of a segment have is common.
-const MOST_COUNTED: u32 = 5000;
+const MOST_COUNTED: u32 = 256;
 /// The name of our tokenizer: terms come with spaces between them.
 const TOKENIZER: &str = "terms";
 
@@ -241,11 +241,12 @@ impl Lookup<'_> {
         self.question.terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
     }
 
-    /// The same among those to keep: what is rare in code may be common in prose. Terms that very many units have are
-    /// common wherever one looks, and are not counted one by one.
+    /// The same among those to keep, of which there is this share: what is rare in code may be common in prose. Terms that
+    /// many units have are common wherever one looks, and are not counted one by one.
     pub(super) fn holders_among(
         &self,
         all: &[u64],
+        share: f64,
         keep: &dyn Fn(u32) -> bool,
     ) -> Result<Vec<u64>, StoreError> {
         let mut kept = all.to_vec();
@@ -257,6 +258,14 @@ impl Lookup<'_> {
                 let list = lists.read_postings(&term, IndexRecordOption::Basic);
                 let Some(mut list) = list.map_err(|error| judged(error.into()))? else { continue };
                 if list.doc_freq() > MOST_COUNTED {
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        clippy::cast_sign_loss,
+                        reason = "a share of a count"
+                    )]
+                    let elsewhere = (f64::from(list.doc_freq()) * (1.0 - share)) as u64;
+                    // Somebody may have it all the same.
+                    *count -= elsewhere.min(count.saturating_sub(1));
                     continue;
                 }
                 while list.doc() != TERMINATED {

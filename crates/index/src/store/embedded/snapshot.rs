@@ -269,6 +269,12 @@ impl Snapshot {
         collections.iter().filter_map(|name| counts.get(name)).sum()
     }
 
+    /// The share of all units that the named collections have.
+    #[expect(clippy::cast_precision_loss, reason = "a share")]
+    fn share_of(&self, collections: &[String]) -> f64 {
+        self.units_of(collections) as f64 / self.status().units.max(1) as f64
+    }
+
     fn statistics(&self, holders: Vec<u64>, filter: &Filter, nearness: (f32, f32)) -> Statistics {
         let units: u64 = self.parts.iter().map(|part| part.len() as u64).sum();
         #[expect(clippy::cast_precision_loss, reason = "an average")]
@@ -311,7 +317,7 @@ impl View for Snapshot {
         let counted = if collections.is_open() {
             holders.clone()
         } else {
-            lookup.holders_among(&holders, &there)?
+            lookup.holders_among(&holders, self.share_of(&filter.collections), &there)?
         };
         let (best, near) = rayon::join(
             || lookup.best(&holders, most, &keep),

@@ -122,12 +122,14 @@ async fn the_state_of_the_index_is_told() {
     put(folder.path(), "node_modules/x/index.js", "function x() {}");
     put(folder.path(), "api_pb2.py", "def x(): pass");
     put(folder.path(), "src/binary.ts", "const a = 1;\0");
+    put(folder.path(), "src/packed.ts", &"a();".repeat(100_000));
+    fs::File::create(folder.path().join("src/huge.ts")).unwrap().set_len(50 << 20).unwrap();
     let got = call(&suite, "index_status", json!({})).await.unwrap().structured.unwrap();
     assert_eq!(got["freshness"], "inStep");
     assert_eq!(got["languages"], json!({"TypeScript": 4}));
     assert_eq!(
         got["leftOut"],
-        json!({"vendored": 1, "generated": 1, "minified": 0, "tooLarge": 0})
+        json!({"vendored": 1, "generated": 1, "minified": 1, "tooLarge": 1})
     );
     assert_eq!(got["problems"], json!(["src/binary.ts: not text: it holds NUL bytes"]));
     assert_eq!((&got["kinds"]["function"], &got["documents"]), (&json!(4), &json!(1)));
