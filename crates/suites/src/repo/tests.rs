@@ -256,7 +256,7 @@ async fn deep_holds_files_against_each_other() {
         .map(|one| (one.symbol.as_str(), one.path.as_str(), one.line))
         .collect();
     assert_eq!(bare, [("Bare", "src/lib.rs", 6), ("a", "web/app.ts", 1)]);
-    assert_eq!(coverage.not_read, ["Shell"]);
+    assert!(coverage.not_read.is_empty(), "{:?}", coverage.not_read);
     let drift = report.drift.unwrap();
     let stale: Vec<_> =
         drift.stale.iter().map(|one| (one.line, one.mention.as_str(), one.kind)).collect();
