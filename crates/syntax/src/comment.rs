@@ -59,14 +59,14 @@ pub(crate) fn describe(settings: &'static Settings, node: Node<'_>, text: &str) 
 /// The statement that a definition is the heart of: an export, a declaration, a decorated definition.
 pub(crate) fn statement<'tree>(settings: &Settings, node: Node<'tree>) -> Node<'tree> {
     let mut outer = node;
-    while let Some(parent) = outer.parent().filter(|parent| wraps(settings, *parent, outer)) {
+    while let Some(parent) = outer.parent().filter(|parent| wraps(settings, *parent)) {
         outer = parent;
     }
     outer
 }
 
 /// Whether a node is no more than a wrapper of what it holds.
-pub(crate) fn wraps(settings: &Settings, parent: Node<'_>, _held: Node<'_>) -> bool {
+pub(crate) fn wraps(settings: &Settings, parent: Node<'_>) -> bool {
     settings.wrappers.iter().any(|kind| kind == parent.kind()) && !is_group(parent)
 }
 

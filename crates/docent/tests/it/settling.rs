@@ -141,9 +141,7 @@ fn contents(folder: &Path) -> Option<Value> {
     let ask = |question: &str| {
         let query = Query { limit: 1000, ..Query::new(question) };
         let answer = search(&store, embedder.as_ref(), &query).unwrap();
-        let mut ids: Vec<String> = answer.hits.into_iter().map(|hit| hit.found.unit.id).collect();
-        ids.sort();
-        ids.len()
+        answer.hits.len()
     };
     Some(json!({"sources": all, "found": ask("does job")}))
 }

@@ -218,7 +218,11 @@ fn folder(
         return Ok(needs.partial);
     }
     let (places, mut partial) = sources(project, place, context)?;
-    let rules = rules_of(project, found);
+    let rules = if found.analysis_type == AnalysisType::Complexity {
+        Arc::default()
+    } else {
+        rules_of(project, found)
+    };
     let halt = || context.stop().is_some();
     for some in places.chunks(AT_ONCE) {
         if stopped(context)? {

@@ -30,8 +30,11 @@ const LARGEST_MANIFEST: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     set: Option<Digest>,
-    files: HashMap<String, (Digest, Arc<Vec<Import>>)>,
+    files: Known,
 }
+
+/// Imports by path, with the digest of the text that they were read from.
+type Known = HashMap<String, (Digest, Arc<Vec<Import>>)>;
 
 /// What the files of the project need of each other.
 #[derive(Debug)]
@@ -61,15 +64,16 @@ pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, T
         |ecosystem, name: &str| versions.of(ecosystem, name),
     );
     // A file that comes or goes may change where every import leads.
-    let set = Digest::of(&paths.iter().map(|path| path.as_bytes()).collect::<Vec<_>>());
-    let mut memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
-    if memory.set != Some(set) {
-        *memory = Memory { set: Some(set), files: HashMap::new() };
-    }
+    let set = set_of(&entries);
+    // Whoever asks at the same time does not wait for this reading.
+    let mut known = {
+        let memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
+        if memory.set == Some(set) { memory.files.clone() } else { Known::new() }
+    };
     let places: Vec<&Place> = entries
         .iter()
         .map(|entry| &entry.place)
-        .filter(|place| Language::of(place.relative()).is_some_and(|one| !one.is_outline()))
+        .filter(|place| is_code(place.relative()))
         .collect();
     let mut all = HashMap::with_capacity(places.len());
     for some in places.chunks(AT_ONCE) {
@@ -77,20 +81,33 @@ pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, T
             partial = true;
             break;
         }
-        let known = &memory.files;
         let read: Vec<_> =
-            some.par_iter().filter_map(|place| read(project, place, &files, known)).collect();
+            some.par_iter().filter_map(|place| read(project, place, &files, &known)).collect();
         for (path, digest, found) in read {
             all.insert(path.clone(), Arc::clone(&found));
-            memory.files.insert(path, (digest, found));
+            known.insert(path, (digest, found));
         }
     }
+    let mut memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
+    *memory = Memory { set: Some(set), files: known };
     drop(memory);
     let graph = Graph::new(all.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
     Ok(Needs { graph, imports: all, partial })
 }
 
-type Known = HashMap<String, (Digest, Arc<Vec<Import>>)>;
+fn is_code(path: &str) -> bool {
+    Language::of(path).is_some_and(|one| !one.is_outline())
+}
+
+/// Tells one set of files from another: by their names, and where one may be a manifest by when it was written.
+fn set_of(entries: &[Entry]) -> Digest {
+    let written = |entry: &Entry| {
+        let time = entry.modified.filter(|_| !is_code(entry.place.relative()));
+        format!("{} {time:?} {}", entry.place.relative(), entry.bytes * u64::from(time.is_some()))
+    };
+    let all: Vec<String> = entries.iter().map(written).collect();
+    Digest::of(&all.iter().map(String::as_bytes).collect::<Vec<_>>())
+}
 
 fn read(
     project: &Project,

@@ -425,6 +425,9 @@ async fn a_folder_is_analysed_as_a_whole() {
     assert_eq!(found["cycles"][0]["path"], json!(["src/bad.py", "src/good.py", "src/bad.py"]));
     let yaml = json!({"name": "PyYAML", "version": "==6.0.1", "standard": false, "files": 1});
     assert!(found["packages"].as_array().unwrap().contains(&yaml), "{found}");
+    put(folder.path(), "requirements.txt", "PyYAML==6.0.22\n");
+    let again = analyze("dependencies").await["folderDependencies"]["packages"].to_string();
+    assert!(again.contains("==6.0.22"), "a manifest that changed is read again: {again}");
     let args = json!({"file": "src/users.ts", "analysisType": "dependencies"});
     let users = call(&suite, "analyze_code", args).await.unwrap().structured.unwrap();
     assert_eq!(users["dependencies"]["dependents"], json!(["src/auth.ts"]));

@@ -21,6 +21,8 @@ use std::{
 const LOOK_UP: Duration = Duration::from_millis(100);
 /// Where more changed at once, everything is looked at: somebody switched a branch, or unpacked an archive.
 const MANY: usize = 500;
+/// More paths don't wait one by one while a long run keeps the follower busy.
+const MOST_WAITING: usize = 10_000;
 /// Files of rules: what they say changes what belongs to the index.
 const RULES: [&str; 3] = [".gitignore", ".ignore", OWN_RULES];
 
@@ -47,7 +49,11 @@ impl Pending {
     pub(super) fn add(&self, batch: Batch) {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.paths.extend(batch.paths);
-        waiting.lost |= batch.lost;
+        waiting.lost |= batch.lost || waiting.paths.len() > MOST_WAITING;
+        if waiting.lost {
+            // Everything is looked at then, so that no list is needed.
+            waiting.paths.clear();
+        }
         self.more.notify_one();
     }
 

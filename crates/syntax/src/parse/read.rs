@@ -348,7 +348,7 @@ impl Reader<'_> {
                 }
             }
             match outer.parent() {
-                Some(parent) if comment::wraps(self.settings, parent, outer) => outer = parent,
+                Some(parent) if comment::wraps(self.settings, parent) => outer = parent,
                 _ => return words,
             }
         }
@@ -400,7 +400,7 @@ impl Reader<'_> {
                     all.extend(parts.into_iter().filter(is));
                 }
                 match outer.parent() {
-                    Some(parent) if comment::wraps(self.settings, parent, outer) => outer = parent,
+                    Some(parent) if comment::wraps(self.settings, parent) => outer = parent,
                     _ => break,
                 }
             }

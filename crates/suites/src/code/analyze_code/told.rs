@@ -131,11 +131,7 @@ fn path(cycle: &Cycle) -> String {
 }
 
 fn push_folder(text: &mut String, folder: &FolderDependencies) {
-    let _ok = write!(
-        text,
-        ": {}",
-        counted(folder.edges, "dependency").replace("dependencys", "dependencies")
-    );
+    let _ok = write!(text, ": {} between files", counted(folder.edges, "edge"));
     let mut list = |title: &str, lines: Vec<String>| {
         if !lines.is_empty() {
             let _ok = write!(text, "\n{title}:");
