@@ -42,6 +42,8 @@ pub struct Unit {
     pub body: String,
     /// Where it stands.
     pub span: Span,
+    /// What whoever made it wants back with it. It is kept, and not searched.
+    pub extra: String,
 }
 
 /// One file or page with all of its units. What is known of a source is replaced as a whole.

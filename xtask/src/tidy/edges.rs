@@ -5,12 +5,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A crate of the workspace, and those that it may be built from.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("docent-wire", &[]),
     ("docent-tool", &[]),
     ("docent-index", &[]),
     ("docent-syntax", &[]),
-    ("docent-suites", &["docent-tool", "docent-index", "docent-syntax"]),
+    ("docent-prose", &[]),
+    ("docent-suites", &["docent-tool", "docent-index", "docent-syntax", "docent-prose"]),
     ("docent-transport", &["docent-wire"]),
     ("docent-hub", &["docent-tool", "docent-wire", "docent-transport"]),
     ("docent-server", &["docent-tool", "docent-wire", "docent-transport"]),
@@ -23,6 +24,7 @@ const LIBRARIES: &[&str] = &[
     "docent-wire",
     "docent-tool",
     "docent-index",
+    "docent-prose",
     "docent-suites",
     "docent-syntax",
     "docent-transport",

@@ -9,7 +9,12 @@ use crate::{
     query::{Filter, Question},
     unit::{Digest, Genre, Source, Unit},
 };
-use std::{collections::BTreeMap, fmt, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, io,
+    path::PathBuf,
+    sync::Arc,
+};
 
 /// Why a store can't do what it is asked.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +97,8 @@ pub struct Repairs {
 
 /// Keeps units and finds them again. Whatever one process writes, every other that has the store open sees.
 pub trait Store: Send + Sync + fmt::Debug {
+    /// The collections that have sources.
+    fn collections(&self) -> Result<BTreeSet<String>, StoreError>;
     /// The digest of every source of a collection, by path.
     fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError>;
     /// Makes all of the changes visible at once, as one generation, or none of them.

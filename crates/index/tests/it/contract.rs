@@ -98,7 +98,12 @@ pub(crate) fn digests_are_by_collection_and_path(place: &dyn Place) {
     let paths: Vec<&str> = digests.keys().map(String::as_str).collect();
     assert_eq!(paths, ["src/draw/logo.rs", "src/empty.rs", "src/login.rs"]);
     assert_eq!(digests["src/empty.rs"], empty.digest);
-    assert_eq!(store.digests("lib").unwrap().len(), 1);
+    let lib = store.digests("lib").unwrap();
+    assert_eq!(lib.len(), 1);
+    let collections = || store.collections().unwrap().into_iter().collect::<Vec<_>>();
+    assert_eq!(collections(), ["app", "lib"]);
+    write(store.as_ref(), lib.keys().map(|path| remove("lib", path)).collect());
+    assert_eq!(collections(), ["app"]);
     assert_eq!(store.digests("none").unwrap().len(), 0);
 }
 

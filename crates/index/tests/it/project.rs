@@ -18,6 +18,7 @@ pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> Unit {
         doc: doc.into(),
         body: body.into(),
         span: Span { first: 10, last: 10 + u32::try_from(body.lines().count()).unwrap() },
+        extra: format!("extra of {name}"),
     }
 }
 

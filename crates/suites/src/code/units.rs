@@ -30,6 +30,7 @@ fn unit(language: Language, text: &str, one: Definition) -> Unit {
         doc: annotation.description.unwrap_or_default(),
         body: text.get(range).unwrap_or_default().to_owned(),
         span: Span { first: annotation.line, last: annotation.end_line },
+        extra: String::new(),
     }
 }
 
@@ -49,6 +50,7 @@ mod tests {
             doc: "Counts.\n\nAll.".into(),
             body: "pub fn len(&self) -> usize {\n        0\n    }".into(),
             span: Span { first: 8, last: 10 },
+            extra: String::new(),
         };
         assert_eq!(code_units("rust", "src/t.rs", text), std::slice::from_ref(&want));
         assert_eq!(code_units("x/y.rs", "src/t.rs", text), [want]);

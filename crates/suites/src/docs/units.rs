@@ -25,6 +25,7 @@ pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Vec<Unit>> {
                 doc: String::new(),
                 body,
                 span: Span::default(),
+                extra: String::new(),
             });
         }
     }

@@ -7,7 +7,7 @@ use docent_index::{
     search,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     sync::{
@@ -189,6 +189,10 @@ struct Failing<'a> {
 }
 
 impl Store for Failing<'_> {
+    fn collections(&self) -> Result<BTreeSet<String>, StoreError> {
+        self.store.collections()
+    }
+
     fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError> {
         self.store.digests(collection)
     }

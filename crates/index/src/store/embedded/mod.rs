@@ -22,7 +22,7 @@ use lexical::{Lexical, Stamp};
 use manifest::Manifest;
 use snapshot::{Snapshot, source_number};
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fs::{self, File, TryLockError},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
@@ -247,6 +247,21 @@ fn missing_is_damage(error: StoreError) -> StoreError {
 }
 
 impl Store for Embedded {
+    fn collections(&self) -> Result<BTreeSet<String>, StoreError> {
+        let snapshot = self.snapshot()?;
+        let mut collections = BTreeSet::new();
+        for part in &snapshot.parts {
+            for slot in 0..part.meta.sources {
+                let source = part.source(slot)?;
+                let gone = snapshot.dead.sources.contains(source_number(part.meta.id, slot));
+                if !gone && !collections.contains(source.collection) {
+                    collections.insert(source.collection.to_owned());
+                }
+            }
+        }
+        Ok(collections)
+    }
+
     fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError> {
         let snapshot = self.snapshot()?;
         let mut digests = BTreeMap::new();

@@ -24,10 +24,9 @@ pub(super) fn encode(unit: &Unit, terms: &Terms) -> Vec<u8> {
     terms.counts.iter().for_each(|(key, _)| put_u32(&mut bytes, *key));
     terms.counts.iter().for_each(|(_, counts)| bytes.extend_from_slice(counts));
     let body = unit.body.get(..unit.body.floor_char_boundary(LONGEST_BODY)).unwrap_or_default();
-    for text in [&unit.name, &unit.kind, &unit.signature, &unit.id, &unit.language, &unit.doc, body]
-    {
-        put_text(&mut bytes, text);
-    }
+    let texts = [&unit.name, &unit.kind, &unit.signature, &unit.id, &unit.language, &unit.doc];
+    texts.into_iter().for_each(|text| put_text(&mut bytes, text));
+    [body, &unit.extra].into_iter().for_each(|text| put_text(&mut bytes, text));
     put_u32(&mut bytes, unit.span.first);
     put_u32(&mut bytes, unit.span.last);
     let hash = seal(bytes.get(4..).unwrap_or_default());
@@ -92,9 +91,9 @@ impl<'a> Record<'a> {
         let mut texts = self.texts;
         let mut next = || texts.text().map(str::to_owned);
         let (name, kind, signature) = (next()?, next()?, next()?);
-        let (id, language, doc, body) = (next()?, next()?, next()?, next()?);
+        let (id, language, doc, body, extra) = (next()?, next()?, next()?, next()?, next()?);
         let span = Span { first: texts.u32()?, last: texts.u32()? };
-        Ok(Unit { id, kind, language, name, signature, doc, body, span })
+        Ok(Unit { id, kind, language, name, signature, doc, body, span, extra })
     }
 }
 
@@ -114,6 +113,7 @@ mod tests {
             doc: "Copies.".into(),
             body: "é".repeat(LONGEST_BODY),
             span: Span { first: 3, last: 9 },
+            extra: "{}".into(),
         };
         let terms = Terms::of(&unit, "a/b.rs", 100, &mut String::new());
         let mut bytes = encode(&unit, &terms);

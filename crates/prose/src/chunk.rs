@@ -1,0 +1,224 @@
+//! A document in pieces that are short enough to be found and read as one hit.
+
+use crate::document::{Block, Document, Kind, Section};
+
+/// Words of a piece: one vector can't stand for a thousand.
+const WORDS: usize = 200;
+/// Code and tables stay whole up to this many words; longer ones are parted between lines.
+const MOST_WORDS: usize = 1500;
+/// Subsections that a section without text of its own names.
+const NAMED: usize = 40;
+
+/// A piece of one section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Which section of the document it is of.
+    pub section: usize,
+    /// Which piece of that section it is, from 0.
+    pub part: usize,
+    /// The page that it begins on, where there are pages.
+    pub page: Option<u32>,
+    /// What it says, as Markdown without links.
+    pub text: String,
+}
+
+/// The pieces of a document, in order. Every section has at least one.
+pub fn chunks(document: &Document) -> Vec<Chunk> {
+    let mut all = Vec::new();
+    for (section, what) in document.sections.iter().enumerate() {
+        let pieces = if what.blocks.is_empty() {
+            vec![(what.page, contents(&document.sections, section))]
+        } else {
+            pieces(what)
+        };
+        let numbered = pieces.into_iter().enumerate();
+        all.extend(numbered.map(|(part, (page, text))| Chunk { section, part, page, text }));
+    }
+    all
+}
+
+/// What a section without text is about: the headings right below it.
+fn contents(sections: &[Section], at: usize) -> String {
+    let level = sections[at].level;
+    let below: Vec<&Section> =
+        sections[at + 1..].iter().take_while(|section| section.level > level).collect();
+    let nearest = below.iter().map(|section| section.level).min();
+    let named = below.iter().filter(|section| Some(section.level) == nearest).take(NAMED);
+    let lines: Vec<String> =
+        named.filter_map(|section| Some(format!("- {}", section.heading()?))).collect();
+    lines.join("\n")
+}
+
+/// Blocks that belong together, put together until a piece is full.
+fn pieces(section: &Section) -> Vec<(Option<u32>, String)> {
+    let mut pieces: Vec<(Option<u32>, String)> = Vec::new();
+    let mut words = 0;
+    for (page, text) in whole(&section.blocks) {
+        let more = count(&text);
+        match pieces.last_mut() {
+            Some((_, piece)) if words + more <= WORDS => {
+                piece.push_str("\n\n");
+                piece.push_str(&text);
+                words += more;
+            }
+            _ => {
+                pieces.push((page, text));
+                words = more;
+            }
+        }
+    }
+    pieces
+}
+
+/// What may not be parted: a block, with the sentence that leads in to it.
+fn whole(blocks: &[Block]) -> Vec<(Option<u32>, String)> {
+    let mut all: Vec<(Option<u32>, String)> = Vec::new();
+    let mut led_in = false;
+    for block in blocks {
+        for (n, text) in bounded(block).into_iter().enumerate() {
+            match all.last_mut() {
+                Some((_, before)) if led_in && n == 0 && block.kind != Kind::Paragraph => {
+                    before.push_str("\n\n");
+                    before.push_str(&text);
+                }
+                _ => all.push((block.page, text)),
+            }
+        }
+        led_in = block.kind == Kind::Paragraph
+            && block.text.plain.ends_with(':')
+            && count(&block.text.plain) <= WORDS;
+    }
+    all
+}
+
+/// A block as it is; one that is far too long in several, each of them readable by itself.
+fn bounded(block: &Block) -> Vec<String> {
+    let text = &block.text.plain;
+    if count(text) <= MOST_WORDS {
+        return vec![text.clone()];
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let (head, body, tail) = match block.kind {
+        Kind::Code if lines.len() > 2 => {
+            (&lines[..1], &lines[1..lines.len() - 1], &lines[lines.len() - 1..])
+        }
+        Kind::Table if lines.len() > 2 => (&lines[..2], &lines[2..], &lines[..0]),
+        _ => (&lines[..0], &lines[..], &lines[..0]),
+    };
+    let mut parts = Vec::new();
+    let mut part: Vec<String> = Vec::new();
+    let mut words = 0;
+    let mut end = |part: &mut Vec<String>| {
+        let own = part.iter().map(String::as_str);
+        let all: Vec<&str> = head.iter().copied().chain(own).chain(tail.iter().copied()).collect();
+        parts.push(all.join("\n"));
+        part.clear();
+    };
+    for line in body.iter().flat_map(|line| lengths(line)) {
+        let more = count(&line);
+        if !part.is_empty() && words + more > MOST_WORDS {
+            end(&mut part);
+            words = 0;
+        }
+        words += more;
+        part.push(line);
+    }
+    if !part.is_empty() {
+        end(&mut part);
+    }
+    parts
+}
+
+/// A line; one that is far too long in several.
+fn lengths(line: &str) -> Vec<String> {
+    if count(line) <= MOST_WORDS {
+        return vec![line.to_owned()];
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.chunks(MOST_WORDS).map(|words| words.join(" ")).collect()
+}
+
+/// How many words a reader would count; a run of characters without spaces counts by its length.
+fn count(text: &str) -> usize {
+    text.split_whitespace().map(|word| 1 + word.len() / 40).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Writer;
+
+    fn words(word: &str, count: usize) -> String {
+        vec![word; count].join(" ")
+    }
+
+    fn texts(document: &Document) -> Vec<String> {
+        chunks(document).into_iter().map(|chunk| chunk.text).collect()
+    }
+
+    #[test]
+    fn paragraphs_are_put_together_until_a_piece_is_full() {
+        let mut writer = Writer::default();
+        writer.heading(1, "T", None);
+        for (page, word) in (1..).zip(["a", "b", "c"]) {
+            writer.page(page);
+            writer.plain(Kind::Paragraph, words(word, 90));
+        }
+        let all = chunks(&writer.finish(None, "f"));
+        let [a, b, c] = ["a", "b", "c"].map(|word| words(word, 90));
+        let want = [
+            Chunk { section: 0, part: 0, page: Some(1), text: format!("{a}\n\n{b}") },
+            Chunk { section: 0, part: 1, page: Some(3), text: c },
+        ];
+        assert_eq!(all, want);
+    }
+
+    #[test]
+    fn code_tables_and_lists_stay_with_what_leads_in_to_them() {
+        for kind in [Kind::Code, Kind::Table, Kind::List] {
+            let mut writer = Writer::default();
+            writer.plain(Kind::Paragraph, words("x", 190));
+            writer.plain(Kind::Paragraph, "Choose one of these:");
+            writer.plain(kind, words("y", 400));
+            writer.plain(Kind::Paragraph, "After.");
+            let got = texts(&writer.finish(None, "f"));
+            let want = [
+                words("x", 190),
+                format!("Choose one of these:\n\n{}", words("y", 400)),
+                "After.".into(),
+            ];
+            assert_eq!(got, want, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_without_end_is_parted_between_lines() {
+        let rows: Vec<String> = (0..2000).map(|n| format!("| {n} | x |")).collect();
+        let mut writer = Writer::default();
+        writer.plain(Kind::Table, format!("| n | what |\n| --- | --- |\n{}", rows.join("\n")));
+        writer.code("sh", &vec!["one two three"; 1000].join("\n"));
+        writer.plain(Kind::Paragraph, words("p", 4000));
+        let got = texts(&writer.finish(None, "f"));
+        assert!(got.len() > 6, "{}", got.len());
+        assert!(got.iter().all(|text| count(text) <= MOST_WORDS + 10));
+        for table in got.iter().filter(|text| text.starts_with('|')) {
+            assert!(table.starts_with("| n | what |\n| --- | --- |\n| "), "{table}");
+        }
+        for code in got.iter().filter(|text| text.starts_with('`')) {
+            assert!(code.starts_with("```sh\none") && code.ends_with("three\n```"), "{code}");
+        }
+        let numbers = got.iter().flat_map(|text| text.lines()).filter(|line| line.ends_with("x |"));
+        assert_eq!(numbers.count(), 2000);
+    }
+
+    #[test]
+    fn a_section_without_text_names_those_below() {
+        let mut writer = Writer::default();
+        writer.heading(1, "Top", None);
+        writer.heading(2, "A", None);
+        writer.heading(3, "Deep", None);
+        writer.plain(Kind::Paragraph, "text");
+        writer.heading(2, "B", None);
+        assert_eq!(texts(&writer.finish(None, "f")), ["- A\n- B", "- Deep", "text", ""]);
+    }
+}

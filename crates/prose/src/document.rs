@@ -1,0 +1,314 @@
+//! A document as search and readers see it: a title, and blocks of text in sections under headings.
+
+use std::ops::Range;
+
+/// One document.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Document {
+    /// For people.
+    pub title: String,
+    /// In order. Only the first may have no heading.
+    pub sections: Vec<Section>,
+    /// The version of what it describes, where it says so.
+    pub version: Option<String>,
+    /// What made it, such as `Sphinx`, where that can be told.
+    pub generator: Option<&'static str>,
+    /// What could not be read of it, for people.
+    pub problems: Vec<String>,
+}
+
+/// What stands under one heading, up to the next.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Section {
+    /// The headings above it and its own, outermost first; empty before the first heading.
+    pub path: Vec<String>,
+    /// 1 to 6; 0 before the first heading.
+    pub level: u8,
+    /// What links point to.
+    pub anchor: Option<String>,
+    /// The page that its heading stands on, counted from 1, where there are pages.
+    pub page: Option<u32>,
+    /// In order, without the heading.
+    pub blocks: Vec<Block>,
+}
+
+/// What a block is. Only paragraphs and quotations may be parted from what follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Running text.
+    #[default]
+    Paragraph,
+    /// Code, with its fence.
+    Code,
+    /// A Markdown table.
+    Table,
+    /// A list, an item a line or more, marked `- ` or `1. `; terms and their definitions as well.
+    List,
+    /// A note or a quotation.
+    Quote,
+}
+
+/// A block of Markdown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Block {
+    /// What it is.
+    pub kind: Kind,
+    /// What it says.
+    pub text: Text,
+    /// The page that it begins on, where there are pages.
+    pub page: Option<u32>,
+}
+
+/// Text, and where it links to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text {
+    /// Markdown, without the links.
+    pub plain: String,
+    /// Which parts of it are links, in order, none within another.
+    pub links: Vec<Link>,
+}
+
+/// A part of a text that links to something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The bytes of the text that are its label.
+    pub label: Range<usize>,
+    /// As it is written: a relative path, an anchor or an address.
+    pub target: String,
+}
+
+impl Text {
+    /// Text without links.
+    pub fn new(plain: impl Into<String>) -> Self {
+        Self { plain: plain.into(), links: Vec::new() }
+    }
+
+    /// Adds a label that links to something.
+    pub fn link(&mut self, label: &str, target: impl Into<String>) {
+        let start = self.plain.len();
+        self.plain.push_str(label);
+        if !label.trim().is_empty() {
+            self.links.push(Link { label: start..self.plain.len(), target: target.into() });
+        }
+    }
+
+    /// The text with its links as Markdown, each target as `resolve` gives it back; those it gives nothing for are left out.
+    pub fn linked(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
+        let mut text = String::with_capacity(self.plain.len());
+        let mut from = 0;
+        for link in &self.links {
+            let (Some(before), Some(label)) =
+                (self.plain.get(from..link.label.start), self.plain.get(link.label.clone()))
+            else {
+                continue;
+            };
+            let Some(target) = resolve(&link.target) else { continue };
+            text.push_str(before);
+            text.push('[');
+            text.push_str(label);
+            text.push_str("](");
+            text.push_str(&target);
+            text.push(')');
+            from = link.label.end;
+        }
+        text.push_str(self.plain.get(from..).unwrap_or_default());
+        text
+    }
+}
+
+impl Section {
+    /// Its own heading, where it has one.
+    pub fn heading(&self) -> Option<&str> {
+        self.path.last().map(String::as_str)
+    }
+
+    /// The heading and the text as Markdown.
+    pub fn markdown(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
+        let heading =
+            self.heading().map(|heading| format!("{} {heading}", "#".repeat(self.level.into())));
+        let blocks = self.blocks.iter().map(|block| block.text.linked(resolve));
+        heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl Document {
+    /// The whole as Markdown.
+    pub fn markdown(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
+        joined(&self.sections, resolve)
+    }
+
+    /// The section that is called so by its heading, its path (`A > B`) or its anchor: where it and all below it are.
+    pub fn section(&self, name: &str) -> Option<Range<usize>> {
+        let wanted = name.trim().trim_start_matches('#');
+        let is = |known: &str| {
+            !wanted.is_empty() && (known == wanted || known.to_lowercase() == wanted.to_lowercase())
+        };
+        let named = |section: &Section| {
+            section.heading().is_some_and(is)
+                || section.anchor.as_deref() == Some(wanted)
+                || is(&section.path.join(" > "))
+        };
+        let at = self.sections.iter().position(|section| section.level > 0 && named(section))?;
+        let level = self.sections[at].level;
+        let below = self.sections[at + 1..].iter().take_while(|section| section.level > level);
+        Some(at..at + 1 + below.count())
+    }
+}
+
+/// Sections as Markdown.
+pub(crate) fn joined(sections: &[Section], resolve: &dyn Fn(&str) -> Option<String>) -> String {
+    let all = sections.iter().map(|section| section.markdown(resolve));
+    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Puts a document together while its source is read from top to bottom.
+#[derive(Debug, Default)]
+pub struct Writer {
+    sections: Vec<Section>,
+    open: Vec<(u8, String)>,
+    page: Option<u32>,
+}
+
+impl Writer {
+    /// From here on, text stands on this page.
+    pub fn page(&mut self, number: u32) {
+        self.page = Some(number);
+    }
+
+    /// Starts the section of a heading, 1 to 6. A heading without text is none.
+    pub fn heading(&mut self, level: u8, heading: &str, anchor: Option<String>) {
+        let heading = squeeze(heading);
+        if heading.is_empty() {
+            return;
+        }
+        let level = level.clamp(1, 6);
+        self.open.retain(|(outer, _)| *outer < level);
+        self.open.push((level, heading));
+        let path = self.open.iter().map(|(_, heading)| heading.clone()).collect();
+        self.sections.push(Section { path, level, anchor, page: self.page, blocks: Vec::new() });
+    }
+
+    /// Adds a block to the section that is open. Blank ones are left out.
+    pub fn block(&mut self, kind: Kind, text: Text) {
+        if text.plain.trim().is_empty() {
+            return;
+        }
+        if self.sections.is_empty() {
+            self.sections.push(Section { page: self.page, ..Section::default() });
+        }
+        if let Some(section) = self.sections.last_mut() {
+            section.blocks.push(Block { kind, text: trimmed(text), page: self.page });
+        }
+    }
+
+    /// Adds a block without links.
+    pub fn plain(&mut self, kind: Kind, text: impl Into<String>) {
+        self.block(kind, Text::new(text));
+    }
+
+    /// Adds code in a fence that is longer than any in it.
+    pub fn code(&mut self, language: &str, code: &str) {
+        let code = code.trim_matches('\n').trim_end();
+        if code.is_empty() {
+            return;
+        }
+        let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest.max(2) + 1);
+        self.plain(Kind::Code, format!("{fence}{language}\n{code}\n{fence}"));
+    }
+
+    /// The first heading, if there is one.
+    pub fn first_heading(&self) -> Option<&str> {
+        self.sections.iter().find_map(Section::heading)
+    }
+
+    /// The document. Without a title it has its first heading's, or else its file's name.
+    pub fn finish(self, title: Option<String>, path: &str) -> Document {
+        let title = title.map(|title| squeeze(&title)).filter(|title| !title.is_empty());
+        let title = title.or_else(|| self.first_heading().map(str::to_owned));
+        let name = || path.rsplit('/').next().unwrap_or(path).to_owned();
+        let title = title.unwrap_or_else(name);
+        Document { title, sections: self.sections, ..Document::default() }
+    }
+}
+
+/// Without blank lines before and after; indentation of the first line goes with them, as Markdown has none.
+fn trimmed(text: Text) -> Text {
+    let end = text.plain.trim_end().len();
+    let start = text.plain.len() - text.plain.trim_start().len();
+    let within = |at: usize| at.clamp(start, end) - start;
+    let links = text.links.into_iter().map(|link| {
+        let label = within(link.label.start)..within(link.label.end);
+        Link { label, target: link.target }
+    });
+    let links = links.filter(|link| !link.label.is_empty()).collect();
+    Text { plain: text.plain.get(start..end).unwrap_or_default().to_owned(), links }
+}
+
+/// One space wherever there is white space, and none at the ends.
+pub(crate) fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_nest_by_level() {
+        let mut writer = Writer::default();
+        writer.plain(Kind::Paragraph, "before");
+        for (level, heading) in [(1, "A"), (3, "B"), (2, "C"), (2, " D\n d"), (1, "E"), (2, " ")] {
+            writer.heading(level, heading, None);
+        }
+        writer.page(7);
+        writer.plain(Kind::Paragraph, "end");
+        let document = writer.finish(None, "x/f.md");
+        let paths: Vec<String> =
+            document.sections.iter().map(|section| section.path.join(" > ")).collect();
+        assert_eq!(paths, ["", "A", "A > B", "A > C", "A > D d", "E"]);
+        assert_eq!(document.sections[5].blocks[0].page, Some(7));
+        assert_eq!(document.title, "A");
+        assert_eq!(Writer::default().finish(None, "x/f.md").title, "f.md");
+        assert_eq!(Writer::default().finish(Some(" T\n t ".into()), "f.md").title, "T t");
+    }
+
+    #[test]
+    fn a_section_is_found_by_heading_path_and_anchor_with_all_below() {
+        let mut writer = Writer::default();
+        writer.heading(1, "Top", None);
+        writer.heading(2, "Größe", Some("size".into()));
+        writer.heading(3, "Units", None);
+        writer.heading(2, "After", None);
+        let document = writer.finish(None, "f");
+        for name in ["Größe", "größe", " #size ", "size", "Top > Größe"] {
+            assert_eq!(document.section(name), Some(1..3), "{name}");
+        }
+        assert_eq!(document.section("none"), None);
+        assert_eq!(document.section(""), None);
+    }
+
+    #[test]
+    fn links_stand_beside_the_text_and_come_back_as_markdown() {
+        let mut text = Text::new("  See ");
+        text.link("Größe", "size.html#a");
+        text.plain.push_str(" and ");
+        text.link("that", "gone.html");
+        text.plain.push('.');
+        let mut writer = Writer::default();
+        writer.block(Kind::Paragraph, text);
+        let document = writer.finish(None, "f");
+        let resolve = |target: &str| (target != "gone.html").then(|| format!("docs/{target}"));
+        assert_eq!(document.markdown(&resolve), "See [Größe](docs/size.html#a) and that.");
+        assert_eq!(document.sections[0].blocks[0].text.plain, "See Größe and that.");
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_what_it_holds() {
+        let mut writer = Writer::default();
+        writer.code("md", "\n```\nx\n```\n");
+        writer.code("", "\n");
+        let document = writer.finish(None, "f");
+        assert_eq!(document.markdown(&|_| None), "````md\n```\nx\n```\n````");
+    }
+}

@@ -1,0 +1,13 @@
+//! Files of documentation in, documents and chunks out.
+//!
+//! Pure: bytes are handed in, nothing is opened, and no clock is asked. Knows formats and how documents are built of
+//! sections and blocks; must not know collections, an index or a protocol.
+
+mod chunk;
+mod document;
+mod format;
+mod read;
+
+pub use chunk::{Chunk, chunks};
+pub use document::{Block, Document, Kind, Link, Section, Text, Writer};
+pub use format::{Format, Unreadable};
