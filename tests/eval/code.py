@@ -20,14 +20,14 @@ import sys
 import tempfile
 import time
 
+from wire import ENVIRONMENT, Server
+
 HITS = 10
 SEED = 7
 LEAST_WORDS = 4
 LONGEST = 900
 # What is tested or translated there is not what the package is about.
 LEFT_OUT = {".git", ".docent", "tests", "test", "testing", "docs", "locale", "node_modules"}
-# Nothing of the user's own configuration is to count.
-ENVIRONMENT = {"HOME": "/nonexistent", "NO_COLOR": "1"}
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -75,51 +75,14 @@ def prepare(root):
     return [one for one in questions if times[one["text"]] == 1 and len(one["text"].split()) >= LEAST_WORDS]
 
 
-class Server:
-    """docent on pipes, past the handshake."""
-
-    def __init__(self, docent, root):
-        command = [docent, "serve", "--root", root, "--rate-limit", "0"]
-        pipe = subprocess.PIPE
-        self.child = subprocess.Popen(
-            command, cwd=root, env=ENVIRONMENT, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
-        )
-        self.last = 0
-
-    def __enter__(self):
-        client = {"name": "docent-eval", "version": "1.0.0"}
-        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
-        self.send({"method": "notifications/initialized"})
-        return self
-
-    def __exit__(self, *_):
-        self.child.stdin.close()
-        self.child.terminate()
-        self.child.wait()
-
-    def send(self, message):
-        self.child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        self.child.stdin.flush()
-
-    def ask(self, method, params):
-        self.last += 1
-        self.send({"id": self.last, "method": method, "params": params})
-        for line in self.child.stdout:
-            message = json.loads(line)
-            if message.get("id") == self.last and "method" not in message:
-                if "error" in message:
-                    sys.exit(f"{method} was answered with {message['error']}")
-                return message["result"]
-        sys.exit("docent closed its output")
-
-    def query(self, text):
-        """What is found, best first."""
-        arguments = {"query": text, "options": {"limit": HITS, "threshold": 0.0}}
-        result = self.ask("tools/call", {"name": "query_annotations", "arguments": arguments})
-        for content in result["content"]:
-            if content["type"] == "resource":
-                return json.loads(content["resource"]["text"])
-        sys.exit(f"the answer to {text!r} holds no list: {result}")
+def ask(server, text):
+    """What is found, best first."""
+    arguments = {"query": text, "options": {"limit": HITS, "threshold": 0.0}}
+    result = server.call("query_annotations", arguments)
+    for content in result["content"]:
+        if content["type"] == "resource":
+            return json.loads(content["resource"]["text"])
+    sys.exit(f"the answer to {text!r} holds no list: {result}")
 
 
 def rank(hits, question):
@@ -146,7 +109,7 @@ def measure(docent, root, questions):
     with Server(docent, root) as server:
         for question in questions:
             began = time.perf_counter()
-            hits = server.query(question["text"])
+            hits = ask(server, question["text"])
             waits.append((time.perf_counter() - began) * 1000)
             ranks.append(rank(hits, question))
     gains = [1 / math.log2(place + 1) if place else 0.0 for place in ranks]

@@ -4,7 +4,7 @@
 mod debian;
 mod search;
 
-pub(crate) use search::{search_package, search_sets};
+pub(crate) use search::{search_package, search_set, search_sets};
 
 use crate::{
     install,

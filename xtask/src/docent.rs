@@ -103,6 +103,13 @@ impl Docent {
         command
     }
 
+    /// Brings the documentation that a folder's configuration names in step.
+    pub(crate) fn sync_docs(&self, root: &Path) -> Command {
+        let mut command = self.command();
+        command.args(["docs", "sync"]).current_dir(root);
+        command
+    }
+
     /// A server on pipes that a benchmark may ask as often as it likes.
     pub(crate) fn serve(&self, tree: &Path) -> Command {
         let mut command = self.command();

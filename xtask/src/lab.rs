@@ -12,6 +12,8 @@ const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const WORK_LIMIT: Duration = Duration::from_hours(2);
 /// Where learned weights are kept.
 const WEIGHTS: &str = "crates/index/src/rank/weights.json";
+/// Questions in people's own words, each with the pages of the manual that answer it.
+pub(crate) const QUESTIONS: &str = "tests/eval/postgresql_questions.json";
 /// The language of a manual's set.
 const MANUAL: &str = "english";
 
@@ -68,6 +70,10 @@ fn sets(workspace: &Workspace, material: Material) -> Result<Vec<String>> {
         }
     }
     ensure!(!arguments.is_empty(), "none of the packages can be had");
+    if material == Material::Docs {
+        arguments.push("--questions".to_owned());
+        arguments.push(workspace.root.join(QUESTIONS).display().to_string());
+    }
     Ok(arguments)
 }
 

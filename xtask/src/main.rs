@@ -48,7 +48,7 @@ enum Chore {
     },
     /// Check the rules of the house: layers, file lengths, names, module documentation
     Tidy,
-    /// Measure docent beside its peers: wire, repo, code, search
+    /// Measure docent beside its peers: wire, repo, code, docs, search
     #[command(disable_help_flag = true)]
     Bench {
         /// What to measure, and its options

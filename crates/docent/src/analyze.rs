@@ -170,7 +170,7 @@ fn setup(config: &Config) -> anyhow::Result<Setup> {
         rate: None,
         ..Limits::default()
     };
-    let served = serve::setup(config, serve::providers(config)?, audit);
+    let served = serve::setup(config, serve::suites(config)?.providers, audit);
     Ok(Setup { keys: Vec::new(), auth_required: false, limits, ..served })
 }
 

@@ -5,6 +5,7 @@
 use crate::{
     analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
     config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
+    docs::{self, DocsCommand},
     doctor,
     indexing::{self, IndexFlags},
     logging,
@@ -42,6 +43,11 @@ enum Command {
     Index(IndexFlags),
     /// Find what answers a question in code and documents; exits with 1 where nothing does
     Search(Box<SearchFlags>),
+    /// Add, list, remove and read documentation
+    Docs {
+        #[command(subcommand)]
+        command: DocsCommand,
+    },
     /// Show or write the configuration
     Config {
         #[command(subcommand)]
@@ -202,10 +208,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(flags) => {
-            let config = Config::load(&inputs(flags.into_flags())?)?;
+            let inputs = inputs(flags.into_flags())?;
+            let config = Config::load(&inputs)?;
             config.check_serving()?;
             let guard = logging::init(&config)?;
-            serve::run(&config)?;
+            serve::run(&config, inputs)?;
             drop(guard);
         }
         Command::Analyze(flags) => {
@@ -213,6 +220,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Index(flags) => return told(&indexing::run(&flags, Environment::of_process())?),
         Command::Search(flags) => return told(&search::run(&flags, Environment::of_process())?),
+        Command::Docs { command } => return told(&docs::run(command, Environment::of_process())?),
         Command::Config { command } => configure(command)?,
         Command::Doctor { settings, json } => {
             let inputs = inputs(settings.into_flags())?;

@@ -135,9 +135,9 @@ fn files(config: &Config, report: &mut Report) {
     for root in &config.roots {
         report.add("root", Mark::Ok, root.display().to_string());
     }
-    match serve::providers(config) {
-        Ok(providers) => {
-            for problem in unmet::names(config, &providers) {
+    match serve::suites(config) {
+        Ok(suites) => {
+            for problem in unmet::names(config, &suites.providers) {
                 report.add("configuration", Mark::Warn, problem);
             }
         }

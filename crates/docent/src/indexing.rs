@@ -2,7 +2,7 @@
 
 use crate::{
     analyze::Printed,
-    cli,
+    cli, collections,
     config::{Config, Environment, Flags, Inputs},
     embedding,
     state::StateDir,
@@ -14,6 +14,7 @@ use docent_index::{
     embed::{Embedder, Table},
 };
 use docent_suites::{
+    docs::{self, Collection, DocsReport},
     files::Roots,
     indexing::{self, Callbacks, LeftOut, Opened, Opener, Report},
 };
@@ -54,6 +55,7 @@ pub(crate) struct IndexFlags {
 pub(crate) struct Site {
     pub(crate) config: Config,
     pub(crate) roots: Roots,
+    pub(crate) collections: Vec<Collection>,
     folder: PathBuf,
 }
 
@@ -70,15 +72,22 @@ impl Site {
             Some(root) => root.clone(),
             None => std::env::current_dir().context("the working directory can't be found")?,
         };
-        let config = Config::load(&Inputs {
+        Self::of(Config::load(&Inputs {
             environment,
             home: std::env::home_dir(),
             working_dir,
             flags: Flags { roots, ..Flags::default() },
-        })?;
+        })?)
+    }
+
+    /// What is configured.
+    pub(crate) fn of(config: Config) -> anyhow::Result<Self> {
         let roots = Roots::open(&config.roots)?;
+        let collections = collections::of(&config);
+        let shelved = docs::shelved(&roots, &collections);
+        let roots = roots.set_aside(shelved);
         let folder = StateDir::open(&config)?.path().join("index");
-        Ok(Self { config, roots, folder })
+        Ok(Self { config, roots, collections, folder })
     }
 
     /// The index, opened for an embedder. Another process that writes is waited for that long.
@@ -93,18 +102,31 @@ impl Site {
 
     /// Brings the index in step; a terminal sees how far it is.
     pub(crate) fn sync(&self, store: &Embedded) -> Result<Report, StoreError> {
-        let bar = bar();
-        let progress = |done, total| show(&bar, done, total);
-        let callbacks = Callbacks { progress: &progress, ..Callbacks::default() };
-        let report = indexing::sync(&self.roots, store, callbacks);
-        bar.finish_and_clear();
-        report
+        progress(|callbacks| indexing::sync(&self.roots, store, callbacks))
     }
+
+    /// Brings the index in step with those collections that are wanted; a terminal sees how far it is.
+    pub(crate) fn sync_docs(
+        &self,
+        store: &Embedded,
+        wanted: &(dyn Fn(&Collection) -> bool + Sync),
+    ) -> Result<DocsReport, StoreError> {
+        progress(|callbacks| docs::sync(&self.roots, &self.collections, wanted, store, callbacks))
+    }
+}
+
+/// Does some work; a terminal sees how far it is.
+pub(crate) fn progress<T>(work: impl FnOnce(Callbacks<'_>) -> T) -> T {
+    let bar = bar();
+    let progress = |done, total| show(&bar, done, total);
+    let done = work(Callbacks { progress: &progress, ..Callbacks::default() });
+    bar.finish_and_clear();
+    done
 }
 
 /// Opens the index of the configured roots, for a server that needs it.
 pub(crate) fn opener(config: Config) -> Opener {
-    Box::new(move || {
+    Arc::new(move || {
         let folder = StateDir::open(&config)?.path().join("index");
         let open = |embedder: Arc<dyn Embedder>| -> Result<Opened, StoreError> {
             let settings = Settings { patience: SERVER_PATIENCE, ..Settings::default() };

@@ -4,7 +4,9 @@
 
 mod analyze;
 pub mod cli;
+mod collections;
 pub mod config;
+mod docs;
 pub mod doctor;
 mod embedding;
 mod indexing;

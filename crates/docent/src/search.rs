@@ -12,6 +12,7 @@ use docent_index::{
     embed::{EmbedError, Embedder, Table},
 };
 use docent_suites::code::{Kind, Language};
+use docent_suites::docs::Collection;
 use docent_suites::indexing::{self, Behind, CODE, Callbacks, DOCS, Report};
 use serde_json::{Value, json};
 use std::{
@@ -82,9 +83,13 @@ struct Told {
 
 /// Answers a question.
 pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Result<Printed> {
-    let query = query(flags)?;
+    let mut query = query(flags)?;
     let colours = io::stdout().is_terminal() && environment.get("NO_COLOR").is_none();
     let site = Site::open(flags.folder.as_deref(), environment)?;
+    query.synonyms = Arc::clone(&site.config.synonyms);
+    if flags.collection == Some(CollectionFlag::Docs) {
+        query.filter.collections.extend(site.collections.iter().map(Collection::key));
+    }
     let told = match embedding::connect(&site.config) {
         Ok(embedder) => fresh(&site, &embedder, &query)?,
         Err(error) => without_model(&site, error, &query)?,
@@ -143,7 +148,14 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
 /// Brings the index in step and searches it. Where it can't be brought in step now, what there is must do.
 fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Result<Told> {
     let store = site.store(Arc::clone(embedder), PATIENCE)?;
-    let (report, reason) = match site.sync(&store) {
+    let asks_docs = query.filter.collections != [CODE];
+    let synced = site.sync(&store).and_then(|report| {
+        if asks_docs && !site.collections.is_empty() {
+            site.sync_docs(&store, &|_| true)?;
+        }
+        Ok(report)
+    });
+    let (report, reason) = match synced {
         Ok(report) => (Some(report), None),
         Err(StoreError::Embedding(error)) if store.status()?.units == 0 => return Err(error.into()),
         Err(error @ (StoreError::Embedding(_) | StoreError::Busy(_))) => (None, Some(error)),

@@ -1,14 +1,20 @@
 //! Runs the server: from configuration to providers, transports and an orderly end.
 
 use crate::{
-    config::{self, Config, Transport},
+    collections,
+    config::{self, Config, Inputs, Transport},
     indexing, logging,
     state::StateDir,
     unmet,
 };
 use anyhow::{Context, anyhow};
 use docent_server::{AdoptTrace, Audit, Key, Limits, Rate, Server, Setup};
-use docent_suites::{Options, docs::Collection, files::Roots};
+use docent_suites::{
+    Options, Suites,
+    docs::DocsSuite,
+    files::Roots,
+    watch::{Batch, Watch},
+};
 use docent_tool::Provider;
 use docent_transport::{
     http::{self, Shown, Spoken, Web},
@@ -19,6 +25,7 @@ use std::{
     collections::BTreeMap,
     io::{self, IsTerminal},
     num::NonZeroU32,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -39,10 +46,10 @@ const LAST_ORDERS: Duration = Duration::from_secs(5);
 const HURRY_AFTER: Duration = Duration::from_secs(4);
 
 /// Serves until stdin ends or a signal comes.
-pub fn run(config: &Config) -> anyhow::Result<()> {
+pub fn run(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
     config.check_serving()?;
     let runtime = runtime(config)?;
-    let result = runtime.block_on(serve(config));
+    let result = runtime.block_on(serve(config, inputs));
     // A call that ignores its cancellation must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
@@ -58,8 +65,9 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
     builder.enable_all().build().context("can't start the runtime")
 }
 
-async fn serve(config: &Config) -> anyhow::Result<()> {
-    let providers = providers(config)?;
+async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
+    let Suites { providers, docs } = suites(config)?;
+    let _following = follow_collections(config, inputs, docs);
     for problem in unmet::names(config, &providers) {
         tracing::warn!("{problem}");
     }
@@ -113,6 +121,33 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
     }
 }
 
+/// Collections that come and go in the configuration do so while docent runs.
+fn follow_collections(config: &Config, inputs: Inputs, docs: DocsSuite) -> Option<Watch> {
+    let files = config::files_of(&inputs);
+    let folders: Vec<PathBuf> =
+        files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
+    let changed = move |batch: Batch| {
+        if !batch.lost && !batch.paths.iter().any(|path| files.contains(path)) {
+            return;
+        }
+        match Config::load(&inputs) {
+            Ok(config) => docs.replace(collections::of(&config)),
+            Err(error) => {
+                tracing::warn!(%error, "the configuration was changed and can't be used; collections stay as they are");
+            }
+        }
+    };
+    let watch = Watch::start(changed)
+        .inspect_err(|error| tracing::warn!(%error, "the configuration is not watched"))
+        .ok()?;
+    for folder in folders.iter().filter(|folder| folder.is_dir()) {
+        if let Err(error) = watch.add(folder) {
+            tracing::warn!(%error, root = %config.first_root().display(), "the configuration is not watched");
+        }
+    }
+    Some(watch)
+}
+
 /// Who types `docent serve` into a terminal would otherwise look at a program that seems to hang.
 fn hint_on_terminal(config: &Config) {
     if config.server.transports.as_slice() == [Transport::Stdio] && io::stdin().is_terminal() {
@@ -123,20 +158,12 @@ fn hint_on_terminal(config: &Config) {
 }
 
 /// What the built-in suites offer over the configured roots and collections. Nothing is read yet.
-pub(crate) fn providers(config: &Config) -> anyhow::Result<Vec<Arc<dyn Provider>>> {
+pub(crate) fn suites(config: &Config) -> anyhow::Result<Suites> {
     let roots = Roots::open(&config.roots)?;
-    let collections = config
-        .collections
-        .iter()
-        .filter_map(|(name, collection)| {
-            let path = collection.path.as_ref()?.to_string_lossy();
-            let about = collection.description.clone().unwrap_or_default();
-            let url = collection.url.clone();
-            Some(Collection { url, ..Collection::new(name, path, about) })
-        })
-        .collect();
+    let collections = collections::of(config);
+    let synonyms = Arc::clone(&config.synonyms);
     let index = indexing::opener(config.clone());
-    Ok(docent_suites::providers(Options { roots, collections, index }))
+    Ok(docent_suites::suites(Options { roots, collections, synonyms, index }))
 }
 
 pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {

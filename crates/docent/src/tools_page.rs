@@ -22,8 +22,11 @@ pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     let roots = Roots::open(&[root.to_owned()])?;
     let collections = vec![Collection::new(COLLECTION, ".", "")];
     // No tool runs for this page, so that there is nothing to search.
-    let index = Box::new(|| Err("there is no index here".into()));
-    Ok(page(&docent_suites::providers(Options { roots, collections, index })))
+    let index = Arc::new(|| Err("there is no index here".into()));
+    Ok(page(
+        &docent_suites::suites(Options { roots, collections, synonyms: Arc::default(), index })
+            .providers,
+    ))
 }
 
 fn page(providers: &[Arc<dyn Provider>]) -> String {

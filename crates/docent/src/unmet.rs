@@ -52,15 +52,14 @@ fn nearest(name: &str, known: &[String]) -> String {
 }
 
 fn collection_problem(collection: &Collection, roots: &[PathBuf]) -> Option<String> {
-    let Some(path) = &collection.path else {
-        return Some("has an address and no directory, and only directories are searched; name one as `path`".into());
-    };
+    let Some(path) = &collection.path else { return None };
     let shown = path.display();
     match path.canonicalize() {
-        Ok(real) if !real.is_dir() => Some(format!("names {shown}, which is not a directory")),
-        Ok(real) if !roots.iter().any(|root| real.starts_with(root)) => Some(format!(
-            "names {shown}, which lies outside the roots and can't be read; add it to `roots`"
-        )),
+        Ok(real) if collection.of_a_project && !roots.iter().any(|root| real.starts_with(root)) => {
+            Some(format!(
+                "names {shown}, which lies outside the roots, and a project's own file can't open that; add it with `docent docs add`, or add the directory to `roots`"
+            ))
+        }
         Ok(_) => None,
         Err(error) => Some(format!("names {shown}, which can't be opened: {error}")),
     }
@@ -79,7 +78,7 @@ mod tests {
         std::fs::write(root.join("docent.toml"), text).unwrap();
         let inputs = Inputs { working_dir: root, ..Inputs::default() };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-        let found = names(&config, &serve::providers(&config).unwrap());
+        let found = names(&config, &serve::suites(&config).unwrap().providers);
         assert_eq!(found.len(), want.len(), "{found:#?}");
         for (found, want) in found.iter().zip(want) {
             assert!(found.contains(want), "no {want:?} in {found:?}");
@@ -104,12 +103,9 @@ mod tests {
             ],
         );
         check("docs.collections.a.path = \"nowhere\"", &["which can't be opened"]);
-        check("docs.collections.a.path = \"docent.toml\"", &["which is not a directory"]);
+        check("docs.collections.a.path = \"docent.toml\"", &[]);
         check("docs.collections.a.path = \"..\"", &["outside the roots"]);
-        check(
-            "docs.collections.a.url = \"https://example.com\"",
-            &["only directories are searched"],
-        );
+        check("docs.collections.a.url = \"https://example.com\"", &[]);
         check("mcp_servers.a.command = \"x\"", &["are not started"]);
     }
 }

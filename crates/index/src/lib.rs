@@ -8,13 +8,15 @@ mod query;
 pub mod rank;
 mod scan;
 mod store;
+mod synonyms;
 mod unit;
 
 pub use query::{Answer, Filter, Hit, Matched, Paths, Place, Query, Question, ScoreParts, Snippet};
 pub use rank::{named, search};
 pub use store::{
-    Candidate, Candidates, Change, Found, Repairs, Row, Statistics, Status, Store, StoreError,
-    Tally, View,
+    Candidate, Candidates, Change, Found, Nearby, Repairs, Row, Statistics, Status, Store,
+    StoreError, Tally, View,
     embedded::{Embedded, Settings},
 };
+pub use synonyms::{SynonymError, Synonyms};
 pub use unit::{Digest, Genre, Source, Span, Unit};

@@ -1,12 +1,13 @@
 //! Questions and their answers.
 
 use crate::{
-    analysis::{key, pair_key, terms},
+    analysis::{exact_names, key, pair_key},
     embed::Vector,
     store::{Found, StoreError},
+    synonyms::{Form, Synonyms, question_terms},
 };
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use std::collections::HashSet;
+use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// Which units may be found. Whatever is empty leaves everything in.
 #[derive(Debug, Clone, Default)]
@@ -77,13 +78,32 @@ pub struct Query {
     pub threshold: f32,
     /// Which units may be found.
     pub filter: Filter,
+    /// Words that mean the same to whoever asks.
+    pub synonyms: Arc<Synonyms>,
+    /// At most so many hits of one source come before the acceptable hits of others: those that pass the threshold and are
+    /// at least half as similar as the best. The rest follow after these, shown as no more similar than they are.
+    pub per_source: Option<usize>,
+    /// Whether copies of one thing each have a place of their own.
+    pub copies: bool,
+    /// Whether the best lines of each hit are wanted.
+    pub snippets: bool,
 }
 
 impl Query {
     /// The ten best of everything, however like they are.
     pub fn new(text: impl Into<String>) -> Self {
         let filter = Filter::default();
-        Self { text: text.into(), limit: 10, offset: 0, threshold: 0.0, filter }
+        Self {
+            text: text.into(),
+            limit: 10,
+            offset: 0,
+            threshold: 0.0,
+            filter,
+            synonyms: Arc::default(),
+            per_source: None,
+            copies: false,
+            snippets: true,
+        }
     }
 }
 
@@ -98,28 +118,83 @@ pub struct Question {
     pub(crate) whole: Vec<bool>,
     /// What stores keep of them.
     pub(crate) keys: Vec<u32>,
+    /// What else may stand for each of them.
+    pub(crate) forms: Vec<Vec<Form>>,
+    /// Its words that name something exactly, as a heading would have them.
+    pub(crate) exact: Vec<String>,
     /// The same of each two that follow one another.
     pub(crate) pairs: Vec<u32>,
     /// Where it points, unless there is no model to ask.
     pub(crate) vector: Option<Vector>,
 }
 
+/// What a word counts that may have been meant beside the likeliest.
+const LESS_LIKELY: f32 = 0.8;
+
 impl Question {
     pub(crate) fn new(text: &str, vector: Option<Vector>) -> Self {
-        let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
-        let (mut whole, mut pairs, mut before) = (Vec::new(), Vec::new(), None);
-        terms(text, |term, is_whole| {
-            if seen.insert(term.to_owned()) {
-                distinct.push(term.to_owned());
-                whole.push(is_whole);
-            }
+        Self::with(text, vector, &Synonyms::default())
+    }
+
+    /// With what else its words may stand for.
+    pub(crate) fn with(text: &str, vector: Option<Vector>, synonyms: &Synonyms) -> Self {
+        let (mut terms, mut whole, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let (mut order, mut slots, mut before) = (Vec::new(), Vec::new(), None);
+        for (term, is_whole) in question_terms(text) {
             if !is_whole {
-                let this = key(term);
+                let this = key(&term);
                 pairs.extend(before.replace(this).map(|before| pair_key(before, this)));
             }
-        });
-        let keys = distinct.iter().map(|term| key(term)).collect();
-        Self { text: text.to_lowercase(), terms: distinct, whole, keys, pairs, vector }
+            let slot = *places.entry(term.clone()).or_insert(terms.len());
+            if slot == terms.len() {
+                terms.push(term.clone());
+                whole.push(is_whole);
+            }
+            slots.push(slot);
+            order.push(term);
+        }
+        let keys = terms.iter().map(|term| key(term)).collect();
+        let forms = vec![Vec::new(); terms.len()];
+        let (text, exact) = (text.to_lowercase(), exact_names(text));
+        let mut question = Self { text, terms, whole, keys, forms, exact, pairs, vector };
+        for (at, count, forms) in synonyms.within(&order) {
+            question.stand_for(slots.get(at..at + count).unwrap_or_default(), &forms);
+        }
+        question
+    }
+
+    fn stand_for(&mut self, slots: &[usize], forms: &[Form]) {
+        for slot in slots {
+            let Some(known) = self.forms.get_mut(*slot) else { continue };
+            for form in forms {
+                if !known.contains(form) {
+                    known.push(form.clone());
+                }
+            }
+        }
+    }
+
+    /// Adds terms that one of its own may have been meant to be.
+    pub(crate) fn may_mean(&mut self, term: &str, others: &[String]) {
+        let slot = self.terms.iter().position(|known| known == term);
+        let one = |other: &String| Form {
+            terms: vec![other.clone()],
+            keys: vec![key(other)],
+            share: LESS_LIKELY,
+        };
+        let forms: Vec<Form> = others.iter().map(one).collect();
+        self.stand_for(slot.as_slice(), &forms);
+    }
+
+    /// Which of its terms a term is, or stands for.
+    pub(crate) fn slots_of(&self, term: u32) -> impl Iterator<Item = usize> {
+        let places: Range<usize> = 0..self.keys.len();
+        places.filter(move |slot| {
+            let stands = |form: &Form| form.terms.iter().any(|other| key(other) == term);
+            self.keys.get(*slot) == Some(&term)
+                || self.forms.get(*slot).is_some_and(|forms| forms.iter().any(stands))
+        })
     }
 }
 

@@ -6,6 +6,8 @@ use crate::document::{Block, Document, Kind, Section};
 const WORDS: usize = 200;
 /// Code and tables stay whole up to this many words; longer ones are parted between lines.
 const MOST_WORDS: usize = 1500;
+/// Bytes that count as one more word.
+const WORD: usize = 40;
 /// Subsections that a section without text of its own names.
 const NAMED: usize = 40;
 
@@ -105,6 +107,10 @@ fn bounded(block: &Block) -> Vec<String> {
         Kind::Table if lines.len() > 2 => (&lines[..2], &lines[2..], &lines[..0]),
         _ => (&lines[..0], &lines[..], &lines[..0]),
     };
+    // Every part repeats them, so that long ones would grow with the square of the block.
+    let repeated: usize = head.iter().chain(tail).map(|line| count(line)).sum();
+    let (head, body, tail) =
+        if repeated <= WORDS { (head, body, tail) } else { (&lines[..0], &lines[..], &lines[..0]) };
     let mut parts = Vec::new();
     let mut part: Vec<String> = Vec::new();
     let mut words = 0;
@@ -115,7 +121,8 @@ fn bounded(block: &Block) -> Vec<String> {
         part.clear();
     };
     for line in body.iter().flat_map(|line| lengths(line)) {
-        let more = count(&line);
+        // Blank lines have no words, but a length.
+        let more = count(&line).max(1);
         if !part.is_empty() && words + more > MOST_WORDS {
             end(&mut part);
             words = 0;
@@ -129,18 +136,47 @@ fn bounded(block: &Block) -> Vec<String> {
     parts
 }
 
-/// A line; one that is far too long in several.
+/// A line; one that is far too long in several, parted between words, or within a word that is too long by itself.
 fn lengths(line: &str) -> Vec<String> {
     if count(line) <= MOST_WORDS {
         return vec![line.to_owned()];
     }
-    let words: Vec<&str> = line.split_whitespace().collect();
-    words.chunks(MOST_WORDS).map(|words| words.join(" ")).collect()
+    let mut parts: Vec<String> = Vec::new();
+    let mut words = 0;
+    for word in line.split_whitespace().flat_map(cut) {
+        let more = count(word);
+        match parts.last_mut() {
+            Some(part) if words + more <= MOST_WORDS => {
+                part.push(' ');
+                part.push_str(word);
+                words += more;
+            }
+            _ => {
+                parts.push(word.to_owned());
+                words = more;
+            }
+        }
+    }
+    parts
 }
 
-/// How many words a reader would count; a run of characters without spaces counts by its length.
+/// A run of characters without spaces, in pieces that each fill a part.
+fn cut(mut word: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while word.len() > MOST_WORDS * WORD {
+        let (piece, rest) = word.split_at(word.floor_char_boundary(MOST_WORDS * WORD));
+        pieces.push(piece);
+        word = rest;
+    }
+    pieces.push(word);
+    pieces
+}
+
+/// How many words a reader would count; a run of characters without spaces counts by its length, and so do spaces where
+/// there is little else.
 fn count(text: &str) -> usize {
-    text.split_whitespace().map(|word| 1 + word.len() / 40).sum()
+    let words: usize = text.split_whitespace().map(|word| 1 + word.len() / WORD).sum();
+    words.max(text.len() / WORD)
 }
 
 #[cfg(test)]
@@ -209,6 +245,30 @@ mod tests {
         }
         let numbers = got.iter().flat_map(|text| text.lines()).filter(|line| line.ends_with("x |"));
         assert_eq!(numbers.count(), 2000);
+    }
+
+    #[test]
+    fn nothing_makes_a_piece_without_end() {
+        let head = words("h", 5000);
+        let table = format!("| {head} |\n| --- |\n{}", vec!["| x |"; 5000].join("\n"));
+        let cases = [
+            (Kind::Paragraph, "語".repeat(100_000)),
+            (Kind::Paragraph, words(&"w".repeat(1000), 500)),
+            (Kind::Code, format!("```\na{}b\n```", "\n".repeat(300_000))),
+            (Kind::Code, format!("```\na{}b\n```", " ".repeat(300_000))),
+            (Kind::Table, table),
+        ];
+        for (kind, text) in cases {
+            let letters = |text: &str| text.split_whitespace().map(str::len).sum::<usize>();
+            let all = letters(&text);
+            let mut writer = Writer::default();
+            writer.plain(kind, text);
+            let got = texts(&writer.finish(None, "f"));
+            let longest = got.iter().map(String::len).max();
+            assert!(longest <= Some((MOST_WORDS + WORDS) * WORD), "{kind:?}: {longest:?}");
+            let kept: usize = got.iter().map(|text| letters(text)).sum();
+            assert!((all..all + 2000).contains(&kept), "{kind:?}: {all} and {kept}");
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Bytes of a heading: all sections below it repeat it.
+const LONGEST_HEADING: usize = 400;
+
 /// One document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Document {
@@ -13,6 +16,8 @@ pub struct Document {
     pub version: Option<String>,
     /// What made it, such as `Sphinx`, where that can be told.
     pub generator: Option<&'static str>,
+    /// An index, a redirect or a search page: not worth finding.
+    pub is_furniture: bool,
     /// What could not be read of it, for people.
     pub problems: Vec<String>,
 }
@@ -175,17 +180,23 @@ impl Writer {
         self.page = Some(number);
     }
 
-    /// Starts the section of a heading, 1 to 6. A heading without text is none.
+    /// Starts the section of a heading, 1 to 6. A heading without text is none; one that is too long is cut, and what it
+    /// says is the first paragraph of its section.
     pub fn heading(&mut self, level: u8, heading: &str, anchor: Option<String>) {
-        let heading = squeeze(heading);
-        if heading.is_empty() {
+        let whole = squeeze(heading);
+        if whole.is_empty() {
             return;
         }
+        let is_long = whole.len() > LONGEST_HEADING;
+        let heading = if is_long { shortened(&whole) } else { whole.clone() };
         let level = level.clamp(1, 6);
         self.open.retain(|(outer, _)| *outer < level);
         self.open.push((level, heading));
         let path = self.open.iter().map(|(_, heading)| heading.clone()).collect();
         self.sections.push(Section { path, level, anchor, page: self.page, blocks: Vec::new() });
+        if is_long {
+            self.plain(Kind::Paragraph, whole);
+        }
     }
 
     /// Adds a block to the section that is open. Blank ones are left out.
@@ -232,6 +243,13 @@ impl Writer {
     }
 }
 
+/// The first words of a heading.
+fn shortened(heading: &str) -> String {
+    let (start, _) = heading.split_at(heading.floor_char_boundary(LONGEST_HEADING));
+    let words = start.rsplit_once(' ').map_or(start, |(words, _)| words);
+    format!("{words} …")
+}
+
 /// Without blank lines before and after; indentation of the first line goes with them, as Markdown has none.
 fn trimmed(text: Text) -> Text {
     let end = text.plain.trim_end().len();
@@ -271,6 +289,21 @@ mod tests {
         assert_eq!(document.title, "A");
         assert_eq!(Writer::default().finish(None, "x/f.md").title, "f.md");
         assert_eq!(Writer::default().finish(Some(" T\n t ".into()), "f.md").title, "T t");
+    }
+
+    #[test]
+    fn a_heading_without_end_is_cut_and_its_text_kept() {
+        let mut writer = Writer::default();
+        let long = "größe ".repeat(1000);
+        writer.heading(1, &long, None);
+        writer.heading(2, &"ß".repeat(1000), None);
+        writer.heading(3, "Short", None);
+        let document = writer.finish(None, "f");
+        let lengths: Vec<usize> = document.sections[2].path.iter().map(String::len).collect();
+        assert!(lengths.iter().all(|length| *length <= LONGEST_HEADING + 4), "{lengths:?}");
+        assert!(document.sections[0].path[0].ends_with("größe …"));
+        assert_eq!(document.sections[0].blocks[0].text.plain, long.trim());
+        assert!(document.sections[2].blocks.is_empty());
     }
 
     #[test]

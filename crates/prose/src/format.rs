@@ -1,6 +1,6 @@
 //! Which formats there are, how they are told apart, and what can go wrong.
 
-use crate::{document::Document, read};
+use crate::{document::Document, encoding, read};
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -11,6 +11,24 @@ pub enum Format {
     Markdown,
     /// Text without marks.
     Plain,
+    /// reStructuredText.
+    Rst,
+    /// `AsciiDoc`.
+    AsciiDoc,
+    /// Manual pages in roff, packed or not.
+    Man,
+    /// Jupyter notebooks.
+    Notebook,
+    /// Descriptions of HTTP interfaces.
+    OpenApi,
+    /// PDF.
+    Pdf,
+    /// EPUB.
+    Epub,
+    /// Word documents.
+    Docx,
+    /// Texts of `LibreOffice` and others.
+    Odt,
 }
 
 /// Why a file gives no document. Each says what to do about it where something can be done.
@@ -51,11 +69,74 @@ impl Format {
     /// Told by a file's name.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
+        if let Some(known) = Self::by_whole_name(name) {
+            return Some(known);
+        }
+        if read::man::is_named(path) {
+            return Some(Self::Man);
+        }
         match name.rsplit_once('.')?.1.to_ascii_lowercase().as_str() {
             "html" | "htm" | "xhtml" => Some(Self::Html),
             "md" | "markdown" | "mdx" => Some(Self::Markdown),
             "txt" | "text" => Some(Self::Plain),
+            "rst" | "rest" => Some(Self::Rst),
+            "adoc" | "asciidoc" | "asc" => Some(Self::AsciiDoc),
+            "ipynb" => Some(Self::Notebook),
+            "pdf" => Some(Self::Pdf),
+            "epub" => Some(Self::Epub),
+            "docx" => Some(Self::Docx),
+            "odt" => Some(Self::Odt),
             _ => None,
+        }
+    }
+
+    /// Told by more of the name than its ending.
+    fn by_whole_name(name: &str) -> Option<Self> {
+        const TEXTS: [&str; 9] = [
+            "AUTHORS",
+            "CHANGELOG",
+            "CHANGES",
+            "COPYING",
+            "ChangeLog",
+            "INSTALL",
+            "NEWS",
+            "README",
+            "README.Debian",
+        ];
+        if TEXTS.contains(&name) {
+            return Some(Self::Plain);
+        }
+        let lower = name.to_ascii_lowercase();
+        if lower == "llms.txt" || lower == "llms-full.txt" || lower.ends_with(".md.txt") {
+            return Some(Self::Markdown);
+        }
+        // Sphinx publishes its sources so.
+        if lower.ends_with(".rst.txt") {
+            return Some(Self::Rst);
+        }
+        let (stem, ending) = lower.rsplit_once('.')?;
+        let described = matches!(stem.rsplit('.').next(), Some("openapi" | "swagger"));
+        (described && matches!(ending, "json" | "yaml" | "yml")).then_some(Self::OpenApi)
+    }
+
+    /// Whether a file of this name may be a document, which [`Format::guess`] tells.
+    pub fn may_be(path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Self::of(path).is_some() || is_data(name) || read::man::may_be_named(name)
+    }
+
+    /// Told by a file's name and how it begins, where the name alone does not tell.
+    pub fn guess(path: &str, bytes: &[u8]) -> Option<Self> {
+        if read::man::man_page(path, bytes) {
+            return Some(Self::Man);
+        }
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match Self::of(path) {
+            Some(Self::Plain) if read::asciidoc::is_head(bytes) => Some(Self::AsciiDoc),
+            // Keys and signatures go by the same ending.
+            Some(Self::AsciiDoc) if bytes.starts_with(b"-----BEGIN PGP") => None,
+            None if is_data(name) && read::openapi::is_one(bytes) => Some(Self::OpenApi),
+            known => known,
         }
     }
 
@@ -65,36 +146,70 @@ impl Format {
             Self::Html => "HTML",
             Self::Markdown => "Markdown",
             Self::Plain => "text",
+            Self::Rst => "reStructuredText",
+            Self::AsciiDoc => "AsciiDoc",
+            Self::Man => "man page",
+            Self::Notebook => "Jupyter notebook",
+            Self::OpenApi => "OpenAPI",
+            Self::Pdf => "PDF",
+            Self::Epub => "EPUB",
+            Self::Docx => "DOCX",
+            Self::Odt => "ODT",
+        }
+    }
+
+    /// Whether its files are text as they lie there.
+    pub const fn is_text(self) -> bool {
+        match self {
+            Self::Html
+            | Self::Markdown
+            | Self::Plain
+            | Self::Rst
+            | Self::AsciiDoc
+            | Self::Notebook
+            | Self::OpenApi => true,
+            // Most manual pages are packed.
+            Self::Man | Self::Pdf | Self::Epub | Self::Docx | Self::Odt => false,
         }
     }
 
     /// A larger file is data, and is not read.
     pub const fn largest(self) -> u64 {
         match self {
-            Self::Html | Self::Markdown | Self::Plain => 8 << 20,
+            Self::Html | Self::Markdown | Self::Plain | Self::Rst | Self::AsciiDoc | Self::Man => {
+                8 << 20
+            }
+            // Pictures make notebooks large; what is kept of them is not.
+            Self::Notebook => 32 << 20,
+            Self::OpenApi => 16 << 20,
+            // Most of these files is pictures, which are not read.
+            Self::Pdf | Self::Epub | Self::Docx | Self::Odt => 100 << 20,
         }
     }
 
     /// Reads a document. The path tells its name, and what its links are relative to.
     pub fn read(self, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
         match self {
-            Self::Html => read::html::read(path, &text(bytes)?),
-            Self::Markdown => read::markdown::read(path, &text(bytes)?),
-            Self::Plain => read::plain::read(path, &text(bytes)?),
+            Self::Html => Ok(read::html::read(path, &encoding::marked_up(bytes)?)),
+            Self::Markdown => Ok(read::markdown::read(path, &encoding::text(bytes)?)),
+            Self::Plain => Ok(read::plain::read(path, &encoding::text(bytes)?)),
+            Self::Rst => Ok(read::rst::read(path, &encoding::text(bytes)?)),
+            Self::AsciiDoc => Ok(read::asciidoc::read(path, &encoding::text(bytes)?)),
+            Self::Man => read::man::read(path, bytes),
+            Self::Notebook => read::notebook::read(path, &encoding::text(bytes)?),
+            Self::OpenApi => read::openapi::read(path, &encoding::text(bytes)?),
+            Self::Pdf => read::pdf::read(path, bytes),
+            Self::Epub => read::epub::read(path, bytes),
+            Self::Docx => read::docx::read(path, bytes),
+            Self::Odt => read::odt::read(path, bytes),
         }
     }
 }
 
-/// The text of a file, whatever its encoding.
-fn text(bytes: &[u8]) -> Result<String, Unreadable> {
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Unreadable::Empty);
-    }
-    if bytes.contains(&0) {
-        return Err(Unreadable::Binary);
-    }
-    let text = String::from_utf8_lossy(bytes);
-    Ok(text.trim_start_matches('\u{feff}').replace("\r\n", "\n"))
+/// Whether many things have such a name, and a description of an HTTP interface among them.
+fn is_data(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    matches!(ending.as_deref(), Some("json" | "yaml" | "yml"))
 }
 
 #[cfg(test)]
@@ -111,6 +226,18 @@ mod tests {
             ("notes.txt", Some(Format::Plain)),
             ("a.md/LICENSE", None),
             ("photo.png", None),
+            ("docs/llms.txt", Some(Format::Markdown)),
+            ("src/README", Some(Format::Plain)),
+            ("ChangeLog", Some(Format::Plain)),
+            ("install", None),
+            ("_sources/a.rst.txt", Some(Format::Rst)),
+            ("a.rst", Some(Format::Rst)),
+            ("a.ipynb", Some(Format::Notebook)),
+            ("api/openapi.yaml", Some(Format::OpenApi)),
+            ("Swagger.JSON", Some(Format::OpenApi)),
+            ("pets.openapi.yml", Some(Format::OpenApi)),
+            ("openapi.rs", None),
+            ("package.json", None),
         ];
         for (path, want) in cases {
             assert_eq!(Format::of(path), want, "{path}");
@@ -118,8 +245,33 @@ mod tests {
     }
 
     #[test]
+    fn descriptions_of_interfaces_are_told_by_their_first_key() {
+        let cases = [
+            ("api.yaml", "# x\nopenapi: 3.0.0\n", true),
+            ("api.yml", "info:\n  openapi: 3\n", false),
+            ("a.json", "{\"info\": {\"a\": \"}\"}, \"swagger\" : \"2.0\"}", true),
+            ("a.json", "{\"x\": {\"swagger\": \"2.0\"}, \"y\": \"openapi\"}", false),
+            ("a.json", "{\"openapi", false),
+            ("a.toml", "openapi: 3.0.0\n", false),
+        ];
+        for (path, text, want) in cases {
+            let want = want.then_some(Format::OpenApi);
+            assert_eq!(Format::guess(path, text.as_bytes()), want, "{text}");
+        }
+        assert_eq!(Format::guess("a.md", b"openapi: 3"), Some(Format::Markdown));
+    }
+
+    #[test]
     fn nothing_and_no_text_are_told() {
-        for format in [Format::Html, Format::Markdown, Format::Plain] {
+        let formats = [
+            Format::Html,
+            Format::Markdown,
+            Format::Plain,
+            Format::Rst,
+            Format::Notebook,
+            Format::OpenApi,
+        ];
+        for format in formats {
             assert_eq!(format.read("a", b" \n"), Err(Unreadable::Empty));
             assert_eq!(format.read("a", b"a\0b"), Err(Unreadable::Binary));
         }

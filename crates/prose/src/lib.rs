@@ -3,11 +3,14 @@
 //! Pure: bytes are handed in, nothing is opened, and no clock is asked. Knows formats and how documents are built of
 //! sections and blocks; must not know collections, an index or a protocol.
 
+mod archive;
 mod chunk;
 mod document;
+mod encoding;
 mod format;
 mod read;
 
+pub use archive::{Archive, Entry, Limits, Problems};
 pub use chunk::{Chunk, chunks};
 pub use document::{Block, Document, Kind, Link, Section, Text, Writer};
 pub use format::{Format, Unreadable};

@@ -25,12 +25,15 @@ use std::{
     io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 /// The folders that tools may read, held open. Cheap to clone.
 #[derive(Clone)]
 pub struct Roots {
     all: Arc<[Root]>,
+    /// Places whose documents somebody else looks after.
+    aside: Arc<[Place]>,
 }
 
 pub(crate) struct Root {
@@ -120,7 +123,18 @@ impl Roots {
         if all.is_empty() {
             return Err(RootsError::None);
         }
-        Ok(Self { all: all.into() })
+        Ok(Self { all: all.into(), aside: Arc::default() })
+    }
+
+    /// The same folders, where the documents in these places belong to collections of their own.
+    #[must_use]
+    pub fn set_aside(self, places: impl IntoIterator<Item = Place>) -> Self {
+        Self { aside: places.into_iter().collect(), ..self }
+    }
+
+    /// Whether documents there belong to a collection.
+    pub(crate) fn is_aside(&self, place: &Place) -> bool {
+        self.aside.iter().any(|aside| aside == place || place.below(aside).is_some())
     }
 
     /// The first root, as it is really called.
@@ -208,6 +222,13 @@ impl Roots {
         Ok(walk::kind_of(&metadata))
     }
 
+    /// The size of a file and when it was last written, as a walk tells them; `None` where it can't be told.
+    pub(crate) fn stamp(&self, place: &Place) -> Option<(u64, Option<SystemTime>)> {
+        let metadata = self.dir(place).metadata(place.relative()).ok()?;
+        let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+        Some((metadata.len(), modified))
+    }
+
     /// The whole of a regular file of at most `limit` bytes.
     pub fn read(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
         let (bytes, size) = self.read_start(place, limit.saturating_add(1))?;
@@ -263,13 +284,14 @@ impl Roots {
         Walk::start(&self.all[place.root()].path, place, options)
     }
 
-    /// The same as [`Roots::walk`] in one go, on all cores.
+    /// The same as [`Roots::walk_with`] in one go, on all cores.
     pub(crate) fn walk_all(
         &self,
         place: &Place,
+        options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Result<Entry, Problem>> {
-        Walk::all(&self.all[place.root()].path, place, WalkOptions::default(), stopped)
+        Walk::all(&self.all[place.root()].path, place, options, stopped)
     }
 
     fn dir(&self, place: &Place) -> &Dir {

@@ -7,14 +7,14 @@ pub mod docs;
 pub mod files;
 pub mod indexing;
 pub mod prompts;
-mod rank;
 pub mod repo;
-mod watch;
+pub mod watch;
 pub mod web;
 
 pub use code::{Documentation, code_units, documentation};
 pub use docs::prose_units;
 
+use docent_index::Synonyms;
 use docent_tool::Provider;
 use files::Roots;
 use std::sync::Arc;
@@ -25,24 +25,37 @@ pub struct Options {
     pub roots: Roots,
     /// The collections of documents, in the order in which they are offered.
     pub collections: Vec<docs::Collection>,
+    /// Words that mean the same in them.
+    pub synonyms: Arc<Synonyms>,
     /// Opens the search index when a tool first needs it.
     pub index: indexing::Opener,
 }
 
-/// Every built-in provider: `repo`, `code`, `docs`, `web`, `prompts`. Nothing is read until it is asked for.
-pub fn providers(options: Options) -> Vec<Arc<dyn Provider>> {
-    let Options { roots, collections, index } = options;
-    let live = indexing::Live::new(roots.clone(), index);
+/// The built-in tools.
+pub struct Suites {
+    /// Every provider: `repo`, `code`, `docs`, `web`, `prompts`.
+    pub providers: Vec<Arc<dyn Provider>>,
+    /// The one of documentation, whose collections can change.
+    pub docs: docs::DocsSuite,
+}
+
+/// Every built-in provider. Nothing is read until it is asked for.
+pub fn suites(options: Options) -> Suites {
+    let Options { roots, collections, synonyms, index } = options;
+    let index = indexing::once(index);
+    let shelved = docs::shelved(&roots, &collections);
+    let live = indexing::Live::new(roots.clone().set_aside(shelved), Arc::clone(&index));
     let names = collections.iter().map(|collection| collection.name.clone()).collect();
-    let mut all: Vec<Arc<dyn Provider>> = vec![
+    let docs = docs::DocsSuite::new(roots.clone(), collections, index).with_synonyms(synonyms);
+    let mut providers: Vec<Arc<dyn Provider>> = vec![
         Arc::new(repo::RepoSuite::new(roots.clone())),
         Arc::new(code::CodeSuite::new(roots.clone(), live)),
-        Arc::new(docs::DocsSuite::new(roots.clone(), collections)),
+        Arc::new(docs.clone()),
         Arc::new(web::WebSuite),
     ];
-    let prompts = prompts::PromptSuite::new(roots, names, &all);
-    all.push(Arc::new(prompts));
-    all
+    let prompts = prompts::PromptSuite::new(roots, names, &providers);
+    providers.push(Arc::new(prompts));
+    Suites { providers, docs }
 }
 
 /// An index in a folder of its own, for tests.
@@ -50,7 +63,7 @@ pub fn providers(options: Options) -> Vec<Arc<dyn Provider>> {
 fn test_index(folder: &std::path::Path) -> indexing::Opener {
     use docent_index::{Embedded, Settings, embed::Table};
     let folder = folder.to_owned();
-    Box::new(move || {
+    Arc::new(move || {
         let embedder = Table::built_in();
         let store = Embedded::open(&folder, Arc::clone(&embedder) as _, Settings::default())?;
         Ok(indexing::Opened { store: Arc::new(store), embedder })
@@ -72,7 +85,7 @@ mod tests {
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
         let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
         let index = test_index(&root.path().join(".docent"));
-        (root, providers(Options { roots, collections, index }))
+        (root, suites(Options { roots, collections, synonyms: Arc::default(), index }).providers)
     }
 
     #[tokio::test]
@@ -90,6 +103,7 @@ mod tests {
             "find_references",
             "get_document",
             "index_status",
+            "list_collections",
             "outline",
             "parse_files",
             "query_annotations",

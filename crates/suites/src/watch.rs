@@ -39,16 +39,16 @@ pub enum WatchError {
 }
 
 /// What changed in a short time.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Batch {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
     /// Files and folders that were written, made, renamed or removed.
-    pub(crate) paths: BTreeSet<PathBuf>,
+    pub paths: BTreeSet<PathBuf>,
     /// Some changes were dropped: anything may be different.
-    pub(crate) lost: bool,
+    pub lost: bool,
 }
 
 /// Listens to folders until it is dropped.
-pub(crate) struct Watch {
+pub struct Watch {
     watcher: Mutex<RecommendedWatcher>,
     folders: Mutex<BTreeSet<PathBuf>>,
 }
@@ -61,7 +61,7 @@ impl fmt::Debug for Watch {
 
 impl Watch {
     /// Starts with no folder. `heard` is called on a thread of its own, one batch after the other.
-    pub(crate) fn start(heard: impl Fn(Batch) + Send + 'static) -> Result<Self, WatchError> {
+    pub fn start(heard: impl Fn(Batch) + Send + 'static) -> Result<Self, WatchError> {
         let (sender, receiver) = sync_channel(WAITING);
         let lost = Arc::new(AtomicBool::new(false));
         let listener = listen(sender, Arc::clone(&lost));
@@ -76,7 +76,7 @@ impl Watch {
     }
 
     /// Listens to what lies directly in this folder.
-    pub(crate) fn add(&self, folder: &Path) -> Result<(), WatchError> {
+    pub fn add(&self, folder: &Path) -> Result<(), WatchError> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.contains(folder) {
             return Ok(());
@@ -90,7 +90,7 @@ impl Watch {
     }
 
     /// Forgets a folder that is gone, so that it can be added again when it comes back.
-    pub(crate) fn forget(&self, folder: &Path) {
+    pub fn forget(&self, folder: &Path) {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.remove(folder) {
             // Where the folder is gone, so is its watch, and that is what was wanted.

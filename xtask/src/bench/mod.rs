@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: measurements that are printed as one table, with the machine they were made on above it.
 
 mod code;
+mod docs;
 mod idle;
 mod load;
 mod message;
@@ -28,6 +29,8 @@ enum Bench {
     Repo(repo::Options),
     /// What the index of a project costs, how soon it has an edit, and how soon it answers.
     Code(code::Options),
+    /// What collections of documentation cost to bring in step and to ask: docent, tantivy and docs-mcp-server.
+    Docs(docs::Options),
     /// What search costs: the index beside tantivy alone and usearch alone.
     Search {
         /// Units in the index
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Bench::Wire(options) => wire::run(&workspace, &options, args),
         Bench::Repo(options) => repo::run(&workspace, &options, args),
         Bench::Code(options) => code::run(&workspace, &options, args),
+        Bench::Docs(options) => docs::run(&workspace, &options, args),
         Bench::Search { units } => lab::bench(&workspace, &units),
     }
 }

@@ -162,26 +162,56 @@ fn ours(workspace: &Workspace, name: Name) -> Result<Peer> {
     })
 }
 
-/// Builds a copy beside a copy of the main lock file: the baseline then links the versions that docent links.
 fn rmcp(workspace: &Workspace) -> Result<Peer> {
-    let (from, folder) = (sources(workspace, "rmcp"), folder(workspace, "rmcp")?);
-    fs::create_dir_all(folder.join("src"))?;
-    for file in ["Cargo.toml", "src/main.rs"] {
-        fs::copy(from.join(file), folder.join(file)).with_context(|| format!("copying {file}"))?;
-    }
-    fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))
-        .context("copying Cargo.lock")?;
-    let mut build = workspace.cargo(["build", "--release", "--target-dir", "target"]);
-    build.current_dir(&folder);
-    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
-    let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
+    let built = Built::of(workspace, "rmcp")?;
     Ok(Peer {
         name: Name::Rmcp,
-        version: locked(&lock, "rmcp").context("Cargo.lock has no rmcp")?,
-        program: folder.join("target/release/rmcp-peer"),
+        version: built.version,
+        program: built.program,
         script: Vec::new(),
-        folder,
+        folder: built.folder,
     })
+}
+
+/// A baseline that is a program of ours around somebody else's crate.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) program: PathBuf,
+    /// Of the crate.
+    pub(crate) version: String,
+    folder: PathBuf,
+}
+
+impl Built {
+    /// Builds a copy beside a copy of the main lock file: the baseline then links the versions that docent links.
+    pub(crate) fn of(workspace: &Workspace, name: &str) -> Result<Self> {
+        let (from, folder) = (sources(workspace, name), folder(workspace, name)?);
+        fs::create_dir_all(folder.join("src"))?;
+        for file in ["Cargo.toml", "src/main.rs"] {
+            copy_changed(&from.join(file), &folder.join(file))
+                .with_context(|| format!("copying {file}"))?;
+        }
+        fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))
+            .context("copying Cargo.lock")?;
+        let mut build = workspace.cargo(["build", "--release", "--target-dir", "target"]);
+        build.current_dir(&folder);
+        process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+        let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
+        Ok(Self {
+            program: folder.join("target/release").join(format!("{name}-peer")),
+            version: locked(&lock, name).with_context(|| format!("Cargo.lock has no {name}"))?,
+            folder,
+        })
+    }
+}
+
+/// Leaves a copy that is the same alone: cargo would take a younger file for a changed one and compile it again.
+fn copy_changed(from: &Path, to: &Path) -> Result<()> {
+    let bytes = fs::read(from)?;
+    if !fs::read(to).is_ok_and(|found| found == bytes) {
+        fs::write(to, bytes)?;
+    }
+    Ok(())
 }
 
 /// The version of a package in a Cargo.lock.
@@ -244,6 +274,21 @@ pub(crate) fn answer(command: &mut Command) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_changed_files_are_copied() {
+        let place = tempfile::tempdir().unwrap();
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        assert!(copy_changed(&from, &to).is_err());
+        fs::write(&from, "one").unwrap();
+        copy_changed(&from, &to).unwrap();
+        let copied = fs::metadata(&to).unwrap().modified().unwrap();
+        copy_changed(&from, &to).unwrap();
+        assert_eq!(fs::metadata(&to).unwrap().modified().unwrap(), copied);
+        fs::write(&from, "two").unwrap();
+        copy_changed(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(&to).unwrap(), "two");
+    }
 
     #[test]
     fn versions_are_read() {

@@ -47,9 +47,20 @@ pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> 
 
 /// The pin of one of the packages.
 pub(crate) fn search_package(workspace: &Workspace, name: &str) -> Result<Package> {
+    named(workspace, name).map(|set| set.package)
+}
+
+/// One of the packages, with what came of asking for it.
+pub(crate) fn search_set(workspace: &Workspace, name: &str) -> Result<(Set, Fetched)> {
+    let set = named(workspace, name)?;
+    let fetched = fetch(workspace, &set.package)?;
+    Ok((set, fetched))
+}
+
+fn named(workspace: &Workspace, name: &str) -> Result<Set> {
     let Sets { set: sets } = expectations(workspace, SETS)?;
     let set = sets.into_iter().find(|set| set.package.name == name);
-    set.map(|set| set.package).with_context(|| format!("{SETS} has no {name}"))
+    set.with_context(|| format!("{SETS} has no {name}"))
 }
 
 #[cfg(test)]

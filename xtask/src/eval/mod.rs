@@ -2,6 +2,7 @@
 //! Markdown page. What people found is data under tests/real.
 
 mod code;
+pub(crate) mod docs;
 mod licences;
 mod lines;
 mod links;
@@ -9,9 +10,7 @@ mod links;
 use crate::{
     corpus::{self, Fetched, Package},
     docent::Docent,
-    install,
-    lab::{self, Material},
-    machine,
+    install, machine,
     report::Counts,
     tokei::Tokei,
     workspace::Workspace,
@@ -31,8 +30,9 @@ pub(crate) enum Evaluation {
     Repo(Options),
     /// Search in code: each definition by the doc comment that was taken from it, in the lab and by the whole of docent
     Code(code::Options),
-    /// Search in documentation: the pages of a manual by the terms of its printed index
-    Docs(lab::Options),
+    /// Search in documentation: the pages of a manual by the terms of its printed index and by questions, in the lab and by
+    /// the whole of docent
+    Docs(docs::Options),
 }
 
 /// Which parts, and of which docent.
@@ -121,11 +121,7 @@ pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool
     let options = match evaluation {
         Evaluation::Repo(options) => options,
         Evaluation::Code(options) => return code::evaluate(workspace, options),
-        Evaluation::Docs(options) => {
-            heading()?;
-            // It has no wrong rows: figures are held against the targets by people.
-            return lab::evaluate(workspace, Material::Docs, options).map(|()| true);
-        }
+        Evaluation::Docs(options) => return docs::evaluate(workspace, options),
     };
     let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
     let context = Context { workspace, docent };

@@ -5,12 +5,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A crate of the workspace, and those that it may be built from.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("docent-wire", &[]),
     ("docent-tool", &[]),
     ("docent-index", &[]),
     ("docent-syntax", &[]),
     ("docent-prose", &[]),
+    ("docent-net", &[]),
     ("docent-suites", &["docent-tool", "docent-index", "docent-syntax", "docent-prose"]),
     ("docent-transport", &["docent-wire"]),
     ("docent-hub", &["docent-tool", "docent-wire", "docent-transport"]),
@@ -25,6 +26,7 @@ const LIBRARIES: &[&str] = &[
     "docent-tool",
     "docent-index",
     "docent-prose",
+    "docent-net",
     "docent-suites",
     "docent-syntax",
     "docent-transport",

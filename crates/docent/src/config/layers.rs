@@ -254,6 +254,18 @@ pub(super) fn user_dir(inputs: &Inputs) -> Option<PathBuf> {
     Some(base.join("docent"))
 }
 
+/// Every file that may hold configuration, whether it exists or not.
+pub(crate) fn files_of(inputs: &Inputs) -> Vec<PathBuf> {
+    let both = |dir: &Path| [dir.join("docent.toml"), dir.join("docent.json")];
+    let user = user_dir(inputs);
+    let mut files: Vec<PathBuf> = user.iter().flat_map(|dir| both(dir)).collect();
+    match &inputs.flags.config_file {
+        Some(path) => files.push(inputs.working_dir.join(path)),
+        None => files.extend(both(&first_root(inputs))),
+    }
+    files
+}
+
 /// The files to read, lowest layer first.
 pub(super) fn config_files(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
     let user = user_dir(inputs).map(|dir| file_in(&dir)).transpose()?.flatten();

@@ -5,6 +5,7 @@
 //! that can be used as they are. `show`, `init` and `reference` write for people.
 
 mod check;
+mod edit;
 mod environment;
 mod error;
 mod init;
@@ -15,14 +16,17 @@ mod reference;
 mod resolve;
 mod show;
 
+pub(crate) use edit::{add_collection, remove_collection};
 pub use environment::Environment;
 pub use error::{ConfigError, Problem, Source};
 pub use init::{InitError, init};
+pub(crate) use layers::files_of;
 pub use layers::{Flags, Inputs, Override};
 pub use raw::{Handshake, Level, LogFormat, Transport};
 pub use reference::{json_schema, reference_page};
 pub use resolve::Secret;
 
+use docent_index::Synonyms;
 use indexmap::IndexMap;
 use layers::Settings;
 use serde_json::Value;
@@ -30,6 +34,7 @@ use std::{
     fmt,
     net::IpAddr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -50,6 +55,10 @@ pub struct Config {
     pub roots: Vec<PathBuf>,
     /// Documentation collections by name, in the order written.
     pub collections: IndexMap<String, Collection>,
+    /// What may be reached on the network.
+    pub network: docent_net::Policy,
+    /// Groups of words that mean the same in documentation.
+    pub synonyms: Arc<Synonyms>,
     /// Other MCP servers by name, as written.
     pub mcp_servers: IndexMap<String, Value>,
     /// The user's cache directory for docent, if there is a home to hold it.
@@ -228,11 +237,13 @@ pub struct Embedding {
 /// One documentation collection, from a directory or an address.
 #[derive(Debug, Clone)]
 pub struct Collection {
-    /// The directory, absolute.
+    /// The directory, file or archive, absolute.
     pub path: Option<PathBuf>,
-    /// The address.
+    /// Where the documents are on the web; without a path, where they are fetched from.
     pub url: Option<String>,
-    /// What the documents are.
+    /// Whether a project's own file names it, which may be somebody else's: it then stays in the roots.
+    pub of_a_project: bool,
+    /// What the documents are about.
     pub kind: Option<String>,
     /// The version that they describe.
     pub version: Option<String>,

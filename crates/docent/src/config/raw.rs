@@ -31,6 +31,8 @@ pub(super) struct RawConfig {
     pub(super) roots: Vec<String>,
     /// Documentation to search.
     pub(super) docs: RawDocs,
+    /// What docent may do beyond the roots.
+    pub(super) policy: RawPolicy,
     /// Other MCP servers, in the form that MCP clients use, by name.
     pub(super) mcp_servers: IndexMap<String, Value>,
 }
@@ -286,17 +288,35 @@ impl Default for RawEmbedding {
 pub(super) struct RawDocs {
     /// Collections by name, in the order written.
     pub(super) collections: IndexMap<String, RawCollection>,
+    /// Groups of words that mean the same: who asks for one also finds the others.
+    pub(super) synonyms: Vec<Vec<String>>,
+}
+
+/// What docent may do beyond the roots.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawPolicy {
+    /// What may be reached on the network.
+    pub(super) network: RawNetwork,
+}
+
+/// What may be reached on the network: nothing that is not named.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawNetwork {
+    /// Hosts, such as `docs.example.com`, `*.example.com` or `127.0.0.1:9000`; a project's own file can't name any.
+    pub(super) hosts: Vec<String>,
 }
 
 /// One collection of documents, from a directory or an address.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawCollection {
-    /// The directory that holds the documents.
+    /// The directory, file or archive that holds the documents.
     pub(super) path: Option<String>,
-    /// The address that the documents come from.
+    /// Where the documents are on the web; without `path`, where they are fetched from.
     pub(super) url: Option<String>,
-    /// What the documents are, as shown to clients.
+    /// What the documents are about, where several collections are about the same.
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     /// The version that the documents describe.

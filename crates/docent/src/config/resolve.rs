@@ -7,15 +7,18 @@ use super::{
     keys::join,
     layers::{Inputs, Settings, user_dir},
     raw::{
-        RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
-        RawTelemetry,
+        RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawNetwork,
+        RawServer, RawTelemetry,
     },
 };
+use docent_index::Synonyms;
+use docent_net::Policy;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use std::{
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -60,6 +63,8 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     let embedding = resolver.embedding(raw.embedding);
     let roots = resolver.roots(&raw.roots);
     let collections = resolver.collections(raw.docs.collections);
+    let synonyms = resolver.synonyms(&raw.docs.synonyms);
+    let network = resolver.network(&raw.policy.network);
     let mut warnings = settings.warnings.clone();
     warnings.extend(resolver.idle_listener(&server));
     let problems = resolver.problems;
@@ -74,6 +79,8 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         embedding,
         roots,
         collections,
+        network,
+        synonyms,
         mcp_servers: raw.mcp_servers,
         cache_dir: cache_dir(inputs),
         warnings,
@@ -423,6 +430,25 @@ impl Resolver<'_> {
         roots
     }
 
+    fn synonyms(&mut self, raw: &[Vec<String>]) -> Arc<Synonyms> {
+        let parsed = Synonyms::parse(raw).unwrap_or_else(|error| {
+            self.problem("docs.synonyms", error.to_string());
+            Synonyms::default()
+        });
+        Arc::new(parsed)
+    }
+
+    fn network(&mut self, raw: &RawNetwork) -> Policy {
+        const HOSTS: &str = "policy.network.hosts";
+        if !raw.hosts.is_empty() && self.is_of_a_project(HOSTS) {
+            self.problem(HOSTS, ELSEWHERE);
+        }
+        Policy::parse(raw.hosts.iter().map(String::as_str)).unwrap_or_else(|error| {
+            self.problem(HOSTS, error.to_string());
+            Policy::default()
+        })
+    }
+
     fn collections(
         &mut self,
         raw: IndexMap<String, RawCollection>,
@@ -430,18 +456,22 @@ impl Resolver<'_> {
         let mut collections = IndexMap::new();
         for (name, raw) in raw {
             let here = join("docs.collections", &name);
-            if raw.path.is_some() == raw.url.is_some() {
+            let nameless = docent_suites::docs::Collection::name_problem(&name);
+            let placeless = (raw.path.is_none() && raw.url.is_none())
+                .then_some("it needs a `path`, or a `url` to be fetched from");
+            if let Some(problem) = nameless.or(placeless) {
                 // Any key of the collection tells which file holds it.
                 let within = self.settings.origins().find(|(path, _)| path.starts_with(&here));
                 let place = within.map_or(Source::Default, |(_, source)| source.clone());
-                let what = format!("`{here}` needs exactly one of `path` and `url`");
-                self.problems.push(Problem { place, what });
+                self.problems.push(Problem { place, what: format!("`{here}`: {problem}") });
                 continue;
             }
+            let of_a_project = self.is_of_a_project(&join(&here, "path"));
             let path = raw.path.map(|path| self.path(&join(&here, "path"), &path));
             let collection = Collection {
                 path,
                 url: raw.url,
+                of_a_project,
                 kind: raw.kind,
                 version: raw.version,
                 description: raw.description,

@@ -289,9 +289,20 @@ fn problems_name_their_place() {
         ),
         (
             "docs.collections.pg.description = \"x\"",
-            "`docs.collections.pg` needs exactly one of `path` and `url`",
+            "`docs.collections.pg`: it needs a `path`, or a `url` to be fetched from",
         ),
-        ("docs.collections.pg = {}", "`docs.collections.pg` needs exactly one of `path` and `url`"),
+        (
+            "docs.collections.pg = {}",
+            "`docs.collections.pg`: it needs a `path`, or a `url` to be fetched from",
+        ),
+        (
+            "docs.collections.all.path = \"x\"",
+            "`docs.collections.all`: `all` stands for every collection; choose another name",
+        ),
+        (
+            "docs.collections.\"a/b\".path = \"x\"",
+            "`docs.collections.a/b`: a name is the first part of ids and addresses, without / \\ # ? in it",
+        ),
     ];
     for (text, want) in cases {
         file(text).refuses(&format!("root/docent.toml: {want}"));

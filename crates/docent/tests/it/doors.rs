@@ -56,7 +56,12 @@ async fn a_key_sees_and_calls_what_its_scopes_name() {
         call("analyze_repository", json!({"path": ".", "depth": "quick"})),
     );
     let cases = [
-        ("reader-token-0123456789", &["search_documentation", "get_document"][..], true, false),
+        (
+            "reader-token-0123456789",
+            &["search_documentation", "get_document", "list_collections"][..],
+            true,
+            false,
+        ),
         ("surveyor-token-0123456789", &["analyze_repository"], false, true),
     ];
     for (token, want, searches, analyzes) in cases {
@@ -99,6 +104,6 @@ async fn a_socket_and_pipes_take_the_key_in_initialize() {
         assert_eq!(opened["result"]["serverInfo"]["name"], "docent", "{opened}");
         peer.tell("notifications/initialized", json!({})).await.unwrap();
         let list = peer.ask("tools/list", json!({})).await.unwrap();
-        assert_eq!(names(&list), ["search_documentation", "get_document"]);
+        assert_eq!(names(&list), ["search_documentation", "get_document", "list_collections"]);
     }
 }

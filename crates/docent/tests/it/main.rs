@@ -4,6 +4,7 @@
 
 mod analyze;
 mod bounds;
+mod docs;
 mod doors;
 mod ending;
 mod records;

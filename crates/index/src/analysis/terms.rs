@@ -1,7 +1,10 @@
 //! Terms, and how often each stands in which field of a unit.
 
-use super::words::{identifiers, parts};
-use crate::unit::Unit;
+use super::{
+    words::{identifiers, parts},
+    written::written,
+};
+use crate::unit::{Genre, Unit};
 use rust_stemmers::{Algorithm, Stemmer};
 use std::{
     cell::RefCell,
@@ -135,6 +138,18 @@ fn stem(word: &str) -> Option<Box<str>> {
     Some(Stemmer::create(Algorithm::English).stem(word).into())
 }
 
+/// What a word in lower case becomes; nothing, where it says nothing.
+pub(crate) fn stem_of(word: &str) -> Option<Box<str>> {
+    let mut stem = None;
+    stemmed(word, |term| stem = Some(term.into()));
+    stem
+}
+
+/// A word of a heading as the lexical index has it: like no other term.
+pub(crate) fn written_term(word: &str) -> String {
+    format!("={word}")
+}
+
 /// A term as it is kept: four bytes. Two of a unit's few hundred terms share one about once in ten million units.
 pub(crate) fn key(term: &str) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "the low half of a hash is a hash")]
@@ -162,8 +177,18 @@ pub(crate) type TermCounts = [u8; 5];
 
 impl Terms {
     /// Counts the terms of a unit, and writes them out for the lexical index, a space between two, each as often as its
-    /// field weighs. Of a body, only the first `body_terms` are looked at.
-    pub(crate) fn of(unit: &Unit, path: &str, body_terms: usize, weighted: &mut String) -> Self {
+    /// field weighs. Of a body, only the first `body_terms` are looked at. The words of prose's headings are written out
+    /// once more as they are written.
+    pub(crate) fn of(
+        unit: &Unit,
+        path: &str,
+        genre: Genre,
+        body_terms: usize,
+        weighted: &mut String,
+    ) -> Self {
+        if genre == Genre::Prose {
+            headings(unit, body_terms, weighted);
+        }
         // Sorted, equal keys meet: faster than a map for a few hundred of them.
         let mut mentions: Vec<(u32, usize)> = Vec::new();
         let mut lengths = [0_u16; 5];
@@ -196,6 +221,20 @@ impl Terms {
             }
         }
         Self { counts, lengths }
+    }
+}
+
+/// Writes out each word of a unit's headings once, as it is written.
+fn headings(unit: &Unit, most: usize, weighted: &mut String) {
+    let mut known = HashSet::new();
+    for text in [&unit.name, &unit.signature] {
+        written(bounded(text, most), |word| {
+            if known.len() < most && !STOPPED.contains(word) && !known.contains(word) {
+                known.insert(word.to_owned());
+                weighted.push_str(&written_term(word));
+                weighted.push(' ');
+            }
+        });
     }
 }
 
@@ -252,7 +291,7 @@ mod tests {
             ..Unit::default()
         };
         let mut weighted = String::new();
-        let terms = Terms::of(&unit, "src/copy.rs", 100, &mut weighted);
+        let terms = Terms::of(&unit, "src/copy.rs", Genre::Code, 100, &mut weighted);
         let counts: HashMap<u32, TermCounts> = terms.counts.iter().copied().collect();
         assert_eq!(counts[&key("file")], [1, 0, 0, 1, 2]);
         assert_eq!(counts[&key("copi")], [1, 1, 0, 1, 1]);
@@ -264,10 +303,29 @@ mod tests {
     }
 
     #[test]
+    fn headings_of_prose_are_kept_as_they_are_written() {
+        let unit = Unit {
+            name: "The git-commit page".into(),
+            signature: "Options > --no-verify, -n > --all".into(),
+            ..Unit::default()
+        };
+        let of = |genre| {
+            let mut weighted = String::new();
+            let terms = Terms::of(&unit, "", genre, 100, &mut weighted);
+            let written = weighted.split(' ').filter(|term| term.starts_with('='));
+            (terms, written.map(str::to_owned).collect::<Vec<_>>())
+        };
+        let (terms, written) = of(Genre::Prose);
+        let want = ["=git-commit", "=page", "=options", "=--no-verify", "=-n", "=--all"];
+        assert_eq!(written, want);
+        assert_eq!(of(Genre::Code), (terms, Vec::new()));
+    }
+
+    #[test]
     fn a_long_body_is_read_in_part() {
         let unit = Unit { body: "word ".repeat(50_000), ..Unit::default() };
         let mut weighted = String::new();
-        let terms = Terms::of(&unit, "", 10, &mut weighted);
+        let terms = Terms::of(&unit, "", Genre::Code, 10, &mut weighted);
         assert_eq!(terms.lengths, [0, 0, 0, 0, 10]);
         assert_eq!(weighted, "word ".repeat(10));
     }

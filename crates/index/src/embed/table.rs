@@ -4,7 +4,7 @@
 
 use super::{Document, EmbedError, Embedder, Identity, Vector};
 use crate::{
-    analysis::words,
+    analysis::{content, words},
     unit::{Genre, Unit},
 };
 use std::{
@@ -183,7 +183,8 @@ impl Embedder for Table {
     }
 
     fn query(&self, text: &str) -> Result<Vector, EmbedError> {
-        Ok(self.text(text))
+        // The table knows no order: every word that only makes it a question draws it away from what it is about.
+        Ok(self.text(&content(text)))
     }
 
     fn phrase(&self, text: &str) -> Option<Vector> {

@@ -1,6 +1,9 @@
 //! What is known of a candidate in numbers. Each lies between about 0 and 1, so that weights can be compared.
 
-use super::rarity;
+use super::{
+    exact::{Exact, exact},
+    rarity,
+};
 use crate::{
     analysis::Field,
     embed::Embedder,
@@ -20,7 +23,7 @@ const FIELD_WEIGHTS: [f32; 5] = [4.0, 1.0, 1.5, 2.0, 1.0];
 const FIELD_LENGTHS: [f32; 5] = [0.4, 0.4, 0.6, 0.75, 0.75];
 
 /// How many features there are.
-pub const COUNT: usize = 27;
+pub const COUNT: usize = 29;
 
 /// Their names, in order.
 pub const NAMES: [&str; COUNT] = [
@@ -51,7 +54,14 @@ pub const NAMES: [&str; COUNT] = [
     "source_anywhere",
     "source_sum",
     "is_hidden",
+    "exact_names",
+    "exact_nearness",
 ];
+
+const MEANING: usize = 1;
+const ANYWHERE: usize = 9;
+const EXACT_NAMES: usize = 27;
+const EXACT_NEARNESS: usize = 28;
 
 /// The features of one candidate.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +75,11 @@ impl Features {
     }
 
     pub(super) fn parts(&self) -> ScoreParts {
-        ScoreParts { words: self.named("anywhere"), meaning: self.named("meaning") }
+        ScoreParts { words: self.0[ANYWHERE], meaning: self.0[MEANING] }
+    }
+
+    pub(super) fn exact(&self) -> Exact {
+        Exact { names: self.0[EXACT_NAMES], nearness: self.0[EXACT_NEARNESS] }
     }
 }
 
@@ -81,6 +95,7 @@ struct Own {
     pairs: [f32; 2],
     signature_said: f32,
     signature_meaning: f32,
+    exact: Exact,
 }
 
 /// The features of every candidate, in order.
@@ -145,6 +160,8 @@ pub fn features(
             source.anywhere,
             source.sum.ln_1p() / 2.0,
             f32::from(u8::from(candidate.name.starts_with('_'))),
+            own.exact.names,
+            own.exact.nearness,
         ])
     })
     .collect()
@@ -204,7 +221,9 @@ fn own(
     });
     let (mut words, mut anywhere, mut whole) = (0.0, 0.0, 0.0);
     let mut cover = [0.0; 5];
-    for ((counts, weight), is_whole) in candidate.counts.iter().zip(weights).zip(&question.whole) {
+    let terms = candidate.counts.iter().zip(&candidate.shares).zip(weights).zip(&question.whole);
+    for (((counts, share), weight), is_whole) in terms {
+        let weight = &(share * weight);
         let mut frequency = 0.0;
         for n in 0..5 {
             if counts[n] > 0 {
@@ -245,6 +264,7 @@ fn own(
         pairs: pairs(candidate),
         signature_said: (signed / signature_length).min(1.0),
         signature_meaning,
+        exact: exact(question, candidate),
     }
 }
 
@@ -278,4 +298,16 @@ fn spread(numbers: impl Iterator<Item = f32> + Clone) -> (f32, f32) {
     let mean = sum / count.max(1.0);
     let squares: f32 = numbers.map(|x| (x - mean) * (x - mean)).sum();
     (mean, (squares / count.max(1.0)).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_where_they_are_looked_for() {
+        let places = [MEANING, ANYWHERE, EXACT_NAMES, EXACT_NEARNESS];
+        let names = places.map(|at| NAMES[at]);
+        assert_eq!(names, ["meaning", "anywhere", "exact_names", "exact_nearness"]);
+    }
 }

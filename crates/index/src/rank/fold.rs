@@ -15,8 +15,11 @@ pub(super) struct Folded {
     pub(super) alike: Vec<usize>,
 }
 
-/// Folds candidates that are copies of a better one into it.
-pub(super) fn fold(candidates: &[Candidate], ranked: Vec<Ranked>) -> Vec<Folded> {
+/// Folds candidates that are copies of a better one into it, unless copies are wanted.
+pub(super) fn fold(candidates: &[Candidate], ranked: Vec<Ranked>, copies: bool) -> Vec<Folded> {
+    if copies {
+        return ranked.into_iter().map(|ranked| Folded { ranked, alike: Vec::new() }).collect();
+    }
     let mut kept: Vec<Folded> = Vec::with_capacity(ranked.len());
     for one in ranked {
         let this = &candidates[one.at];

@@ -2,18 +2,23 @@
 //!
 //! Knows no store: what it needs of one comes as [`Candidates`].
 
+mod contents;
+mod exact;
 mod features;
 mod fold;
 mod snippet;
+mod sources;
+mod spelling;
 mod weights;
 
 pub use features::{COUNT, Features, NAMES, features};
 pub use weights::{Calibration, Weights};
 
+use self::exact::Exact;
 use crate::{
     analysis::Field,
-    embed::Embedder,
-    query::{Answer, Filter, Hit, Matched, Query, Question, ScoreParts},
+    embed::{Embedder, Vector},
+    query::{Answer, Filter, Hit, Matched, Query, Question, ScoreParts, Snippet},
     store::{Candidate, Candidates, Found, Statistics, Store, StoreError, View},
     unit::Genre,
 };
@@ -21,6 +26,10 @@ use std::sync::Arc;
 
 /// Candidates of each kind. More find little more.
 const CANDIDATES: usize = 200;
+/// A heading is nearly the name that is asked for where at least this much of it is.
+const NEARLY_THE_NAME: f32 = 0.2;
+/// The least similarity of such a section: it most likely answers, whatever else the question says.
+const ANSWERS: f32 = 0.7;
 /// Hits that are shown where none passes the threshold.
 const BELOW: usize = 3;
 
@@ -32,13 +41,17 @@ pub fn search(
 ) -> Result<Answer, StoreError> {
     let view = store.view()?;
     let mut notes = Vec::new();
-    let question = question(view.as_ref(), embedder, &query.text, &mut notes);
+    let question = asked(view.as_ref(), embedder, query, &mut notes)?;
     let most = CANDIDATES.max(query.offset + query.limit);
     let candidates = view.candidates(&question, &query.filter, most)?;
-    let ranked = rank(&question, &candidates, embedder);
-    let folded = fold::fold(&candidates.units, ranked);
+    let mut ranked = rank(&question, &candidates, embedder);
+    contents::behind_what_they_list(view.as_ref(), &candidates.units, &mut ranked)?;
+    let mut folded = fold::fold(&candidates.units, ranked, query.copies);
+    if let Some(most) = query.per_source {
+        folded = sources::spread(&candidates.units, folded, most, query.threshold);
+    }
     let generation = view.status().generation;
-    let hit = |one: &fold::Folded| hit(view.as_ref(), &question, &candidates, one);
+    let hit = |one: &fold::Folded| hit(view.as_ref(), &question, &candidates, one, query.snippets);
     let passing = folded.iter().take_while(|one| one.ranked.similarity >= query.threshold);
     let hits: Vec<Hit> =
         passing.clone().skip(query.offset).take(query.limit).map(hit).collect::<Result<_, _>>()?;
@@ -61,6 +74,22 @@ pub fn named(
     same.map(|unit| view.unit(unit.row)).collect()
 }
 
+/// A query as stores see it: spelt as it is most likely meant, and with its synonyms.
+fn asked(
+    view: &dyn View,
+    embedder: &dyn Embedder,
+    query: &Query,
+    notes: &mut Vec<String>,
+) -> Result<Question, StoreError> {
+    let spelled = spelling::spell(view, &query.text, &query.filter, &query.synonyms, notes)?;
+    let vector = vector(view, embedder, &spelled.text, notes);
+    let mut question = Question::with(&spelled.text, vector, &query.synonyms);
+    for (term, others) in &spelled.others {
+        question.may_mean(term, others);
+    }
+    Ok(question)
+}
+
 /// A query as stores see it. Where there is no vector for it, words must do, and the answer says so.
 pub fn question(
     view: &dyn View,
@@ -68,21 +97,26 @@ pub fn question(
     text: &str,
     notes: &mut Vec<String>,
 ) -> Question {
+    let vector = vector(view, embedder, text, notes);
+    Question::new(text, vector)
+}
+
+fn vector(
+    view: &dyn View,
+    embedder: &dyn Embedder,
+    text: &str,
+    notes: &mut Vec<String>,
+) -> Option<Vector> {
     let stored = view.status().identity;
     if stored != *embedder.identity() {
         notes.push(format!(
             "Searched by words alone: the index has vectors of {stored}, and {} is configured. They are made anew with the next change.",
             embedder.identity()
         ));
-        return Question::new(text, None);
+        return None;
     }
-    match embedder.query(text) {
-        Ok(vector) => Question::new(text, Some(vector)),
-        Err(error) => {
-            notes.push(format!("Searched by words alone: {error}."));
-            Question::new(text, None)
-        }
-    }
+    let vector = embedder.query(text);
+    vector.inspect_err(|error| notes.push(format!("Searched by words alone: {error}."))).ok()
 }
 
 /// A candidate with its score.
@@ -91,6 +125,8 @@ pub(crate) struct Ranked {
     /// Its place among the candidates.
     pub(crate) at: usize,
     pub(crate) score: f32,
+    /// How many of the names that are asked for its headings have.
+    pub(crate) names: f32,
     pub(crate) similarity: f32,
     pub(crate) parts: ScoreParts,
 }
@@ -109,14 +145,25 @@ fn rank(question: &Question, candidates: &Candidates, embedder: &dyn Embedder) -
             .collect();
         let best = of_genre.iter().map(|(_, _, score)| *score).fold(f32::NEG_INFINITY, f32::max);
         ranked.extend(of_genre.into_iter().map(|(at, features, score)| {
-            let similarity = weights.similarity(score, best);
-            Ranked { at, score, similarity, parts: features.parts() }
+            let mut similarity = weights.similarity(score, best);
+            let Exact { names, nearness } = features.exact();
+            if nearness >= NEARLY_THE_NAME {
+                similarity = similarity.max(ANSWERS);
+            }
+            Ranked { at, score, names, similarity, parts: features.parts() }
         }));
     }
     ranked.sort_by(|a, b| {
+        let by_names = b.names.total_cmp(&a.names);
         let by_similarity = b.similarity.total_cmp(&a.similarity);
-        by_similarity.then(b.score.total_cmp(&a.score)).then(a.at.cmp(&b.at))
+        by_names.then(by_similarity).then(b.score.total_cmp(&a.score)).then(a.at.cmp(&b.at))
     });
+    // What comes first is at least as likely to answer as what comes after it.
+    let mut highest = 0.0_f32;
+    for one in ranked.iter_mut().rev() {
+        highest = highest.max(one.similarity);
+        one.similarity = highest;
+    }
     ranked
 }
 
@@ -125,11 +172,15 @@ fn hit(
     question: &Question,
     candidates: &Candidates,
     folded: &fold::Folded,
+    snippets: bool,
 ) -> Result<Hit, StoreError> {
     let candidate = &candidates.units[folded.ranked.at];
     let found = view.unit(candidate.row)?;
-    let rarity = rarity(&candidates.statistics);
-    let snippet = snippet::best(&found.unit, question, &rarity);
+    let snippet = if snippets {
+        snippet::best(&found.unit, question, &rarity(&candidates.statistics))
+    } else {
+        Snippet::default()
+    };
     let alike = folded
         .alike
         .iter()
@@ -170,7 +221,7 @@ pub fn candidates(
     embedder: &dyn Embedder,
     query: &Query,
 ) -> Result<(Question, Candidates), StoreError> {
-    let question = question(view.as_ref(), embedder, &query.text, &mut Vec::new());
+    let question = asked(view.as_ref(), embedder, query, &mut Vec::new())?;
     let candidates = view.candidates(&question, &query.filter, CANDIDATES)?;
     Ok((question, candidates))
 }

@@ -41,10 +41,10 @@ fn held(line: &str, question: &Question) -> Vec<usize> {
     let mut held = Vec::new();
     terms(cut(line), |term, _| {
         let term = key(term);
-        if let Some(at) = question.keys.iter().position(|known| *known == term)
-            && !held.contains(&at)
-        {
-            held.push(at);
+        for at in question.slots_of(term) {
+            if !held.contains(&at) {
+                held.push(at);
+            }
         }
     });
     held

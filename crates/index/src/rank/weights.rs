@@ -51,6 +51,12 @@ impl Weights {
         self.features.iter().zip(features.0).map(|(weight, value)| weight * value).sum()
     }
 
+    /// Where a candidate comes, the highest first: by how many of the names that are asked for its headings have, whatever
+    /// else there is, and then by its score.
+    pub fn order(&self, features: &Features) -> (f32, f32) {
+        (features.exact().names, self.score(features))
+    }
+
     /// How well a candidate of this score answers, where the best one of the question has that: 0 to 1.
     pub fn similarity(&self, score: f32, best: f32) -> f32 {
         let Calibration { bias, score: factor, best: of_best } = self.calibration;

@@ -123,10 +123,29 @@ pub trait View: Send + Sync + fmt::Debug {
         filter: &Filter,
         most: usize,
     ) -> Result<Candidates, StoreError>;
+    /// Whether the collections asked have units of a genre.
+    fn has_genre(&self, genre: Genre, filter: &Filter) -> bool;
+    /// Whether a unit of the collections asked has a term, of one genre or of any.
+    fn has(&self, term: &str, genre: Option<Genre>, filter: &Filter) -> Result<bool, StoreError>;
+    /// Terms of letters alone that are near to one, and how many units have each, of whatever collection; in no order.
+    fn vocabulary(&self, near: &Nearby<'_>) -> Result<Vec<(String, u64)>, StoreError>;
     /// A unit with everything that is known of it.
     fn unit(&self, row: Row) -> Result<Found, StoreError>;
     /// What a collection is made of, in no order.
     fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError>;
+}
+
+/// Which terms of a vocabulary are near to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nearby<'a> {
+    /// The one.
+    pub term: &'a str,
+    /// Letters that may differ: 0 to 2. Two that changed places count once.
+    pub distance: u8,
+    /// Whether the first letter must be the same.
+    pub same_first: bool,
+    /// How many are enough.
+    pub most: usize,
 }
 
 /// A source, and what it is made of.
@@ -134,6 +153,8 @@ pub trait View: Send + Sync + fmt::Debug {
 pub struct Tally {
     /// Its path.
     pub path: String,
+    /// The name of its first unit; empty where it has none.
+    pub title: String,
     /// The language of its units; empty where it has none.
     pub language: String,
     /// How many units of each kind it has.
@@ -181,8 +202,10 @@ pub struct Candidate {
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) signature: String,
-    /// The question's terms in each field.
+    /// The question's terms in each field, or what stands for them.
     pub(crate) counts: Vec<TermCounts>,
+    /// What each counts: less than 1 where something else stands for the term.
+    pub(crate) shares: Vec<f32>,
     /// And its pairs of terms.
     pub(crate) pairs: Vec<TermCounts>,
     pub(crate) lengths: [u16; 5],

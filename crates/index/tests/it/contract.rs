@@ -2,7 +2,7 @@
 
 use crate::project::{hits, names, project, source, unit, write};
 use docent_index::{
-    Change, Filter, Genre, Paths, Query, Source, Store, Unit,
+    Change, Filter, Genre, Nearby, Paths, Query, Source, Store, Unit,
     embed::{Document, EmbedError, Embedder, Identity, Table, Vector},
     named, search,
 };
@@ -39,6 +39,7 @@ macro_rules! store_contract {
             a_word_is_as_rare_as_in_its_collection,
             sources_are_told_with_their_kinds,
             a_name_is_found_exactly,
+            words_are_told_with_those_near_them,
         }
     };
 }
@@ -435,4 +436,46 @@ pub(crate) fn a_name_is_found_exactly(place: &dyn Place) {
         ("src/login.rs", "login_user")
     );
     assert!(named(view.as_ref(), "login", &Filter::default(), 50).unwrap().is_empty());
+}
+
+pub(crate) fn words_are_told_with_those_near_them(place: &dyn Place) {
+    let store = filled(place);
+    let page = unit("section", "Painting", "", "How a canvas is painted.");
+    let page = Source { genre: Genre::Prose, ..source("manual", "a.md", vec![page]) };
+    write(store.as_ref(), vec![Change::Put(page)]);
+    let view = store.view().unwrap();
+    let of = |names: &[&str]| {
+        let collections = names.iter().map(|&name| name.to_owned()).collect();
+        Filter { collections, ..Filter::default() }
+    };
+    let cases: &[(&str, Option<Genre>, &[&str], bool)] = &[
+        ("canva", None, &[], true),
+        ("canva", Some(Genre::Prose), &["app", "manual"], true),
+        ("canva", Some(Genre::Prose), &["app"], false),
+        ("logo", None, &["manual"], false),
+        ("logo", None, &["app"], true),
+        ("zebra", None, &[], false),
+        ("", None, &[], false),
+    ];
+    for (term, genre, collections, want) in cases {
+        assert_eq!(view.has(term, *genre, &of(collections)).unwrap(), *want, "{term}");
+    }
+    assert!(
+        view.has_genre(Genre::Prose, &of(&[])) && view.has_genre(Genre::Prose, &of(&["manual"]))
+    );
+    assert!(!view.has_genre(Genre::Prose, &of(&["app"])));
+    let near = |term, distance, same_first, most| {
+        let near = Nearby { term, distance, same_first, most };
+        let mut near = view.vocabulary(&near).unwrap();
+        near.sort();
+        near
+    };
+    assert_eq!(near("cavna", 1, true, 10), [("canva".to_owned(), 3)]);
+    assert_eq!(near("ganva", 1, false, 10), [("canva".to_owned(), 3)]);
+    assert_eq!(near("ganva", 1, true, 10), []);
+    assert_eq!(near("cavna", 0, true, 10), []);
+    assert_eq!(near("", 0, true, 10), []);
+    assert_eq!(near("src", 2, false, 1).len(), 1);
+    write(store.as_ref(), vec![remove("manual", "a.md")]);
+    assert!(!store.view().unwrap().has("paint", Some(Genre::Prose), &of(&[])).unwrap());
 }

@@ -10,5 +10,6 @@ mod contract;
 mod crash;
 mod damage;
 mod embedded;
+mod manual;
 mod project;
 mod sharing;

@@ -1,48 +1,86 @@
-//! `techdoc://<collection>/docs/<path>`: the addresses of documents.
+//! `techdoc://<doc_type>/<collection>/<path>#<section>`: the addresses of documents.
+//!
+//! A collection that has no type of its own is of the type of its name, and is called `docs` there.
 
+use super::Collection;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 const SCHEME: &str = "techdoc://";
+/// What the only collection of a type is called.
+const ONLY: &str = "docs";
 /// The family of tables of contents.
-pub(crate) const CONTENTS_TEMPLATE: &str = "techdoc://{collection}/docs";
+pub(crate) const CONTENTS_TEMPLATE: &str = "techdoc://{doc_type}/{collection}";
 /// The family of documents.
-pub(crate) const DOCUMENT_TEMPLATE: &str = "techdoc://{collection}/docs/{path}";
+pub(crate) const DOCUMENT_TEMPLATE: &str = "techdoc://{doc_type}/{collection}/{+path}";
 
 /// What a path in an address may hold as it is.
 const KEPT: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// What an address names.
+/// An address, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Address {
-    /// The table of contents of a collection.
-    Contents(String),
-    /// A document: collection and path.
-    Document(String, String),
+pub(crate) struct Address {
+    doc_type: String,
+    collection: String,
+    /// Of the document; the table of contents where there is none.
+    pub(crate) path: Option<String>,
+    /// Of the document.
+    pub(crate) section: Option<String>,
+}
+
+impl Address {
+    /// Whether it leads into this collection.
+    pub(crate) fn is_in(&self, collection: &Collection) -> bool {
+        let (doc_type, name) = parts(collection);
+        self.doc_type == doc_type && self.collection == name
+    }
+}
+
+/// What a collection is called in addresses: its type and its name.
+pub(crate) fn parts(collection: &Collection) -> (&str, &str) {
+    match &collection.kind {
+        Some(kind) => (kind, &collection.name),
+        None => (&collection.name, ONLY),
+    }
 }
 
 /// The address of a collection's table of contents.
-pub(crate) fn contents(collection: &str) -> String {
-    format!("{SCHEME}{}/docs", utf8_percent_encode(collection, KEPT))
+pub(crate) fn contents(collection: &Collection) -> String {
+    let (doc_type, name) = parts(collection);
+    let encode = |text| utf8_percent_encode(text, KEPT);
+    format!("{SCHEME}{}/{}", encode(doc_type), encode(name))
 }
 
-/// The address of a document.
-pub(crate) fn document(collection: &str, path: &str) -> String {
-    format!("{}/{}", contents(collection), utf8_percent_encode(path, KEPT))
+/// The address of a document, or of a section of it.
+pub(crate) fn document(collection: &Collection, path: &str, section: Option<&str>) -> String {
+    let encode = |text| utf8_percent_encode(text, KEPT);
+    let section = section.map(|section| format!("#{}", encode(section))).unwrap_or_default();
+    format!("{}/{}{section}", contents(collection), encode(path))
 }
 
 /// What an address names: `None` where it is none of ours, an error where it is no usable one.
 pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
     let rest = uri.strip_prefix(SCHEME)?;
+    let (rest, section) = match rest.split_once('#') {
+        Some((rest, section)) => (rest, Some(section)),
+        None => (rest, None),
+    };
     let decode =
         |text: &str| percent_decode_str(text).decode_utf8().ok().map(std::borrow::Cow::into_owned);
+    let named = |text: &str| decode(text).filter(|text| !text.is_empty());
     let read = || {
-        let (collection, rest) = rest.split_once('/')?;
-        let collection = decode(collection).filter(|name| !name.is_empty())?;
-        match rest.strip_prefix("docs")? {
-            "" | "/" => Some(Address::Contents(collection)),
-            path => Some(Address::Document(collection, decode(path.strip_prefix('/')?)?)),
-        }
+        let (doc_type, rest) = rest.split_once('/')?;
+        let (collection, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let section = match section {
+            Some(section) => Some(decode(section)?).filter(|section| !section.is_empty()),
+            None => None,
+        };
+        Some(Address {
+            doc_type: named(doc_type)?,
+            collection: named(collection)?,
+            path: Some(decode(path)?).filter(|path| !path.is_empty()),
+            section,
+        })
     };
     Some(read().ok_or_else(|| format!("{uri} is no address of a document; {DOCUMENT_TEMPLATE} is")))
 }
@@ -53,22 +91,32 @@ mod tests {
 
     #[test]
     fn addresses_are_read_back() {
-        let document_of = |collection: &str, path: &str| {
-            Some(Ok(Address::Document(collection.into(), path.into())))
-        };
-        assert_eq!(contents("postgresql"), "techdoc://postgresql/docs");
-        assert_eq!(document("postgresql", "a/b c.html"), "techdoc://postgresql/docs/a/b%20c.html");
-        assert_eq!(parse(&contents("my docs")), Some(Ok(Address::Contents("my docs".into()))));
-        assert_eq!(parse(&document("x", "ü#?.md")), document_of("x", "ü#?.md"));
-        assert_eq!(parse("techdoc://x/docs/../../etc"), document_of("x", "../../etc"));
+        let plain = Collection::new("postgresql", ".", "");
+        let mut typed = Collection::new("pg 16", ".", "");
+        typed.kind = Some("postgresql".into());
+        assert_eq!(contents(&plain), "techdoc://postgresql/docs");
+        assert_eq!(contents(&typed), "techdoc://postgresql/pg%2016");
+        assert_eq!(
+            document(&plain, "a/b c.html", Some("x y")),
+            "techdoc://postgresql/docs/a/b%20c.html#x%20y"
+        );
+        for collection in [&plain, &typed] {
+            let other = if collection == &plain { &typed } else { &plain };
+            for path in ["ü#?.md", "a/b.html", "../../etc"] {
+                for section in [None, Some("a > b")] {
+                    let address = parse(&document(collection, path, section)).unwrap().unwrap();
+                    assert!(address.is_in(collection) && !address.is_in(other));
+                    assert_eq!(address.path.as_deref(), Some(path));
+                    assert_eq!(address.section.as_deref(), section);
+                }
+            }
+            let address = parse(&contents(collection)).unwrap().unwrap();
+            assert!(address.is_in(collection) && address.path.is_none());
+        }
         assert_eq!(parse("file:///etc/passwd"), None);
-        for bad in [
-            "techdoc://",
-            "techdoc://x",
-            "techdoc:///docs",
-            "techdoc://x/docsy",
-            "techdoc://x/docs/%ff",
-        ] {
+        for bad in
+            ["techdoc://", "techdoc://x", "techdoc:///docs", "techdoc://x/docs/%ff", "techdoc://x/"]
+        {
             assert!(parse(bad).unwrap().is_err(), "{bad}");
         }
     }

@@ -1,19 +1,23 @@
-//! `get_document`: one document, or one section of it.
+//! `get_document`: one document, a section or a page of it.
 
 use super::{
-    Metadata,
-    address::{self, Address},
-    document::{Document, Section},
-    library::{Library, Source},
+    Metadata, address,
+    collection::Shelf,
+    library::{Library, resolve},
     search_documentation::as_object,
 };
+use docent_prose::{Document, Section};
 use docent_tool::{Answer, Block, CallContext, Failure, FailureKind, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// How many names an error offers.
 const OFFERED: usize = 3;
+/// A longer document comes page by page unless it has pages of its own.
+const WHOLE: usize = 200_000;
+/// Bytes of a page of a document that has none of its own.
+const PAGE: usize = 24_000;
 
 /// `get_document`.
 #[derive(Debug)]
@@ -30,6 +34,9 @@ pub struct GetArgs {
     pub document_id: String,
     /// Only this section, by its heading or anchor, with all below it.
     pub section: Option<String>,
+    /// Only this page, from 1: of a book the page of that number, of any other long text the part of that number.
+    #[schemars(range(min = 1))]
+    pub page: Option<u32>,
 }
 
 /// Answer of `get_document`; the text itself is in the content.
@@ -45,6 +52,15 @@ pub struct GetAnswer {
     pub sections: Vec<SectionInfo>,
     /// Bytes of the text in the content.
     pub bytes: usize,
+    /// The page that this is, where it is not the whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    /// How many pages there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<u32>,
+    /// What could not be read of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// A section as a table of contents shows it.
@@ -57,13 +73,16 @@ pub struct SectionInfo {
     /// What links point to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
+    /// The page that it begins on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
 }
 
 impl Tool for GetDocument {
     const NAME: &'static str = "get_document";
     const TITLE: &'static str = "Read a document";
-    const ABOUT: &'static str = "Retrieve a specific document by ID or path, whole or one section of it, as text. The ids come from \
-         search_documentation (source) and from the tables of contents.";
+    const ABOUT: &'static str = "Retrieve a specific document by ID or path, whole, one section or one page of it, as Markdown. The ids come from \
+         search_documentation (source) and from the tables of contents; links lead to further documents.";
     type Args = GetArgs;
     type Answer = GetAnswer;
 
@@ -73,64 +92,174 @@ impl Tool for GetDocument {
         context: &CallContext,
     ) -> Result<Answer<GetAnswer>, ToolError> {
         let library = Arc::clone(&self.library);
-        context.blocking(move |context| get(&library, &args, context)).await
+        context.blocking(move |_| get(&library, &args)).await
     }
 }
 
-fn get(
-    library: &Library,
-    args: &GetArgs,
-    context: &CallContext,
-) -> Result<Answer<GetAnswer>, ToolError> {
-    let synced = library.sync(context)?;
-    let Some((source, document)) = find(library, &args.document_id) else {
-        return Err(missing(library, &args.document_id));
+fn get(library: &Library, args: &GetArgs) -> Result<Answer<GetAnswer>, ToolError> {
+    let (shelf, path, named) =
+        find(library, &args.document_id).ok_or_else(|| missing(library, &args.document_id))?;
+    let document =
+        library.document(&shelf, &path).ok_or_else(|| missing(library, &args.document_id))??;
+    let wanted = args.section.as_deref().or(named.as_deref());
+    let range = match wanted {
+        None => 0..document.sections.len(),
+        Some(name) => document.section(name).ok_or_else(|| no_section(&document, name))?,
     };
-    let (section, text) = match &args.section {
-        None => (None, document.text.clone()),
-        Some(name) => {
-            let (at, text) = document.section(name).ok_or_else(|| no_section(&document, name))?;
-            (document.sections.get(at), text)
-        }
-    };
-    let metadata = Metadata::new(library, &source, &document, section);
+    let section = wanted.and_then(|_| document.sections.get(range.start));
+    let shown = show(&shelf, &path, &document, range, args.page)?;
+    let metadata = Metadata::of_section(&shelf.collection, &path, &document, section);
     let info = |section: &Section| {
         let heading = section.heading()?.to_owned();
-        Some(SectionInfo { heading, level: section.level, anchor: section.anchor.clone() })
+        let (level, anchor, page) = (section.level, section.anchor.clone(), section.page);
+        Some(SectionInfo { heading, level, anchor, page })
     };
     let structured = GetAnswer {
-        id: library.id(&source),
+        id: metadata.source.clone(),
         title: document.title.clone(),
         sections: document.sections.iter().filter_map(info).collect(),
-        bytes: text.len(),
+        bytes: shown.text.len(),
+        page: shown.page,
+        pages: shown.pages,
+        problems: document.problems.clone(),
         metadata,
     };
-    let block = Block::Text { text, metadata: Some(as_object(&structured.metadata)?), score: None };
-    Ok(Answer { structured, content: vec![block], partial: synced.partial })
+    let metadata = Some(as_object(&structured.metadata)?);
+    let mut content = vec![Block::Text { text: shown.text, metadata, score: None }];
+    if let (Some(page), Some(pages)) = (shown.page, shown.pages)
+        && args.page.is_none()
+    {
+        content.push(Block::text(format!(
+            "This is page {page} of {pages}. Ask for the next with \"page\": {}, or for a section by its heading.",
+            page + 1
+        )));
+    }
+    Ok(Answer { structured, content, partial: false })
 }
 
-/// By id, by address, or by a path that only one collection has. Only what was found in a collection's folder is known.
-pub(crate) fn find(library: &Library, name: &str) -> Option<(Source, Arc<Document>)> {
-    let with = |source: Source| library.document(&source).map(|document| (source, document));
-    if let Some(Ok(Address::Document(collection, path))) = address::parse(name) {
-        return with(Source { collection: library.collection(&collection)?, path });
+/// The text that was asked for.
+struct Shown {
+    text: String,
+    page: Option<u32>,
+    pages: Option<u32>,
+}
+
+fn show(
+    shelf: &Shelf,
+    path: &str,
+    document: &Document,
+    range: Range<usize>,
+    page: Option<u32>,
+) -> Result<Shown, ToolError> {
+    let resolve = |target: &str| resolve(shelf, path, target);
+    let sections = document.sections.get(range).unwrap_or_default();
+    let last = |section: &Section| section.blocks.iter().filter_map(|block| block.page).max();
+    let own_pages = document.sections.iter().filter_map(last).max();
+    let pieces = pieces(sections, &resolve);
+    let whole = |pieces: &[Piece]| {
+        pieces.iter().map(|piece| piece.text.as_str()).collect::<Vec<_>>().join("\n\n")
+    };
+    let Some(page) = page else {
+        let text = whole(&pieces);
+        if text.len() <= WHOLE {
+            return Ok(Shown { text, page: None, pages: own_pages });
+        }
+        let parts = parts(&pieces);
+        let text = parts.first().map(|part| whole(part)).unwrap_or_default();
+        let pages = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        // A book's own pages are too short to begin with.
+        let (page, pages) =
+            if own_pages.is_some() { (None, own_pages) } else { (Some(1), Some(pages)) };
+        return Ok(Shown { text, page, pages });
+    };
+    let (text, pages) = if let Some(pages) = own_pages {
+        let on: Vec<Piece> = pieces.into_iter().filter(|piece| piece.page == Some(page)).collect();
+        ((page <= pages).then(|| whole(&on)), pages)
+    } else {
+        let parts = parts(&pieces);
+        let part = usize::try_from(page).ok().and_then(|page| parts.get(page.checked_sub(1)?));
+        (part.map(|part| whole(part)), u32::try_from(parts.len()).unwrap_or(u32::MAX))
+    };
+    let text = text.ok_or_else(|| {
+        ToolError::argument("page", format!("{} has {pages} pages", document.title))
+    })?;
+    Ok(Shown { text, page: Some(page), pages: Some(pages) })
+}
+
+/// A heading or a block as it is shown.
+#[derive(Debug, Clone)]
+struct Piece {
+    text: String,
+    page: Option<u32>,
+}
+
+fn pieces(sections: &[Section], resolve: &dyn Fn(&str) -> Option<String>) -> Vec<Piece> {
+    let mut all = Vec::new();
+    for section in sections {
+        if let Some(heading) = section.heading() {
+            let text = format!("{} {heading}", "#".repeat(section.level.into()));
+            all.push(Piece { text, page: section.page });
+        }
+        let blocks = section.blocks.iter();
+        all.extend(
+            blocks.map(|block| Piece { text: block.text.linked(resolve), page: block.page }),
+        );
     }
-    let by_id = library.collections.iter().enumerate().find_map(|(n, collection)| {
-        let path = name.strip_prefix(collection.name.as_str())?.strip_prefix('/')?;
-        with(Source { collection: n, path: path.to_owned() })
-    });
-    by_id.or_else(|| {
-        let every = 0..library.collections.len();
-        let mut found = every.filter_map(|n| with(Source { collection: n, path: name.to_owned() }));
-        let first = found.next();
-        first.filter(|_| found.next().is_none())
+    all
+}
+
+/// Pieces in pages of about the same length, each at least one piece.
+fn parts(pieces: &[Piece]) -> Vec<Vec<Piece>> {
+    let mut all: Vec<Vec<Piece>> = vec![Vec::new()];
+    let mut bytes = 0;
+    for piece in pieces {
+        if bytes > 0 && bytes + piece.text.len() > PAGE {
+            all.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += piece.text.len();
+        if let Some(part) = all.last_mut() {
+            part.push(piece.clone());
+        }
+    }
+    all
+}
+
+/// A document and the section that its name holds: by id, by address, or by a path that only one collection has.
+pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Option<String>)> {
+    let shelves = library.shelves();
+    if let Some(Ok(address)) = address::parse(name) {
+        let shelf = shelves.iter().find(|shelf| address.is_in(&shelf.collection))?;
+        let path = address.path.filter(|path| shelf.find(path).is_some())?;
+        return Some((shelf.clone(), path, address.section));
+    }
+    let with = |name: &str, section: Option<&str>| {
+        let by_id = shelves.iter().find_map(|shelf| {
+            let path = name.strip_prefix(shelf.collection.name.as_str())?.strip_prefix('/')?;
+            shelf.find(path).map(|_| (shelf, path))
+        });
+        let by_path = || {
+            let mut found = shelves.iter().filter(|shelf| shelf.find(name).is_some());
+            let first = found.next();
+            first.filter(|_| found.next().is_none()).map(|shelf| (shelf, name))
+        };
+        let (shelf, path) = by_id.or_else(by_path)?;
+        Some((shelf.clone(), path.to_owned(), section.map(str::to_owned)))
+    };
+    with(name, None).or_else(|| {
+        let (name, section) = name.split_once('#')?;
+        with(name, Some(section))
     })
 }
 
 /// Says that there is no such document, and what is called nearly so.
 pub(crate) fn missing(library: &Library, name: &str) -> ToolError {
     let failure = Failure::new(FailureKind::NotFound, "Document not found");
-    let ids = library.documents(None).into_iter().map(|(source, _)| library.id(&source)).collect();
+    let mut ids = Vec::new();
+    for shelf in library.shelves().iter() {
+        let items = shelf.stock(&|| false).items.into_iter();
+        ids.extend(items.map(|item| format!("{}/{}", shelf.collection.name, item.path)));
+    }
     match nearest(name, ids) {
         near if near.is_empty() => {
             failure.hint("no document is there; look at the collections' folders").into()

@@ -1,363 +1,362 @@
-//! The documents of all collections: found, read, searchable, and compared with the disk before every use.
+//! What the tools know of the documents: searched in the index, read from the disk.
 
 use super::{
-    Collection, address,
-    document::{Document, pieces},
-    ingest::Format,
+    Collection, DocumentProblem, Metadata, address,
+    collection::{Item, Reader, Shelf, Site, Stamp},
+    shelves::Shelves,
+    units::Extra,
+    versions::{self, Scored, Versioned},
 };
 use crate::{
-    files::{Entry, Kind, Place, Problem, Roots, WalkOptions},
-    rank::{DocumentId, Index},
-    watch::{Batch, Watch},
+    indexing::{Live, Phase},
+    watch::Batch,
 };
-use docent_tool::{CallContext, Change, Stop, ToolError};
+use docent_index::{Filter, Hit, Query, Synonyms};
+use docent_prose::{Document, Entry, Format, Limits};
+use docent_tool::{CallContext, ToolError};
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak},
-    time::SystemTime,
+    collections::{BTreeMap, HashSet, VecDeque},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
 };
-use tokio::sync::broadcast;
 
-/// A larger page is data.
-pub(crate) const LARGEST_FILE: u64 = 8 << 20;
-/// Title, headings, text, source: how much a word counts where it stands.
-const WEIGHTS: [f64; 4] = [2.0, 3.0, 1.0, 1.0];
-/// Changes that a slow listener may fall behind.
-const CHANGES: usize = 256;
-/// A collection's own folder is meant to be read, whatever the project ignores.
-const EVERYTHING: WalkOptions = WalkOptions { hidden: false, ignored: true, flat: false };
-
-/// Names a document: which collection, and its path there.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Source {
-    /// Which collection, in configured order.
-    pub(crate) collection: usize,
-    /// Inside its folder.
-    pub(crate) path: String,
-}
-
-/// A piece of a section that matches.
-#[derive(Debug, Clone)]
-pub(crate) struct Hit {
-    /// Which document.
-    pub(crate) source: Source,
-    /// The document.
-    pub(crate) document: Arc<Document>,
-    /// Which of its sections.
-    pub(crate) section: usize,
-    /// The piece.
-    pub(crate) text: String,
-    /// 0 to 1.
-    pub(crate) score: f64,
-}
-
-#[derive(Debug)]
-struct Held {
-    stamp: (u64, Option<SystemTime>),
-    document: Arc<Document>,
-    pieces: Vec<DocumentId>,
-}
-
-#[derive(Debug)]
-struct Piece {
-    source: Source,
-    section: usize,
-    text: String,
-}
-
-#[derive(Debug)]
-struct State {
-    documents: BTreeMap<Source, Held>,
-    index: Index<4>,
-    pieces: HashMap<DocumentId, Piece>,
-    problems: Vec<Problem>,
-}
-
-/// What comparing with the disk gave.
-#[derive(Debug, Default)]
-pub(crate) struct Synced {
-    /// Documents that came, went or changed.
-    pub(crate) changed: BTreeSet<Source>,
-    /// Time was up before everything was seen.
-    pub(crate) partial: bool,
-}
+/// Documents that stay at hand: whoever reads one page of a book reads the next.
+const AT_HAND: usize = 4;
+/// Chunks of one document that come before other documents have had their turn.
+const PER_DOCUMENT: usize = 2;
+/// A hit that has none of the question's words must be this near to what it means.
+const LIKE_ENOUGH: f32 = 0.3;
 
 /// The documents of all collections.
 #[derive(Debug)]
 pub(crate) struct Library {
-    roots: Roots,
-    /// In configured order.
-    pub(crate) collections: Vec<Collection>,
-    state: RwLock<State>,
-    /// Two comparisons at once would read everything twice.
-    syncing: Mutex<()>,
-    changes: broadcast::Sender<Change>,
-    watch: OnceLock<Option<Watch>>,
+    pub(crate) live: Arc<Live<Shelves>>,
+    synonyms: Arc<Synonyms>,
+    at_hand: Mutex<VecDeque<Held>>,
+}
+
+#[derive(Debug)]
+struct Held {
+    key: String,
+    path: String,
+    stamp: Stamp,
+    document: Arc<Document>,
+}
+
+/// A chunk that answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Passage {
+    pub(crate) text: String,
+    pub(crate) metadata: Metadata,
+    pub(crate) score: f64,
+}
+
+/// What a search gave.
+#[derive(Debug)]
+pub(crate) struct Passages {
+    pub(crate) all: Vec<Passage>,
+    pub(crate) phase: Phase,
+    pub(crate) generation: u64,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Which collections are meant.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) shelves: Vec<Shelf>,
+    /// Whether one was asked for by its own name, so that its version is meant.
+    by_name: bool,
 }
 
 impl Library {
     /// Nothing is read yet.
-    pub(crate) fn new(roots: Roots, collections: Vec<Collection>) -> Arc<Self> {
-        let state = State {
-            documents: BTreeMap::new(),
-            index: Index::new(WEIGHTS),
-            pieces: HashMap::new(),
-            problems: Vec::new(),
+    pub(crate) fn new(live: Arc<Live<Shelves>>) -> Self {
+        Self { live, synonyms: Arc::default(), at_hand: Mutex::default() }
+    }
+
+    /// The same, where these words mean the same.
+    pub(crate) fn with_synonyms(&self, synonyms: Arc<Synonyms>) -> Self {
+        Self { live: Arc::clone(&self.live), synonyms, at_hand: Mutex::default() }
+    }
+
+    /// Every shelf, in configured order.
+    pub(crate) fn shelves(&self) -> Arc<[Shelf]> {
+        self.live.ground().all()
+    }
+
+    /// The types and names that can be asked for, each once, in configured order.
+    pub(crate) fn doc_types(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for shelf in self.shelves().iter() {
+            for name in [shelf.collection.doc_type(), &shelf.collection.name] {
+                if !all.iter().any(|known| known == name) {
+                    all.push(name.to_owned());
+                }
+            }
+        }
+        all
+    }
+
+    /// The collections of a type, or the one of that name; `None` where there is none.
+    pub(crate) fn asked(&self, doc_type: &str) -> Option<Asked> {
+        let shelves = self.shelves();
+        let of = |wanted: &dyn Fn(&Collection) -> bool| -> Vec<Shelf> {
+            shelves.iter().filter(|shelf| wanted(&shelf.collection)).cloned().collect()
         };
-        let changes = broadcast::Sender::new(CHANGES);
-        let (state, syncing, watch) = (RwLock::new(state), Mutex::default(), OnceLock::new());
-        Arc::new(Self { roots, collections, state, syncing, changes, watch })
+        if doc_type == super::search_documentation::ALL {
+            return Some(Asked { shelves: shelves.to_vec(), by_name: false });
+        }
+        let typed = of(&|one| one.doc_type() == doc_type);
+        if !typed.is_empty() {
+            return Some(Asked { by_name: typed.len() == 1, shelves: typed });
+        }
+        let named = of(&|one| one.name == doc_type);
+        (!named.is_empty()).then_some(Asked { shelves: named, by_name: true })
     }
 
-    fn state(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    /// The best chunks for a question, best first.
+    pub(crate) fn search(
+        &self,
+        text: &str,
+        limit: usize,
+        asked: &Asked,
+        context: &CallContext,
+    ) -> Result<Passages, ToolError> {
+        let mut query = Query::new(text);
+        // Some of them are copies, or other versions of the same page.
+        query.limit = if asked.shelves.len() > 1 { limit * 2 + 10 } else { limit + 5 };
+        query.copies = true;
+        query.snippets = false;
+        query.per_source = Some(PER_DOCUMENT);
+        query.synonyms = Arc::clone(&self.synonyms);
+        query.filter = Filter {
+            collections: asked.shelves.iter().map(|shelf| shelf.key.clone()).collect(),
+            ..Filter::default()
+        };
+        let mut found = self.live.search(&query, context)?;
+        let mut stale = self.stale(&found.answer.hits, asked);
+        if !stale.is_empty() {
+            let batch = Batch { paths: stale.into_values().collect(), lost: false };
+            self.live.look_again(batch, found.answer.generation);
+            found = self.live.search(&query, context)?;
+            stale = self.stale(&found.answer.hits, asked);
+        }
+        // What a file no longer says is not told.
+        let is_stale =
+            |hit: &Hit| stale.contains_key(&(hit.found.collection.clone(), hit.found.path.clone()));
+        found.answer.hits.retain(|hit| !is_stale(hit));
+        if !stale.is_empty() {
+            found.answer.notes.push(format!(
+                "{} changed just now and will be found again in a moment.",
+                stale.keys().map(|(_, path)| path.as_str()).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        let likely = |hit: &Hit| hit.parts.meaning >= LIKE_ENOUGH || !hit.matched.is_empty();
+        let hits = found.answer.hits.into_iter().filter(likely);
+        let passages = hits.filter_map(|hit| passage(hit, asked));
+        let mut all: Vec<Versioned<Passage>> = passages.collect();
+        if !asked.by_name {
+            all = versions::newest(all, text);
+        }
+        let mut said = HashSet::new();
+        all.retain(|one| said.insert((one.of.metadata.title.clone(), one.of.text.clone())));
+        all.truncate(limit);
+        let (generation, notes) = (found.answer.generation, found.answer.notes);
+        let all = all.into_iter().map(|versioned| versioned.of).collect();
+        Ok(Passages { all, phase: found.phase, generation, notes })
     }
 
-    fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells of documents that change.
-    pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
-    }
-
-    /// `postgresql/indexes.html`.
-    pub(crate) fn id(&self, source: &Source) -> String {
-        format!("{}/{}", self.collections[source.collection].name, source.path)
-    }
-
-    /// The collection with this name.
-    pub(crate) fn collection(&self, name: &str) -> Option<usize> {
-        self.collections.iter().position(|collection| collection.name == name)
-    }
-
-    /// Reads what is new or changed, drops what is gone.
-    pub(crate) fn sync(&self, context: &CallContext) -> Result<Synced, ToolError> {
-        let _one_at_a_time = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut synced = Synced::default();
-        let mut problems = Vec::new();
-        let mut seen = BTreeSet::new();
-        let mut work = Vec::new();
-        for (n, collection) in self.collections.iter().enumerate() {
-            let folder = match self.folder(collection) {
-                Ok(folder) => folder,
-                Err(problem) => {
-                    problems.push(problem);
+    /// Documents of hits, by collection and path, whose files were written since the index looked at them.
+    fn stale(&self, hits: &[Hit], asked: &Asked) -> BTreeMap<(String, String), PathBuf> {
+        let mut stale = BTreeMap::new();
+        let mut seen = HashSet::new();
+        for shelf in &asked.shelves {
+            let Ok(site) = shelf.site() else { continue };
+            for hit in hits.iter().filter(|hit| hit.found.collection == shelf.key) {
+                let path = hit.found.path.as_str();
+                if !seen.insert((shelf.key.as_str(), path)) {
                     continue;
                 }
-            };
-            for entry in self.roots.walk_with(&folder, EVERYTHING) {
-                match entry {
-                    Ok(entry) => work.extend(self.wanted(n, &folder, entry, &mut seen)),
-                    Err(problem) => problems.push(problem),
+                let known = self.live.ground().stamps.get(&shelf.key, path);
+                let Some(place) = site.place_of(path) else { continue };
+                let now = site.stamp(&place);
+                // Nothing is known of what was not looked at yet, and of what is just being taken out.
+                if now.is_none() || known.is_some() && now != known {
+                    stale.insert((shelf.key.clone(), path.to_owned()), site.absolute(&place));
                 }
             }
         }
-        let total = work.len() as u64;
-        for (done, (source, entry)) in (0_u64..).zip(work) {
-            match context.stop() {
-                Some(Stop::Cancelled) => return Err(ToolError::Stopped(Stop::Cancelled)),
-                Some(Stop::Deadline) => {
-                    synced.partial = true;
-                    break;
-                }
-                None => {
-                    context.progress(done, Some(total), format!("reading {}", self.id(&source)));
-                }
-            }
-            match self.take_in(&source, &entry) {
-                Ok(()) => drop(synced.changed.insert(source)),
-                Err(problem) => problems.push(problem),
-            }
-        }
-        let mut state = self.state_mut();
-        let gone: Vec<Source> =
-            state.documents.keys().filter(|source| !seen.contains(*source)).cloned().collect();
-        for source in gone {
-            state.forget(&source);
-            synced.changed.insert(source);
-        }
-        state.problems = problems;
-        Ok(synced)
+        stale
     }
 
-    /// The folder of a collection; a problem where it is none.
-    fn folder(&self, collection: &Collection) -> Result<Place, Problem> {
-        let problem = |reason: String| Problem { path: collection.path.clone(), reason };
-        let place =
-            self.roots.resolve(&collection.path).map_err(|error| problem(error.to_string()))?;
-        match self.roots.kind(&place) {
-            Ok(Kind::Folder) => Ok(place),
-            Ok(_) => Err(problem(format!("collection {}: not a folder", collection.name))),
-            Err(error) => Err(Problem::from(&error)),
-        }
-    }
-
-    /// A file in a known format that is not known as it is now.
-    fn wanted(
+    /// A document by its collection and path, read anew where it was written since.
+    pub(crate) fn document(
         &self,
-        n: usize,
-        folder: &Place,
-        entry: Entry,
-        seen: &mut BTreeSet<Source>,
-    ) -> Option<(Source, Entry)> {
-        let path = entry.place.below(folder)?;
-        if entry.kind != Kind::File || Format::of(path).is_none() {
-            return None;
+        on: &Shelf,
+        path: &str,
+    ) -> Option<Result<Arc<Document>, ToolError>> {
+        let (site, item) = on.find(path)?;
+        let stamp = site.stamp(&item.place)?;
+        let mut at_hand = self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = at_hand
+            .iter()
+            .find(|held| held.key == on.key && held.path == path && held.stamp == stamp);
+        if let Some(held) = held {
+            return Some(Ok(Arc::clone(&held.document)));
         }
-        let source = Source { collection: n, path: path.to_owned() };
-        seen.insert(source.clone());
-        let known = self.state().documents.get(&source).map(|held| held.stamp);
-        (known != Some((entry.bytes, entry.modified))).then_some((source, entry))
-    }
-
-    fn take_in(&self, source: &Source, entry: &Entry) -> Result<(), Problem> {
-        let read = self.roots.read(&entry.place, LARGEST_FILE);
-        let bytes = read.map_err(|problem| {
-            // What was known of it is no longer what is there.
-            self.state_mut().forget(source);
-            Problem::from(&problem)
-        })?;
-        let Some(format) = Format::of(&source.path) else { return Ok(()) };
-        let document = Arc::new(format.read(&source.path, &bytes));
-        let id = self.id(source);
-        self.state_mut().put(source, &id, &document, (entry.bytes, entry.modified));
-        Ok(())
-    }
-
-    /// What could not be read when last compared with the disk.
-    pub(crate) fn problems(&self) -> Vec<Problem> {
-        self.state().problems.clone()
-    }
-
-    /// How many documents there are.
-    pub(crate) fn len(&self) -> usize {
-        self.state().documents.len()
-    }
-
-    /// Every document of a collection, or of all, in order.
-    pub(crate) fn documents(&self, collection: Option<usize>) -> Vec<(Source, Arc<Document>)> {
-        let state = self.state();
-        let wanted = |source: &Source| collection.is_none_or(|wanted| wanted == source.collection);
-        let found = state.documents.iter().filter(|(source, _)| wanted(source));
-        found.map(|(source, held)| (source.clone(), Arc::clone(&held.document))).collect()
-    }
-
-    /// One document.
-    pub(crate) fn document(&self, source: &Source) -> Option<Arc<Document>> {
-        self.state().documents.get(source).map(|held| Arc::clone(&held.document))
-    }
-
-    /// The best pieces for a query, best first.
-    pub(crate) fn search(&self, query: &str, limit: usize, collection: Option<usize>) -> Vec<Hit> {
-        let state = self.state();
-        let wanted = |id: DocumentId| {
-            collection.is_none_or(|wanted| {
-                state.pieces.get(&id).is_some_and(|piece| piece.source.collection == wanted)
-            })
+        let document = match read(&site, &item) {
+            Ok(document) => Arc::new(document),
+            Err(error) => return Some(Err(error)),
         };
-        let hits = state.index.search(query, limit, wanted);
-        let found = hits.into_iter().filter_map(|hit| {
-            let piece = state.pieces.get(&hit.document)?;
-            Some(Hit {
-                source: piece.source.clone(),
-                document: Arc::clone(&state.documents.get(&piece.source)?.document),
-                section: piece.section,
-                text: piece.text.clone(),
-                score: hit.similarity,
-            })
-        });
-        found.collect()
+        at_hand.truncate(AT_HAND - 1);
+        let (key, path) = (on.key.clone(), path.to_owned());
+        at_hand.push_front(Held { key, path, stamp, document: Arc::clone(&document) });
+        Some(Ok(document))
     }
 
-    /// Starts to listen to every folder of every collection. Those that can't be watched are still served.
-    pub(crate) fn listen(self: &Arc<Self>) {
-        let start = || {
-            let library: Weak<Self> = Arc::downgrade(self);
-            let heard = move |batch: Batch| {
-                if let Some(library) = library.upgrade() {
-                    library.refresh(&batch);
-                }
-            };
-            Watch::start(heard)
-                .inspect_err(|error| tracing::warn!(%error, "documents are not watched"))
-                .ok()
-        };
-        let Some(watch) = self.watch.get_or_init(start) else { return };
-        for folder in self.collections.iter().filter_map(|collection| self.folder(collection).ok())
-        {
-            let inner = self
-                .roots
-                .walk_with(&folder, EVERYTHING)
-                .flatten()
-                .filter(|entry| entry.kind == Kind::Folder);
-            let folders = inner.map(|entry| entry.place).chain(std::iter::once(folder.clone()));
-            for folder in folders {
-                if let Err(error) = watch.add(&self.roots.absolute(&folder)) {
-                    tracing::warn!(%error, "a folder is not watched");
-                }
-            }
+    /// Puts other collections in the place of those that are there. Says whether anything is different.
+    pub(crate) fn replace(&self, collections: Vec<Collection>) -> bool {
+        let is_other = self.live.ground().replace(collections);
+        if is_other {
+            self.live.look_at_everything();
         }
+        is_other
     }
 
-    fn refresh(self: &Arc<Self>, batch: &Batch) {
-        self.listen();
-        let loaded = self.len() > 0;
-        let synced = self.sync(&docent_tool::nobody()).unwrap_or_default();
-        // Before the first load everything is new, and only what the batch names has changed.
-        let mut changed = if loaded { synced.changed } else { BTreeSet::new() };
-        changed.extend(
-            batch.paths.iter().filter_map(|path| self.source_of(&self.roots.locate(path)?)),
-        );
-        let collections: BTreeSet<usize> = changed.iter().map(|source| source.collection).collect();
-        let contents =
-            collections.into_iter().map(|n| address::contents(&self.collections[n].name));
-        let documents = changed.iter().map(|source| {
-            address::document(&self.collections[source.collection].name, &source.path)
-        });
-        for uri in contents.chain(documents) {
-            // Nobody listening is no failure.
-            drop(self.changes.send(Change::Updated(uri)));
-        }
+    /// What could not be read of these collections when they were last looked at.
+    pub(crate) fn problems(&self, asked: &Asked) -> Vec<DocumentProblem> {
+        let of = |shelf: &Shelf| self.problems_of(&shelf.collection.name);
+        asked.shelves.iter().flat_map(of).collect()
     }
 
-    /// The document that a place is the file of.
-    fn source_of(&self, place: &Place) -> Option<Source> {
-        let of = |(n, collection): (usize, &Collection)| {
-            let path = place.below(&self.folder(collection).ok()?)?.to_owned();
-            Format::of(&path).map(|_| Source { collection: n, path })
-        };
-        self.collections.iter().enumerate().find_map(of)
+    /// The same of one.
+    pub(crate) fn problems_of(&self, name: &str) -> Vec<DocumentProblem> {
+        let kept = self.live.ground().problems.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(name).cloned().unwrap_or_default()
+    }
+
+    /// Every document's path and title, as far as the index is, by path.
+    pub(crate) fn titles(
+        &self,
+        on: &Shelf,
+        context: &CallContext,
+    ) -> Result<Vec<(String, String)>, ToolError> {
+        self.live.ready(context)?;
+        let sources = self.live.sources(&on.key, context)?;
+        let with_text = sources.into_iter().filter(|source| !source.kinds.is_empty());
+        let mut all: Vec<(String, String)> =
+            with_text.map(|source| (source.path, source.title)).collect();
+        all.sort();
+        Ok(all)
     }
 }
 
-impl State {
-    fn put(
-        &mut self,
-        source: &Source,
-        id: &str,
-        document: &Arc<Document>,
-        stamp: (u64, Option<SystemTime>),
-    ) {
-        self.forget(source);
-        let mut held = Held { stamp, document: Arc::clone(document), pieces: Vec::new() };
-        for (n, section) in document.sections.iter().enumerate() {
-            let headings = section.path.join(" ");
-            for text in pieces(&section.text) {
-                let piece = self.index.insert([&document.title, &headings, &text, id]);
-                self.pieces.insert(piece, Piece { source: source.clone(), section: n, text });
-                held.pieces.push(piece);
+fn read(site: &Site, item: &Item) -> Result<Document, ToolError> {
+    let mut bytes = site.read(item).map_err(|problem| problem.into_tool_error("document_id"))?;
+    if let Reader::Archive(archive) = item.reader {
+        let mut found = None;
+        let within = site.path_in(item);
+        let wanted = |path: &str| Some(path) == within;
+        let mut each = |entry: Entry<'_>| {
+            if wanted(entry.path) {
+                found = Some(entry.bytes.to_vec());
             }
-        }
-        self.documents.insert(source.clone(), held);
+        };
+        // What came before the end of a damaged archive is read all the same.
+        drop(archive.entries(&bytes, &Limits::default(), &wanted, &mut each));
+        bytes = found.ok_or_else(|| ToolError::not_found("Document not found"))?;
     }
+    let format = Format::guess(&item.path, &bytes)
+        .ok_or_else(|| ToolError::failed(format!("{} is no document", item.path)))?;
+    format
+        .read(&item.path, &bytes)
+        .map_err(|error| ToolError::failed(format!("{} can't be shown: {error}", item.path)))
+}
 
-    fn forget(&mut self, source: &Source) {
-        let Some(held) = self.documents.remove(source) else { return };
-        for piece in held.pieces {
-            self.index.remove(piece);
-            self.pieces.remove(&piece);
+fn passage(hit: Hit, asked: &Asked) -> Option<Versioned<Passage>> {
+    let shelf = asked.shelves.iter().find(|shelf| shelf.key == hit.found.collection)?;
+    let extra = Extra::of(&hit.found.unit);
+    let section = (hit.found.unit.signature.clone(), hit.found.unit.name.clone());
+    let metadata =
+        Metadata::of_unit(&shelf.collection, &hit.found.path, hit.found.unit.name, extra);
+    let version = metadata.version.clone();
+    let doc_type = shelf.collection.doc_type().to_owned();
+    let path = hit.found.path;
+    let score = (f64::from(hit.similarity) * 10_000.0).round() / 10_000.0;
+    let of = Passage { text: hit.found.unit.body, metadata, score };
+    Some(Versioned::new(of, doc_type, &path, section, version))
+}
+
+impl Scored for Passage {
+    fn take_score(&mut self, other: &Self) {
+        self.score = other.score;
+    }
+}
+
+/// Where a link of a document leads: a document of the same collection by its address, the web as it is.
+pub(crate) fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
+    let (path, anchor) = match target.split_once('#') {
+        Some((path, anchor)) => (path, Some(anchor)),
+        None => (target, None),
+    };
+    if path.is_empty() {
+        return anchor.map(|anchor| address::document(&shelf.collection, from, Some(anchor)));
+    }
+    if path.contains("://") || path.starts_with("mailto:") {
+        let is_open = ["https://", "http://", "mailto:", "ftp://"];
+        return is_open.iter().any(|scheme| path.starts_with(scheme)).then(|| target.to_owned());
+    }
+    let path = path.split(['?']).next().unwrap_or(path);
+    let inside = joined(from, &percent_encoding::percent_decode_str(path).decode_utf8_lossy())?;
+    let candidates = [
+        inside.clone(),
+        format!("{inside}/index.html"),
+        format!("{inside}.html"),
+        format!("{inside}.md"),
+    ];
+    let found = candidates.iter().find(|path| shelf.find(path).is_some());
+    match (found, &shelf.collection.url) {
+        (Some(path), _) => Some(address::document(&shelf.collection, path, anchor)),
+        (None, Some(base)) => {
+            let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
+            Some(format!("{}/{inside}{anchor}", base.trim_end_matches('/')))
+        }
+        (None, None) => None,
+    }
+}
+
+/// A relative path as seen from a document; `None` where it leads out of the collection.
+fn joined(from: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = match path.strip_prefix('/') {
+        Some(_) => Vec::new(),
+        None => from.split('/').rev().skip(1).collect::<Vec<_>>().into_iter().rev().collect(),
+    };
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_paths_stay_in_the_collection() {
+        let cases = [
+            ("a/b.html", "c.html", Some("a/c.html")),
+            ("a/b.html", "../c.html", Some("c.html")),
+            ("a/b.html", "./d/../c.html", Some("a/c.html")),
+            ("a/b.html", "/c.html", Some("c.html")),
+            ("a/b.html", "../../c.html", None),
+            ("b.html", "", Some("")),
+        ];
+        for (from, path, want) in cases {
+            assert_eq!(joined(from, path).as_deref(), want, "{from} {path}");
         }
     }
 }

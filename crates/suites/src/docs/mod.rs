@@ -1,111 +1,124 @@
 //! The documentation suite: collections of documents as tools and resources.
 //!
-//! Owns which formats are read and how they fall into sections. Files are reached through [`crate::files`] alone, and
-//! only what lies in a collection's folder is ever known.
+//! Owns which collections there are, how they are kept in the index, and what is told of them. Formats are read by
+//! `docent-prose`; files are reached through [`crate::files`] alone, and only what lies in a collection is ever known.
 
 mod address;
-mod document;
+mod collection;
 mod get_document;
-mod ingest;
 mod library;
+mod list_collections;
 mod search_documentation;
+mod shelves;
+mod stock;
 mod units;
+mod versions;
 
+pub use collection::{Collection, Origin, shelved};
 pub use get_document::{GetAnswer, GetArgs, SectionInfo};
+pub use list_collections::{CollectionInfo, ListAnswer, ListArgs};
 pub use search_documentation::{SearchAnswer, SearchArgs, SearchHit};
+pub use stock::{CollectionReport, DocsReport, behind, held, sync};
 pub use units::prose_units;
 
-use crate::files::{Problem, Roots};
-use address::Address;
+use crate::{
+    files::{Problem, Roots},
+    indexing::{Live, Opener},
+};
+use docent_index::Synonyms;
+use docent_prose::{Document, Section};
 use docent_tool::{
     AnyTool, CallContext, Change, CompletionTarget, Contents, Provider, ResourceInfo, Running,
     TemplateInfo, ToolError, erase,
 };
-use document::{Document, Section};
 use get_document::GetDocument;
-pub(crate) use ingest::Format;
-pub(crate) use library::LARGEST_FILE;
-use library::{Library, Source};
+use library::{Library, resolve};
+use list_collections::ListCollections;
 use schemars::JsonSchema;
 use search_documentation::SearchDocumentation;
 use serde::Serialize;
-use std::{fmt::Write as _, sync::Arc};
+use shelves::Shelves;
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use tokio::sync::broadcast;
+use units::Extra;
 
 /// As many values as a completion may have.
 const COMPLETIONS: usize = 100;
-
-/// A folder of documents with a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Collection {
-    /// What callers call it: a value of `doc_type`, and the first part of a document's id.
-    pub name: String,
-    /// Its folder: relative to the first root, or absolute inside a root.
-    pub path: String,
-    /// What is in it, for people and models.
-    pub description: String,
-    /// Where the same documents are on the web, without the path of each.
-    pub url: Option<String>,
-}
-
-impl Collection {
-    /// A collection without an address on the web.
-    pub fn new(
-        name: impl Into<String>,
-        path: impl Into<String>,
-        description: impl Into<String>,
-    ) -> Self {
-        Self { name: name.into(), path: path.into(), description: description.into(), url: None }
-    }
-}
+/// Documents that a table of contents lists; more are counted.
+const LISTED: usize = 2000;
 
 /// Where a text comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Metadata {
     /// The document's id.
     pub source: String,
+    /// The page that it begins on, where the document has pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
     /// Heading of the section; the title where it has none.
     pub section: String,
     /// Title of the document.
     pub title: String,
     /// Collection that it belongs to.
     pub collection: String,
+    /// The version that it describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
     /// The headings above the section and its own, outermost first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
     /// The same on the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The section before, as `section` of `get_document`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<String>,
+    /// The section after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 impl Metadata {
-    fn new(
-        library: &Library,
-        source: &Source,
+    fn of_unit(collection: &Collection, path: &str, title: String, extra: Extra) -> Self {
+        Self {
+            source: format!("{}/{path}", collection.name),
+            page: extra.page,
+            section: extra.path.last().unwrap_or(&title).clone(),
+            title,
+            collection: collection.name.clone(),
+            version: extra.version,
+            url: web_address(collection, path, extra.anchor.as_deref()),
+            path: extra.path,
+            previous: extra.previous,
+            next: extra.next,
+        }
+    }
+
+    fn of_section(
+        collection: &Collection,
+        path: &str,
         document: &Document,
         section: Option<&Section>,
     ) -> Self {
-        let collection = &library.collections[source.collection];
-        let anchor = section
-            .and_then(|section| section.anchor.as_deref())
-            .map(|anchor| format!("#{anchor}"));
-        let address = |base: &String| {
-            format!(
-                "{}/{}{}",
-                base.trim_end_matches('/'),
-                source.path,
-                anchor.as_deref().unwrap_or("")
-            )
-        };
-        Self {
-            source: library.id(source),
-            section: section.and_then(Section::heading).unwrap_or(&document.title).to_owned(),
-            title: document.title.clone(),
-            collection: collection.name.clone(),
+        let extra = Extra {
             path: section.map(|section| section.path.clone()).unwrap_or_default(),
-            url: collection.url.as_ref().map(address),
-        }
+            anchor: section.and_then(|section| section.anchor.clone()),
+            page: section.and_then(|section| section.page),
+            version: collection.version.clone().or_else(|| document.version.clone()),
+            ..Extra::default()
+        };
+        Self::of_unit(collection, path, document.title.clone(), extra)
     }
+}
+
+/// Where a document is on the web.
+fn web_address(collection: &Collection, path: &str, anchor: Option<&str>) -> Option<String> {
+    let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
+    if let Some(address) = collection.addresses.get(path) {
+        return Some(format!("{address}{anchor}"));
+    }
+    let base = collection.url.as_ref()?.trim_end_matches('/');
+    Some(format!("{base}/{path}{anchor}"))
 }
 
 /// Something that could not be read.
@@ -123,7 +136,8 @@ impl From<Problem> for DocumentProblem {
     }
 }
 
-/// Tools and resources about documentation.
+/// Tools and resources about documentation. Cheap to clone.
+#[derive(Clone)]
 pub struct DocsSuite {
     library: Arc<Library>,
     tools: Vec<Arc<dyn AnyTool>>,
@@ -137,18 +151,38 @@ impl std::fmt::Debug for DocsSuite {
 
 impl DocsSuite {
     /// A suite about these collections, in this order. Nothing is read until it is asked for.
-    pub fn new(roots: Roots, collections: Vec<Collection>) -> Self {
-        let library = Library::new(roots, collections);
+    pub fn new(roots: Roots, collections: Vec<Collection>, index: Opener) -> Self {
+        Self::of(Library::new(Live::on(Shelves::new(roots, collections), index)))
+    }
+
+    /// The same, where these words mean the same.
+    #[must_use]
+    pub fn with_synonyms(&self, synonyms: Arc<Synonyms>) -> Self {
+        Self::of(self.library.with_synonyms(synonyms))
+    }
+
+    fn of(library: Library) -> Self {
+        let library = Arc::new(library);
         let tools = vec![
             erase(SearchDocumentation { library: Arc::clone(&library) }),
             erase(GetDocument { library: Arc::clone(&library) }),
+            erase(ListCollections { library: Arc::clone(&library) }),
         ];
         Self { library, tools }
     }
 
     /// The names of the collections, in order.
-    pub fn collections(&self) -> impl Iterator<Item = &str> {
-        self.library.collections.iter().map(|collection| collection.name.as_str())
+    pub fn collections(&self) -> Vec<String> {
+        self.library.shelves().iter().map(|shelf| shelf.collection.name.clone()).collect()
+    }
+
+    /// Puts other collections in the place of those that are there, and tells clients where anything is different.
+    pub fn replace(&self, collections: Vec<Collection>) {
+        if self.library.replace(collections) {
+            let shelves = self.library.live.ground();
+            shelves.tell(Change::Tools);
+            shelves.tell(Change::Resources);
+        }
     }
 }
 
@@ -163,14 +197,15 @@ impl Provider for DocsSuite {
 
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
         let resource = |collection: &Collection| ResourceInfo {
-            uri: address::contents(&collection.name),
+            uri: address::contents(collection),
             name: collection.name.clone(),
             title: None,
             about: Some(collection.description.clone()),
             mime: Some("application/x-documentation".into()),
             size: None,
         };
-        Box::pin(std::future::ready(self.library.collections.iter().map(resource).collect()))
+        let all = self.library.shelves().iter().map(|shelf| resource(&shelf.collection)).collect();
+        Box::pin(std::future::ready(all))
     }
 
     fn templates(&self) -> Vec<TemplateInfo> {
@@ -191,7 +226,7 @@ impl Provider for DocsSuite {
             template(
                 address::DOCUMENT_TEMPLATE,
                 "document",
-                "One document as Markdown",
+                "One document as Markdown; with #section only that section",
                 "text/markdown",
             ),
         ]
@@ -203,26 +238,22 @@ impl Provider for DocsSuite {
         context: &'a CallContext,
     ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
         Box::pin(async move {
-            let address = match address::parse(uri)? {
-                Ok(address) => address,
-                Err(problem) => return Some(Err(ToolError::not_found(problem))),
-            };
+            if let Err(problem) = address::parse(uri)? {
+                return Some(Err(ToolError::not_found(problem)));
+            }
             let (library, uri) = (Arc::clone(&self.library), uri.to_owned());
-            Some(context.blocking(move |context| read(&library, &uri, address, context)).await)
+            Some(context.blocking(move |context| read(&library, &uri, context)).await)
         })
     }
 
     fn watch(&self, uri: &str) -> bool {
-        let collection = match address::parse(uri) {
-            Some(Ok(Address::Contents(name) | Address::Document(name, _))) => {
-                self.library.collection(&name)
-            }
-            _ => None,
-        };
-        if collection.is_some() {
-            self.library.listen();
+        let Some(Ok(address)) = address::parse(uri) else { return false };
+        let known = self.library.shelves().iter().any(|shelf| address.is_in(&shelf.collection));
+        if known {
+            self.library.live.ground().watch(uri);
+            self.library.live.listening();
         }
-        collection.is_some()
+        known
     }
 
     fn complete<'a>(
@@ -233,62 +264,82 @@ impl Provider for DocsSuite {
     ) -> Running<'a, Vec<String>> {
         let ours = matches!(target, CompletionTarget::Template(template)
             if [address::CONTENTS_TEMPLATE, address::DOCUMENT_TEMPLATE].contains(&template.as_str()));
-        let begins = |name: &&str| name.starts_with(typed);
-        match argument {
-            "collection" if ours => {
-                let names = self
-                    .collections()
-                    .filter(begins)
-                    .take(COMPLETIONS)
-                    .map(str::to_owned)
-                    .collect();
-                Box::pin(std::future::ready(names))
-            }
-            "path" if ours => {
+        if !ours {
+            return Box::pin(std::future::ready(Vec::new()));
+        }
+        let shelves = self.library.shelves();
+        let named = |part: fn((&str, &str)) -> String| -> Vec<String> {
+            let all: BTreeSet<String> =
+                shelves.iter().map(|shelf| part(address::parts(&shelf.collection))).collect();
+            all.into_iter().filter(|name| name.starts_with(typed)).take(COMPLETIONS).collect()
+        };
+        let ready = match argument {
+            "doc_type" => named(|(doc_type, _)| doc_type.to_owned()),
+            "collection" => named(|(_, collection)| collection.to_owned()),
+            "path" => {
                 let (library, typed) = (Arc::clone(&self.library), typed.to_owned());
                 let work = move || paths(&library, &typed);
-                Box::pin(async move { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
+                return Box::pin(async move {
+                    tokio::task::spawn_blocking(work).await.unwrap_or_default()
+                });
             }
-            _ => Box::pin(std::future::ready(Vec::new())),
-        }
+            _ => Vec::new(),
+        };
+        Box::pin(std::future::ready(ready))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        Some(self.library.changes())
+        Some(self.library.live.ground().changes())
     }
 }
 
-fn read(
-    library: &Library,
-    uri: &str,
-    address: Address,
-    context: &CallContext,
-) -> Result<Vec<Contents>, ToolError> {
-    library.sync(context)?;
-    let (mime, text) = match address {
-        Address::Contents(name) => {
-            let collection = library.collection(&name);
-            let collection = collection
-                .ok_or_else(|| ToolError::not_found(format!("no collection is called {name}")))?;
-            ("application/x-documentation", contents(library, collection))
-        }
-        Address::Document(..) => {
-            let (_, document) = get_document::find(library, uri)
-                .ok_or_else(|| get_document::missing(library, uri))?;
-            ("text/markdown", document.text.clone())
-        }
+fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Contents>, ToolError> {
+    let shelves = library.shelves();
+    let Some(Ok(address)) = address::parse(uri) else {
+        return Err(ToolError::not_found(format!("{uri} is no address of a document")));
+    };
+    let (mime, text) = if address.path.is_none() {
+        let shelf = shelves.iter().find(|shelf| address.is_in(&shelf.collection));
+        let shelf =
+            shelf.ok_or_else(|| ToolError::not_found(format!("no collection is at {uri}")))?;
+        let titles = library.titles(shelf, context)?;
+        ("application/x-documentation", contents(&shelf.collection, &titles))
+    } else {
+        let missing = || get_document::missing(library, uri);
+        let (shelf, path, section) = get_document::find(library, uri).ok_or_else(missing)?;
+        let document = library.document(&shelf, &path).ok_or_else(missing)??;
+        let resolve = |target: &str| resolve(&shelf, &path, target);
+        let text = match section {
+            None => document.markdown(&resolve),
+            Some(name) => {
+                let range = document.section(&name).ok_or_else(missing)?;
+                let sections = document.sections.get(range).unwrap_or_default();
+                let all: Vec<String> =
+                    sections.iter().map(|section| section.markdown(&resolve)).collect();
+                all.join("\n\n")
+            }
+        };
+        ("text/markdown", text)
     };
     Ok(vec![Contents::Text { uri: uri.to_owned(), mime: Some(mime.into()), text }])
 }
 
 /// The table of contents of a collection, as Markdown.
-fn contents(library: &Library, n: usize) -> String {
-    let collection = &library.collections[n];
-    let mut text = format!("# {}\n", collection.description);
-    for (source, document) in library.documents(Some(n)) {
-        let uri = address::document(&collection.name, &source.path);
+fn contents(collection: &Collection, titles: &[(String, String)]) -> String {
+    let heading =
+        if collection.description.is_empty() { &collection.name } else { &collection.description };
+    let mut text = format!("# {heading}\n");
+    for (path, title) in titles.iter().take(LISTED) {
+        let uri = address::document(collection, path, None);
         // Writing to a string can't fail.
-        let _ok = write!(text, "\n- [{}]({uri})", document.title);
+        let _ok = write!(text, "\n- [{title}]({uri})");
+    }
+    if titles.len() > LISTED {
+        let _ok = write!(
+            text,
+            "\n\nAnd {} more: search_documentation finds them.",
+            titles.len() - LISTED
+        );
     }
     text.push('\n');
     text
@@ -296,15 +347,13 @@ fn contents(library: &Library, n: usize) -> String {
 
 /// Paths of documents that begin as typed, of any collection: which one is meant is not known here.
 fn paths(library: &Library, typed: &str) -> Vec<String> {
-    if library.sync(&docent_tool::nobody()).is_err() {
-        return Vec::new();
+    let mut found = BTreeSet::new();
+    for shelf in library.shelves().iter() {
+        let Ok(titles) = library.titles(shelf, &docent_tool::nobody()) else { continue };
+        let all = titles.into_iter().map(|(path, _)| path);
+        found.extend(all.filter(|path| path.starts_with(typed)).take(COMPLETIONS));
     }
-    let all = library.documents(None).into_iter().map(|(source, _)| source.path);
-    let mut found: Vec<String> =
-        all.filter(|path| path.starts_with(typed)).take(COMPLETIONS).collect();
-    found.sort();
-    found.dedup();
-    found
+    found.into_iter().take(COMPLETIONS).collect()
 }
 
 #[cfg(test)]

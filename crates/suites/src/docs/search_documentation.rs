@@ -2,8 +2,9 @@
 
 use super::{
     DocumentProblem, Metadata,
-    library::{Hit, Library},
+    library::{Library, Passage, Passages},
 };
+use crate::indexing::Phase;
 use docent_tool::{Answer, Block, CallContext, Object, Tool, ToolError, argument_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ use std::sync::Arc;
 
 /// Stands for every collection.
 pub(crate) const ALL: &str = "all";
+/// Problems that an answer without hits lists.
+const LISTED: usize = 5;
 
 /// `search_documentation`.
 #[derive(Debug)]
@@ -48,6 +51,11 @@ fn all() -> String {
 pub struct SearchAnswer {
     /// Best first.
     pub results: Vec<SearchHit>,
+    /// The generation of the index that was asked.
+    pub generation: u64,
+    /// What the reader should know, such as that another word was searched for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<DocumentProblem>,
@@ -74,8 +82,8 @@ impl Tool for SearchDocumentation {
 
     fn input_schema(&self) -> Object {
         let mut schema = argument_schema::<SearchArgs>();
-        let names = self.library.collections.iter().map(|collection| collection.name.clone());
-        let values: Vec<String> = std::iter::once(ALL.to_owned()).chain(names).collect();
+        let values: Vec<String> =
+            std::iter::once(ALL.to_owned()).chain(self.library.doc_types()).collect();
         let property =
             schema.get_mut("properties").and_then(|properties| properties.get_mut("doc_type"));
         if let Some(Value::Object(property)) = property {
@@ -99,49 +107,64 @@ fn search(
     args: &SearchArgs,
     context: &CallContext,
 ) -> Result<Answer<SearchAnswer>, ToolError> {
-    let collection = match args.doc_type.as_str() {
-        ALL => None,
-        name => Some(library.collection(name).ok_or_else(|| unknown(library, name))?),
+    let asked = library.asked(&args.doc_type).ok_or_else(|| unknown(library, &args.doc_type))?;
+    let found = if asked.shelves.is_empty() {
+        let (phase, notes) = (Phase::InStep, Vec::new());
+        Passages { all: Vec::new(), phase, generation: 0, notes }
+    } else {
+        library.search(&args.query, args.max_results, &asked, context)?
     };
-    let synced = library.sync(context)?;
-    let hits = library.search(&args.query, args.max_results, collection);
-    let results: Vec<SearchHit> = hits.into_iter().map(|hit| shown(library, hit)).collect();
-    let problems: Vec<DocumentProblem> = library.problems().into_iter().map(Into::into).collect();
-    let mut blocks = Vec::with_capacity(results.len());
+    let mut notes = found.notes;
+    let partial = unfinished(&found.phase, &mut notes);
+    let problems = library.problems(&asked);
+    let results: Vec<SearchHit> = found.all.into_iter().map(shown).collect();
+    let mut blocks = Vec::with_capacity(results.len() + 1);
     for hit in &results {
-        let metadata = as_object(&hit.metadata)?;
         blocks.push(Block::Text {
             text: hit.text.clone(),
-            metadata: Some(metadata),
+            metadata: Some(as_object(&hit.metadata)?),
             score: Some(hit.score),
         });
     }
     if results.is_empty() {
         blocks.push(Block::text(nothing(library, args, &problems)));
     }
-    if synced.partial {
-        blocks.push(Block::text("This is partial: time was up before every document was read. Ask again to go on from here."));
+    if results.is_empty() || partial {
+        blocks.extend(notes.iter().map(Block::text));
     }
-    Ok(Answer {
-        structured: SearchAnswer { results, problems },
-        content: blocks,
-        partial: synced.partial,
-    })
+    let structured = SearchAnswer { results, generation: found.generation, notes, problems };
+    Ok(Answer { structured, content: blocks, partial })
+}
+
+/// Says so where not every document is in the index yet.
+fn unfinished(phase: &Phase, notes: &mut Vec<String>) -> bool {
+    match phase {
+        Phase::Idle | Phase::Building(..) => {
+            let (done, total) =
+                if let Phase::Building(done, total) = phase { (*done, *total) } else { (0, 0) };
+            notes.push(format!("This is partial: the documents are being read ({done} of {total} files so far). Ask again in a moment."));
+            true
+        }
+        Phase::Failed(reason) => {
+            notes.push(format!(
+                "The documents are not followed, so that this may be old: {reason}."
+            ));
+            false
+        }
+        Phase::InStep => false,
+    }
 }
 
 fn unknown(library: &Library, name: &str) -> ToolError {
-    let names: Vec<&str> =
-        library.collections.iter().map(|collection| collection.name.as_str()).collect();
+    let names = std::iter::once(ALL.to_owned()).chain(library.doc_types()).collect::<Vec<_>>();
     ToolError::argument(
         "doc_type",
-        format!("{name} is no collection; there are {ALL}, {}", names.join(", ")),
+        format!("{name} is no collection; there are {}", names.join(", ")),
     )
 }
 
-fn shown(library: &Library, hit: Hit) -> SearchHit {
-    let section = hit.document.sections.get(hit.section);
-    let metadata = Metadata::new(library, &hit.source, &hit.document, section);
-    SearchHit { text: hit.text, metadata, score: (hit.score * 10_000.0).round() / 10_000.0 }
+fn shown(passage: Passage) -> SearchHit {
+    SearchHit { text: passage.text, metadata: passage.metadata, score: passage.score }
 }
 
 /// A typed value as the metadata of a block.
@@ -154,15 +177,12 @@ pub(crate) fn as_object(metadata: &Metadata) -> Result<Object, ToolError> {
 }
 
 fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -> String {
-    if library.collections.is_empty() {
-        return "No documentation is configured: add a collection under docs.collections in docent.toml.".into();
+    if library.shelves().is_empty() {
+        return "No documentation is configured: run `docent docs add NAME FOLDER`, or add a collection under docs.collections in docent.toml.".into();
     }
     let mut text =
         format!("Nothing in the documentation ({}) matches \"{}\".", args.doc_type, args.query);
-    if library.len() == 0 {
-        text.push_str(" No document was found: HTML, Markdown and plain text are read.");
-    }
-    for problem in problems.iter().take(5) {
+    for problem in problems.iter().take(LISTED) {
         text.push_str("\n- ");
         text.push_str(&problem.path);
         text.push_str(": ");

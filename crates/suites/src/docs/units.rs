@@ -1,55 +1,83 @@
-//! Documents as units of the index: one for each section.
+//! Documents as units of the index: one for each chunk.
 
-use super::ingest::Format;
 use docent_index::{Span, Unit};
+use docent_prose::{Document, Format, Unreadable, chunks};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// Words of a piece.
-const PIECE_WORDS: usize = 200;
-
-/// The sections of a document; `None` where no format is known by the ending of its name.
-pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Vec<Unit>> {
-    let document = Format::of(path)?.read(path, bytes);
-    let mut taken = HashSet::new();
-    let mut units = Vec::new();
-    for section in document.sections {
-        let name = section.anchor.clone().unwrap_or_else(|| slug(section.heading()));
-        let signature = section.path.join(" > ");
-        for body in pieces(&section.text) {
-            units.push(Unit {
-                id: distinct(&mut taken, &name),
-                kind: "section".into(),
-                language: String::new(),
-                name: document.title.clone(),
-                signature: signature.clone(),
-                doc: String::new(),
-                body,
-                span: Span::default(),
-                extra: String::new(),
-            });
-        }
-    }
-    Some(units)
+/// What a unit of a document has beside what is searched.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Extra {
+    /// The headings above its section and its own, outermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) path: Vec<String>,
+    /// What links to its section point to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) anchor: Option<String>,
+    /// The page that it begins on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) page: Option<u32>,
+    /// The version that its document describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) version: Option<String>,
+    /// The section before, by anchor or by its headings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) previous: Option<String>,
+    /// The section after.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next: Option<String>,
 }
 
-/// A long section in pieces of whole paragraphs: one vector can't stand for a thousand words.
-fn pieces(text: &str) -> Vec<String> {
-    let mut pieces: Vec<String> = vec![String::new()];
-    let mut words = 0;
-    for paragraph in text.split("\n\n") {
-        let count = paragraph.split_whitespace().count();
-        if words > 0 && words + count > PIECE_WORDS {
-            pieces.push(String::new());
-            words = 0;
-        }
-        let Some(piece) = pieces.last_mut() else { continue };
-        if !piece.is_empty() {
-            piece.push_str("\n\n");
-        }
-        piece.push_str(paragraph);
-        words += count;
+impl Extra {
+    /// What a unit carries; nothing where it carries none.
+    pub(crate) fn of(unit: &Unit) -> Self {
+        serde_json::from_str(&unit.extra).unwrap_or_default()
     }
-    pieces
+}
+
+/// The chunks of a document; `None` where no format is known by its name.
+pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<Unit>, Unreadable>> {
+    let read = Format::of(path)?.read(path, bytes);
+    Some(read.map(|document| units(&document, None)))
+}
+
+/// The chunks of a document that describes a version.
+pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
+    // An index or a redirect has words enough to be found, and answers nothing.
+    if document.is_furniture {
+        return Vec::new();
+    }
+    let mut taken = HashSet::new();
+    let version = version.or(document.version.as_deref());
+    let name = |n: usize| {
+        let section = document.sections.get(n)?;
+        section.anchor.clone().or_else(|| section.heading().map(|_| section.path.join(" > ")))
+    };
+    let each = chunks(document).into_iter().filter_map(|chunk| {
+        let section = document.sections.get(chunk.section)?;
+        let own = section.anchor.clone().unwrap_or_else(|| slug(section.heading()));
+        let extra = Extra {
+            path: section.path.clone(),
+            anchor: section.anchor.clone(),
+            page: chunk.page,
+            version: version.map(str::to_owned),
+            previous: chunk.section.checked_sub(1).and_then(name),
+            next: name(chunk.section + 1),
+        };
+        Some(Unit {
+            id: distinct(&mut taken, &own),
+            kind: "section".into(),
+            language: String::new(),
+            name: document.title.clone(),
+            signature: section.path.join(" > "),
+            doc: String::new(),
+            body: chunk.text,
+            span: Span::default(),
+            extra: serde_json::to_string(&extra).unwrap_or_default(),
+        })
+    });
+    each.collect()
 }
 
 /// A name for what has no anchor.
@@ -75,37 +103,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_section_is_a_unit() {
-        let text = b"Before.\n\n# Guide\n\nFirst.\n\n## Set up\n\nSecond.\n\n## Set up\n\nThird.\n";
-        let units = prose_units("docs/guide.md", text).unwrap();
-        let shown: Vec<[&str; 4]> = units
+    fn each_chunk_is_a_unit() {
+        let text =
+            b"Before.\n\n# Guide {#g}\n\nFirst.\n\n## Set up\n\nSecond.\n\n## Set up\n\nThird.\n";
+        let units = prose_units("docs/guide.md", text).unwrap().unwrap();
+        let shown: Vec<[&str; 3]> = units
             .iter()
-            .map(|one| [&one.id, &one.name, &one.signature, &one.body].map(String::as_str))
+            .map(|one| [&one.name, &one.signature, &one.body].map(String::as_str))
             .collect();
         let want = [
-            ["top", "Guide", "", "Before."],
-            ["guide", "Guide", "Guide", "First."],
-            ["set-up", "Guide", "Guide > Set up", "Second."],
-            ["set-up-2", "Guide", "Guide > Set up", "Third."],
+            ["Guide", "", "Before."],
+            ["Guide", "Guide", "First."],
+            ["Guide", "Guide > Set up", "Second."],
+            ["Guide", "Guide > Set up", "Third."],
         ];
         assert_eq!(shown, want);
         assert!(units.iter().all(|one| one.kind == "section" && one.language.is_empty()));
-        assert_eq!(prose_units("a.png", b""), None);
-        assert_eq!(prose_units("a.txt", b""), Some(Vec::new()));
+        let extra = Extra::of(&units[1]);
+        assert_eq!(extra.anchor.as_deref(), Some("g"));
+        assert_eq!(extra.previous, None, "what has no heading has no name");
+        assert!(extra.next.is_some());
+        assert_eq!(Extra::of(&units[2]).previous.as_deref(), Some("g"));
+        assert!(prose_units("a.png", b"").is_none());
+        assert_eq!(prose_units("a.txt", b""), Some(Err(Unreadable::Empty)));
     }
 
     #[test]
-    fn a_long_section_comes_in_pieces_of_whole_paragraphs() {
-        let paragraph = |word: &str| format!("{word} ").repeat(90).trim_end().to_owned();
-        let all = ["one", "two", "three", "four", "five"].map(paragraph);
-        let text = format!("# Long\n\n{}\n", all.join("\n\n"));
-        let units = prose_units("long.md", text.as_bytes()).unwrap();
-        let ids: Vec<&str> = units.iter().map(|one| one.id.as_str()).collect();
-        assert_eq!(ids, ["long", "long-2", "long-3"]);
-        let bodies: Vec<&str> = units.iter().map(|one| one.body.as_str()).collect();
-        assert_eq!(bodies.join("\n\n"), all.join("\n\n"));
-        assert_eq!(pieces(&"word ".repeat(900)).len(), 1);
-        assert_eq!(pieces(""), [""]);
+    fn the_collection_s_version_comes_before_the_document_s() {
+        let document = Document { version: Some("15".into()), ..Document::default() };
+        assert!(units(&document, Some("16")).is_empty());
+        let mut document = Format::Plain.read("a.txt", b"x").unwrap();
+        document.version = Some("15".into());
+        let version = |given| Extra::of(&units(&document, given)[0]).version;
+        assert_eq!(version(Some("16")).as_deref(), Some("16"));
+        assert_eq!(version(None).as_deref(), Some("15"));
     }
 
     #[test]

@@ -39,14 +39,14 @@ pub enum FollowError {
 
 /// What changed and was not looked at yet. The watcher puts in, the follower takes out.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     batch: Mutex<Batch>,
     more: Condvar,
 }
 
 impl Pending {
     /// Adds to what is to be looked at.
-    pub(super) fn add(&self, batch: Batch) {
+    pub(crate) fn add(&self, batch: Batch) {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.paths.extend(batch.paths);
         waiting.lost |= batch.lost || waiting.paths.len() > MOST_WAITING;
@@ -58,7 +58,7 @@ impl Pending {
     }
 
     /// Everything that waits; `None` when it is time to stop.
-    fn take(&self, stopped: &dyn Fn() -> bool) -> Option<Batch> {
+    pub(crate) fn take(&self, stopped: &dyn Fn() -> bool) -> Option<Batch> {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if stopped() {

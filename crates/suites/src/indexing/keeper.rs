@@ -2,22 +2,19 @@
 
 use super::{
     Callbacks, Report,
+    batches::{BATCH, Batches},
     left_out::LeftOut,
     rounded,
     survey::{File, Known, Read, Survey, Wanted},
 };
 use crate::files::{Place, Problem, Roots};
-use docent_index::{Change, Digest, Repairs, Store, StoreError};
+use docent_index::{Change, Repairs, Store, StoreError};
 use rayon::prelude::*;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Instant,
 };
 
-/// Units that are written at once: a run that is killed loses no more than these.
-const BATCH: usize = 20_000;
-/// The first ones are written sooner, so that whoever waits has something to find.
-const FIRST_BATCH: usize = 2000;
 /// Files that are read at once, between two looks at whether to go on.
 pub(super) const AT_ONCE: usize = 256;
 
@@ -104,7 +101,7 @@ impl<'a> Keeper<'a> {
         let mut stopped = survey.stopped;
         tally.removed = gone.len();
         for change in gone {
-            batches.add(change, &mut self.known)?;
+            batches.add(change, &mut |written| self.known.apply(written))?;
         }
         let total = survey.files.len();
         (callbacks.progress)(0, total);
@@ -117,12 +114,12 @@ impl<'a> Keeper<'a> {
             let read: Vec<_> = files.par_iter().map(|file| file.read(self.roots, known)).collect();
             for (file, read) in files.iter().zip(read) {
                 if let Some(change) = tally.take(file, read, &self.known) {
-                    batches.add(change, &mut self.known)?;
+                    batches.add(change, &mut |written| self.known.apply(written))?;
                 }
             }
             (callbacks.progress)((n * AT_ONCE + files.len()).min(total), total);
         }
-        batches.write(&mut self.known)?;
+        batches.write(&mut |written| self.known.apply(written))?;
         let Repairs { rebuilt, embedded_anew } = repairs;
         let status = self.store.status()?;
         Ok(Report {
@@ -168,49 +165,5 @@ impl Tally {
         // What can't be read any more must not be found as it once was.
         self.removed += usize::from(was_there);
         was_there.then(|| file.removal())
-    }
-}
-
-/// Changes on their way to the store.
-struct Batches<'a> {
-    store: &'a dyn Store,
-    /// Units that may wait.
-    most: usize,
-    next: usize,
-    waiting: Vec<Change>,
-    units: usize,
-}
-
-impl<'a> Batches<'a> {
-    fn new(store: &'a dyn Store, most: usize) -> Self {
-        Self { store, most, next: FIRST_BATCH, waiting: Vec::new(), units: 0 }
-    }
-
-    fn add(&mut self, change: Change, known: &mut Known) -> Result<(), StoreError> {
-        if let Change::Put(source) = &change {
-            self.units += source.units.len();
-        }
-        self.waiting.push(change);
-        if self.units >= self.most.min(self.next) { self.write(known) } else { Ok(()) }
-    }
-
-    fn write(&mut self, known: &mut Known) -> Result<(), StoreError> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        self.units = 0;
-        self.next *= 3;
-        let about = |change: &Change| -> (String, String, Option<Digest>) {
-            match change {
-                Change::Put(source) => {
-                    (source.collection.clone(), source.path.clone(), Some(source.digest))
-                }
-                Change::Remove { collection, path } => (collection.clone(), path.clone(), None),
-            }
-        };
-        let written = self.waiting.iter().map(about).collect();
-        self.store.write(&mut self.waiting.drain(..))?;
-        known.apply(written);
-        Ok(())
     }
 }

@@ -2,16 +2,12 @@
 //! and asked by every tool that searches.
 
 use super::{
-    Callbacks, Report,
-    follow::{Follower, Pending},
-    survey::Wanted,
+    Callbacks,
+    follow::{FollowError, Pending},
+    project::Project,
 };
-use crate::{
-    files::{Place, Roots},
-    watch::Batch,
-};
+use crate::watch::Batch;
 use docent_index::{Answer, Query, Status, Store, StoreError, Tally, View, embed::Embedder};
-use docent_syntax::Language;
 use docent_tool::{CallContext, Failure, FailureKind, Stop, ToolError};
 use std::{
     error::Error,
@@ -39,7 +35,19 @@ pub struct Opened {
 }
 
 /// Opens the store when it is first needed.
-pub type Opener = Box<dyn Fn() -> Result<Opened, Box<dyn Error + Send + Sync>> + Send + Sync>;
+pub type Opener = Arc<dyn Fn() -> Result<Opened, Box<dyn Error + Send + Sync>> + Send + Sync>;
+
+/// Opens the store once, for all who need it.
+pub(crate) fn once(opener: Opener) -> Opener {
+    let kept: Mutex<Option<Opened>> = Mutex::default();
+    Arc::new(move || {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = &*kept {
+            return Ok(kept.clone());
+        }
+        Ok(kept.insert(opener()?).clone())
+    })
+}
 
 /// How far the index is.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,55 +80,86 @@ pub(crate) struct Searched {
     pub(crate) phase: Phase,
 }
 
+/// What an index is kept in step with.
+pub(crate) trait Ground: Send + Sync + 'static {
+    /// What a run did.
+    type Report: Clone + Send + fmt::Debug;
+    /// Brings the store in step, and again whenever something changes, until it is told to stop.
+    fn follow(&self, following: Following<'_, Self::Report>) -> Result<(), FollowError>;
+    /// Whether the index is of another set of files after a run.
+    fn is_other_set(report: &Self::Report) -> bool;
+}
+
+/// What a ground needs to follow changes, and whom it tells.
+pub(crate) struct Following<'a, R> {
+    /// Where units are kept.
+    pub(crate) store: &'a dyn Store,
+    /// How far it is, and whether to stop.
+    pub(crate) callbacks: Callbacks<'a>,
+    /// What changed.
+    pub(crate) pending: Arc<Pending>,
+    /// Hears whether changes are heard from now on.
+    pub(crate) listening: &'a dyn Fn(bool),
+    /// Hears of changes at once, on a thread of its own.
+    pub(crate) heard: Box<dyn Fn(&Batch) + Send>,
+    /// Hears of the first run, and of every one that changed something or failed.
+    pub(crate) synced: &'a dyn Fn(Result<R, StoreError>),
+}
+
 #[derive(Debug)]
-struct State {
+struct State<R> {
     phase: Phase,
     opened: Option<Opened>,
-    report: Option<Report>,
+    report: Option<R>,
     /// Whether changes are heard; `None` until that is known.
     listening: Option<bool>,
 }
 
 /// The index of a running server.
-pub struct Live {
-    roots: Roots,
+#[expect(private_bounds, reason = "only this crate has grounds")]
+pub struct Live<G: Ground = Project> {
+    pub(super) ground: Arc<G>,
     opener: Opener,
     started: OnceLock<()>,
-    state: Mutex<State>,
+    state: Mutex<State<G::Report>>,
     changed: Condvar,
-    wanted: RwLock<Wanted>,
-    pending: Arc<Pending>,
+    pub(super) pending: Arc<Pending>,
     listeners: RwLock<Vec<Listener>>,
     ended: Arc<AtomicBool>,
 }
 
-impl fmt::Debug for Live {
+impl<G: Ground> fmt::Debug for Live<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Live").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
-impl Drop for Live {
+impl<G: Ground> Drop for Live<G> {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 }
 
-impl Live {
-    /// An index of these roots. Nothing is opened or read until somebody asks.
-    pub fn new(roots: Roots, opener: Opener) -> Arc<Self> {
+#[expect(private_bounds, reason = "only this crate has grounds")]
+impl<G: Ground> Live<G> {
+    /// An index of this ground. Nothing is opened or read until somebody asks.
+    pub(crate) fn on(ground: G, opener: Opener) -> Arc<Self> {
         let state = State { phase: Phase::Idle, opened: None, report: None, listening: None };
         Arc::new(Self {
-            roots,
+            ground: Arc::new(ground),
             opener,
             started: OnceLock::new(),
             state: Mutex::new(state),
             changed: Condvar::new(),
-            wanted: RwLock::default(),
             pending: Arc::default(),
             listeners: RwLock::default(),
             ended: Arc::default(),
         })
+    }
+
+    /// What it is an index of.
+    pub(crate) fn ground(&self) -> &G {
+        &self.ground
     }
 
     /// Tells somebody of every change from now on.
@@ -128,7 +167,7 @@ impl Live {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<G::Report>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -168,6 +207,26 @@ impl Live {
         self.changed.notify_all();
     }
 
+    fn synced(&self, report: Result<G::Report, StoreError>) {
+        let set = match report {
+            Ok(report) => {
+                let set = G::is_other_set(&report);
+                let mut state = self.state();
+                state.phase = Phase::InStep;
+                state.report = Some(report);
+                set
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the index was not brought in step; tried again with the next change");
+                false
+            }
+        };
+        self.changed.notify_all();
+        if set {
+            self.tell(|| Heard::Set);
+        }
+    }
+
     /// Starts, and waits until changes are heard; `false` where they can't be.
     pub(crate) fn listening(self: &Arc<Self>) -> bool {
         self.start();
@@ -180,33 +239,13 @@ impl Live {
         state.listening.unwrap_or(false)
     }
 
-    /// Adds files that were asked for by name, whatever the project ignores.
-    pub(crate) fn want(&self, files: impl IntoIterator<Item = (Place, Language)>) {
-        let mut batch = Batch::default();
-        let mut wanted = self.wanted.write().unwrap_or_else(PoisonError::into_inner);
-        for (place, language) in files {
-            if wanted.insert(place.clone(), language) != Some(language) {
-                batch.paths.insert(self.roots.absolute(&place));
-            }
-        }
-        drop(wanted);
-        if !batch.paths.is_empty() {
-            self.pending.add(batch);
-        }
-    }
-
-    /// As which language a file was asked for.
-    pub(crate) fn wanted(&self, place: &Place) -> Option<Language> {
-        self.wanted.read().unwrap_or_else(PoisonError::into_inner).get(place).copied()
-    }
-
     /// How far it is.
     pub(crate) fn phase(&self) -> Phase {
         self.state().phase.clone()
     }
 
     /// What the last run did.
-    pub(crate) fn report(&self) -> Option<Report> {
+    pub(crate) fn report(&self) -> Option<G::Report> {
         self.state().report.clone()
     }
 
@@ -291,10 +330,14 @@ impl Live {
         Ok(Searched { answer: answer.map_err(unusable)?, phase })
     }
 
-    /// Has these files looked at again, and waits a moment for it.
-    pub(crate) fn refresh(&self, places: impl IntoIterator<Item = Place>, generation: u64) {
-        let paths = places.into_iter().map(|place| self.roots.absolute(&place)).collect();
-        self.pending.add(Batch { paths, lost: false });
+    /// Has everything looked at again, once it was started.
+    pub(crate) fn look_at_everything(&self) {
+        self.pending.add(Batch { lost: true, ..Batch::default() });
+    }
+
+    /// Has what changed looked at again, and waits a moment for it.
+    pub(crate) fn look_again(&self, batch: Batch, generation: u64) {
+        self.pending.add(batch);
         let end = Instant::now() + PATIENCE;
         while Instant::now() < end && self.status().is_some_and(|now| now.generation == generation)
         {
@@ -308,14 +351,14 @@ fn unusable(error: StoreError) -> ToolError {
 }
 
 /// Builds the index and follows the files until nobody wants it any more. Holds on to nothing that would keep it alive.
-fn keep(live: &Weak<Live>, ended: &AtomicBool) {
+fn keep<G: Ground>(live: &Weak<Live<G>>, ended: &AtomicBool) {
     let Some(strong) = live.upgrade() else { return };
     let opened = match (strong.opener)() {
         Ok(opened) => opened,
         Err(error) => return strong.fail(error.to_string()),
     };
     strong.state().opened = Some(opened.clone());
-    let (roots, pending) = (strong.roots.clone(), Arc::clone(&strong.pending));
+    let (ground, pending) = (Arc::clone(&strong.ground), Arc::clone(&strong.pending));
     drop(strong);
     let stopped = || ended.load(Ordering::Relaxed);
     let progress = |done, total| {
@@ -326,49 +369,28 @@ fn keep(live: &Weak<Live>, ended: &AtomicBool) {
             }
         }
     };
-    let wanted = || {
-        live.upgrade().map_or_else(Wanted::default, |live| {
-            live.wanted.read().unwrap_or_else(PoisonError::into_inner).clone()
-        })
-    };
-    let follower = Follower {
-        roots: &roots,
-        store: opened.store.as_ref(),
-        callbacks: Callbacks { progress: &progress, stopped: &stopped },
-        pending,
-        wanted: &wanted,
-        listening: &|listens| {
-            if let Some(live) = live.upgrade() {
-                live.state().listening = Some(listens);
-                live.changed.notify_all();
-            }
-        },
-    };
     let listener = Weak::clone(live);
     let heard = move |batch: &Batch| {
         if let Some(live) = listener.upgrade() {
             live.touched(batch);
         }
     };
-    let ending = follower.run(heard, |report| {
-        let Some(live) = live.upgrade() else { return };
-        let set = match report {
-            Ok(report) => {
-                let set = report.added + report.removed > 0;
-                let mut state = live.state();
-                state.phase = Phase::InStep;
-                state.report = Some(report);
-                set
+    let ending = ground.follow(Following {
+        store: opened.store.as_ref(),
+        callbacks: Callbacks { progress: &progress, stopped: &stopped },
+        pending,
+        listening: &|listens| {
+            if let Some(live) = live.upgrade() {
+                live.state().listening = Some(listens);
+                live.changed.notify_all();
             }
-            Err(error) => {
-                tracing::warn!(%error, "the index was not brought in step; tried again with the next change");
-                false
+        },
+        heard: Box::new(heard),
+        synced: &|report| {
+            if let Some(live) = live.upgrade() {
+                live.synced(report);
             }
-        };
-        live.changed.notify_all();
-        if set {
-            live.tell(|| Heard::Set);
-        }
+        },
     });
     if let (Err(error), Some(live)) = (ending, live.upgrade()) {
         live.fail(error.to_string());

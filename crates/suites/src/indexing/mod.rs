@@ -3,17 +3,21 @@
 //! Owns which files are read for it, how a change to one is told, and in which portions the store gets them. Files are
 //! reached through [`crate::files`] alone; what the store does with units is not known here.
 
+mod batches;
 mod follow;
 mod keeper;
 mod left_out;
 mod live;
+mod project;
 mod survey;
 
 pub use crate::watch::WatchError;
+pub(crate) use batches::{BATCH, Batches, Written};
 pub use follow::{FollowError, follow};
 pub use left_out::LeftOut;
-pub(crate) use live::{Heard, Phase, Searched};
+pub(crate) use live::{Following, Ground, Heard, Phase, Searched, once};
 pub use live::{Live, Opened, Opener};
+pub use project::Project;
 pub(crate) use survey::{Wanted, digest_now};
 
 use crate::files::{Problem, Roots};
@@ -126,7 +130,7 @@ pub fn behind(
 
 /// To the millisecond: nobody wants to read more.
 #[expect(clippy::cast_precision_loss, reason = "a run takes less than a thousand years")]
-fn rounded(time: Duration) -> f64 {
+pub(crate) fn rounded(time: Duration) -> f64 {
     time.as_millis() as f64 / 1000.0
 }
 

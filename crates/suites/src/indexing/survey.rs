@@ -2,14 +2,16 @@
 
 use super::{
     CODE, DOCS,
+    batches::Written,
     left_out::{self, LeftOut, Reason},
 };
 use crate::{
     code::{self, code_units},
-    docs::{self, Format, prose_units},
+    docs::prose_units,
     files::{Entry, Kind, Place, Problem, Roots, WalkOptions},
 };
 use docent_index::{Change, Digest, Genre, Source, Store, StoreError};
+use docent_prose::{Format, Unreadable};
 use docent_syntax::Language;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -33,9 +35,7 @@ impl Reader {
     fn name(self) -> &'static str {
         match self {
             Self::Code(language) => language.name(),
-            Self::Prose(Format::Html) => "HTML",
-            Self::Prose(Format::Markdown) => "Markdown",
-            Self::Prose(Format::Plain) => "text",
+            Self::Prose(format) => format.name(),
         }
     }
 
@@ -49,7 +49,7 @@ impl Reader {
     fn largest(self) -> u64 {
         match self {
             Self::Code(_) => code::LARGEST_FILE,
-            Self::Prose(_) => docs::LARGEST_FILE,
+            Self::Prose(format) => format.largest(),
         }
     }
 }
@@ -92,10 +92,18 @@ impl File {
         if known.digest(self) == Some(digest) {
             return Ok(Seen::Same);
         }
-        if memchr::memchr(0, &bytes).is_some() {
+        let is_code = matches!(self.reader, Reader::Code(_));
+        let is_text = match self.reader {
+            Reader::Code(_) => true,
+            Reader::Prose(format) => {
+                format.is_text()
+                    && !bytes.starts_with(b"\xff\xfe")
+                    && !bytes.starts_with(b"\xfe\xff")
+            }
+        };
+        if is_text && memchr::memchr(0, &bytes).is_some() {
             return Err(problem("not text: it holds NUL bytes".into()));
         }
-        let is_code = matches!(self.reader, Reader::Code(_));
         match left_out::by_text(&bytes).filter(|_| is_code && !self.wanted) {
             Some(reason) => Ok(Seen::LeftOut(reason)),
             None => Ok(Seen::Changed { bytes, digest }),
@@ -120,7 +128,13 @@ impl File {
                 let language = told.unwrap_or(language);
                 (Genre::Code, code_units(language.word(), &self.path, &text))
             }
-            Reader::Prose(_) => (Genre::Prose, prose_units(&self.path, &bytes).unwrap_or_default()),
+            Reader::Prose(_) => match prose_units(&self.path, &bytes) {
+                // An empty file says nothing, and nothing is wrong with that in a project.
+                Some(Err(error)) if error != Unreadable::Empty => {
+                    return Err(Problem { path: self.path.clone(), reason: error.to_string() });
+                }
+                units => (Genre::Prose, units.and_then(Result::ok).unwrap_or_default()),
+            },
         };
         let (collection, path) = (self.reader.collection().to_owned(), self.path.clone());
         Ok(Read::Changed(Source { collection, path, genre, digest, units }))
@@ -199,7 +213,7 @@ impl Known {
     }
 
     /// Keeps in mind what was written.
-    pub(super) fn apply(&mut self, written: Vec<(String, String, Option<Digest>)>) {
+    pub(super) fn apply(&mut self, written: Vec<Written>) {
         for (collection, path, digest) in written {
             let Some(known) = self.0.get_mut(collection.as_str()) else { continue };
             match digest {
@@ -253,7 +267,7 @@ impl Survey {
         wanted: &Wanted,
         stopped: &(dyn Fn() -> bool + Sync),
     ) {
-        let found = roots.walk_all(top, stopped);
+        let found = roots.walk_all(top, WalkOptions::default(), stopped);
         if stopped() {
             self.stopped = true;
             return;
@@ -316,7 +330,8 @@ impl Survey {
         }
         let reader = Reader::of(entry.place.name());
         let Some(reader) = reader.filter(|_| entry.kind == Kind::File) else { return };
-        if wanted.contains_key(&entry.place) {
+        let is_shelved = matches!(reader, Reader::Prose(_)) && roots.is_aside(&entry.place);
+        if is_shelved || wanted.contains_key(&entry.place) {
             return;
         }
         let relative = entry.place.relative();

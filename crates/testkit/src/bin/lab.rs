@@ -9,6 +9,7 @@ use docent_testkit::{
     lab::{
         bench, learn,
         measure::{passing, table},
+        phrasing::{self, Phrasing},
         runs::{Filled, Run},
     },
 };
@@ -77,10 +78,23 @@ enum Act {
 struct Sets {
     /// A package: its language and its folder
     #[arg(long = "set", value_name = "LANGUAGE=FOLDER", required = true)]
-    sets: Vec<String>,
+    packages: Vec<String>,
     /// Learn the weights on the learning half and write them into this file
     #[arg(long)]
     learn: Option<PathBuf>,
+    /// Put every question another way
+    #[arg(long)]
+    put: Option<Put>,
+    /// Questions in people's own words, with the pages of the manual that answer them
+    #[arg(long)]
+    questions: Option<PathBuf>,
+}
+
+/// How questions are put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Put {
+    Sentence,
+    Misspelt,
 }
 
 /// One collection, asked.
@@ -91,6 +105,8 @@ struct Asked {
     reporting: Vec<Run>,
     /// Questions about other collections: nothing here answers them.
     strange: Vec<Run>,
+    /// Questions in people's own words, to report on.
+    own_words: Vec<Run>,
 }
 
 fn main() -> Result<()> {
@@ -100,7 +116,8 @@ fn main() -> Result<()> {
         Task::Bench { sets, sizes } => return time(&sets, &sizes),
         Task::Step { sets, act, folder, units } => return step(&sets, act, &folder, units),
     };
-    let asked = ask(&read(&sets)?)?;
+    let own_words = sets.questions.as_deref().map(corpus::own_words).transpose()?;
+    let asked = ask(&read(&sets)?, sets.put, &own_words.unwrap_or_default())?;
     let weights = match &sets.learn {
         Some(file) => teach(&asked, genre, file)?,
         None => Weights::of(genre).clone(),
@@ -111,7 +128,7 @@ fn main() -> Result<()> {
 
 fn read(sets: &Sets) -> Result<Vec<Judged>> {
     let mut all = Vec::new();
-    for set in &sets.sets {
+    for set in &sets.packages {
         let (language, folder) = set.split_once('=').ok_or("a set is LANGUAGE=FOLDER")?;
         let folder = PathBuf::from(folder);
         let judged = if language == "english" {
@@ -147,7 +164,10 @@ const STRANGE: &[&str] = &[
     "docker compose healthcheck",
 ];
 
-fn ask(all: &[Judged]) -> Result<Vec<Asked>> {
+/// There are few questions in people's own words: each teaches as much as so many terms of an index.
+const OWN_WORDS_COUNT: usize = 10;
+
+fn ask(all: &[Judged], put: Option<Put>, own_words: &[Question]) -> Result<Vec<Asked>> {
     let mut asked = Vec::new();
     for (n, judged) in all.iter().enumerate() {
         eprintln!(
@@ -157,7 +177,15 @@ fn ask(all: &[Judged]) -> Result<Vec<Asked>> {
             judged.questions.len()
         );
         let filled = Filled::new(judged)?;
-        let (learning, reporting) = corpus::split(judged.questions.clone(), SEED);
+        let (mut learning, mut reporting) = corpus::split(judged.questions.clone(), SEED);
+        // The halves stay what they are, however their questions are put.
+        for half in [&mut learning, &mut reporting] {
+            match put {
+                Some(Put::Sentence) => phrasing::put(half, Phrasing::Sentence),
+                Some(Put::Misspelt) => phrasing::put(half, Phrasing::Misspelt),
+                None => {}
+            }
+        }
         let elsewhere = all.iter().enumerate().filter(|(other, _)| *other != n);
         let mut strange: Vec<Question> = elsewhere
             .flat_map(|(_, other)| other.questions.iter().step_by(1 + other.questions.len() / 20))
@@ -167,10 +195,14 @@ fn ask(all: &[Judged]) -> Result<Vec<Asked>> {
             let none = |text: &&str| Question { text: (*text).to_owned(), answers: Vec::new() };
             strange = STRANGE.iter().map(none).collect();
         }
+        let (taught, own_words) = corpus::split(own_words.to_vec(), SEED);
+        let taught = filled.ask(&taught)?;
+        let taught = taught.iter().flat_map(|run| std::iter::repeat_n(run, OWN_WORDS_COUNT));
         asked.push(Asked {
             name: judged.name.clone(),
             language: judged.language.clone(),
-            learning: filled.ask(&learning)?,
+            learning: filled.ask(&learning)?.into_iter().chain(taught.cloned()).collect(),
+            own_words: filled.ask(&own_words)?,
             reporting: filled.ask(&reporting)?,
             strange: filled.ask(&strange)?,
         });
@@ -203,6 +235,10 @@ fn report(asked: &[Asked], genre: Genre, weights: &Weights) {
         let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         let runs: Vec<Run> = all.iter().flat_map(|one| one.reporting.clone()).collect();
         println!("### {language} ({})\n\n{}", names.join(", "), table(&runs, genre, weights));
+    }
+    let own_words: Vec<Run> = asked.iter().flat_map(|one| one.own_words.clone()).collect();
+    if !own_words.is_empty() {
+        println!("### In people's own words\n\n{}", table(&own_words, genre, weights));
     }
     let good: Vec<Run> = asked.iter().flat_map(|one| one.reporting.clone()).collect();
     let bad: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
@@ -288,7 +324,7 @@ fn child(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<bench::Fi
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["step", "--units", &units.to_string(), "--folder"]).arg(folder);
     command.args(["--act", &format!("{act:?}").to_lowercase()]);
-    command.args(sets.sets.iter().flat_map(|set| ["--set", set]));
+    command.args(sets.packages.iter().flat_map(|set| ["--set", set]));
     let output = command.stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         return Err(format!("{act:?} failed ({})", output.status).into());

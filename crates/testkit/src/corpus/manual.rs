@@ -30,7 +30,7 @@ pub fn manual(folder: &Path) -> Result<Judged> {
     let mut sources = Vec::new();
     for path in there.into_iter().filter(|name| is_page(name)) {
         let bytes = read(&folder.join(&path))?;
-        let units = prose_units(&path, &bytes).unwrap_or_default();
+        let units = prose_units(&path, &bytes).and_then(Result::ok).unwrap_or_default();
         let digest = Digest::of(&[&bytes]);
         let collection = COLLECTION.to_owned();
         sources.push(Source { collection, path, genre: Genre::Prose, digest, units });

@@ -7,10 +7,12 @@
 mod code;
 mod docstring;
 mod manual;
+mod own_words;
 mod tree;
 
 pub use code::code;
 pub use manual::manual;
+pub use own_words::own_words;
 
 use docent_index::Source;
 use sha2::{Digest as _, Sha256};
@@ -58,6 +60,15 @@ pub enum CorpusError {
         /// Why.
         #[source]
         source: io::Error,
+    },
+    /// A file of questions is not written as one.
+    #[error("{path} is no file of questions")]
+    Questions {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
     },
     /// No package is made of that.
     #[error("{0} is no language that packages are read in")]

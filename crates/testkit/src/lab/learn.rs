@@ -13,7 +13,10 @@ const RATE: f64 = 0.15;
 const EITHER_WAY: &[&str] =
     &["length", "is_type", "is_function", "is_hidden", "source_others", "source_sum"];
 /// What the judged questions can't teach, because they have neither the name nor the doc comment of what they ask for.
-const GIVEN: &[(&str, f64)] = &[("name_asked_for", 3.0), ("in_doc", 1.0), ("in_name", 0.5)];
+const GIVEN: &[(&str, f64)] =
+    &[("name_asked_for", 3.0), ("in_doc", 1.0), ("in_name", 0.5), ("exact_nearness", 3.0)];
+/// What decides before any score, and is no part of it.
+const BEFORE: &str = "exact_names";
 /// How much large weights are held back.
 const RESTRAINT: f64 = 1e-4;
 
@@ -34,6 +37,9 @@ pub fn weights(runs: &[Run]) -> [f64; COUNT] {
             let corrected = scale[n] / (1.0 - 0.99_f64.powi(i32::try_from(step + 1).unwrap_or(1)));
             weights[n] -= rate * momentum[n] / (corrected.sqrt() + 1e-9);
             weights[n] = weights[n].max(least(NAMES[n]));
+            if NAMES[n] == BEFORE {
+                weights[n] = 0.0;
+            }
         }
     }
     weights

@@ -33,11 +33,11 @@ impl Way {
         }
     }
 
-    fn score(self, weights: &Weights, features: &Features) -> f32 {
+    fn order(self, weights: &Weights, features: &Features) -> (f32, f32) {
         match self {
-            Self::Words => features.named("words"),
-            Self::Meaning => features.named("meaning"),
-            Self::Both => weights.score(features),
+            Self::Words => (0.0, features.named("words")),
+            Self::Meaning => (0.0, features.named("meaning")),
+            Self::Both => weights.order(features),
         }
     }
 }
@@ -61,7 +61,7 @@ pub struct Figures {
 pub fn figures(runs: &[Run], weights: &Weights, way: Way) -> Figures {
     let mut figures = Figures::default();
     for run in runs {
-        let ranked = run.ranked(|features| way.score(weights, features));
+        let ranked = run.ranked(|features| way.order(weights, features));
         let rank = ranked.iter().take(10).position(|right| *right);
         #[expect(clippy::cast_precision_loss, reason = "ranks are below ten")]
         let place = rank.map(|rank| rank as f64 + 1.0);

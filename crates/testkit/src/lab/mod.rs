@@ -4,4 +4,5 @@ pub mod bench;
 pub mod learn;
 pub mod measure;
 pub mod numbers;
+pub mod phrasing;
 pub mod runs;

@@ -88,18 +88,20 @@ fn answers(answer: &Answer, path: &str, id: &str) -> bool {
 }
 
 impl Run {
-    /// The groups in the order of a score, best first, and whether each answers.
-    pub fn ranked(&self, score: impl Fn(&Features) -> f32) -> Vec<bool> {
-        let mut best: HashMap<u32, (f32, usize)> = HashMap::new();
+    /// The groups in the order of what comes first and then of a score, best first, and whether each answers.
+    pub fn ranked(&self, order: impl Fn(&Features) -> (f32, f32)) -> Vec<bool> {
+        let mut best: HashMap<u32, ((f32, f32), usize)> = HashMap::new();
         for (at, features) in self.features.iter().enumerate() {
-            let one = (score(features), at);
+            let one = (order(features), at);
             let kept = best.entry(self.groups[at]).or_insert(one);
             if one.0 > kept.0 {
                 *kept = one;
             }
         }
-        let mut order: Vec<(f32, usize)> = best.into_values().collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut order: Vec<((f32, f32), usize)> = best.into_values().collect();
+        order.sort_by(|(a, first), (b, second)| {
+            b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(first.cmp(second))
+        });
         order.into_iter().map(|(_, at)| self.right[at]).collect()
     }
 }

@@ -24,6 +24,7 @@ use crate::{
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use codegraph::Codegraph;
+pub(super) use questions::percentile;
 use std::{
     fs,
     io::Write as _,
@@ -224,7 +225,7 @@ impl Bench<'_> {
         for sample in &samples {
             section.add("a question, p50 (ms)", SERVE, Some(Aim::AtMost(5.0)), *sample);
         }
-        section.add("a question, p95 (ms)", SERVE, None, questions::percentile(&samples, 95));
+        section.add("a question, p95 (ms)", SERVE, None, percentile(&samples, 95));
         Ok(())
     }
 

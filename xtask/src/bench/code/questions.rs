@@ -47,7 +47,7 @@ pub(super) fn names(result: &Value) -> Result<Vec<String>> {
 }
 
 /// The sample that a share of all lies below.
-pub(super) fn percentile(samples: &[f64], percent: usize) -> f64 {
+pub(in crate::bench) fn percentile(samples: &[f64], percent: usize) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));

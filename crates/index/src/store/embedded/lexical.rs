@@ -7,8 +7,10 @@ use super::{
     manifest::Manifest,
 };
 use crate::{
+    analysis::written_term,
     query::Question,
     scan::{Near, Nearest},
+    synonyms::Form,
 };
 use std::{
     collections::HashSet,
@@ -23,7 +25,7 @@ use tantivy::{
     TERMINATED, TantivyError, Term,
     columnar::Column,
     directory::MmapDirectory,
-    query::{BooleanQuery, EnableScoring, Occur, Query as _, TermQuery},
+    query::{BooleanQuery, BoostQuery, EnableScoring, Occur, TermQuery},
     schema::{
         FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing,
         TextOptions,
@@ -234,11 +236,49 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// How many units have each of the question's terms.
-    pub(super) fn holders(&self) -> Result<Vec<u64>, StoreError> {
-        let term = |term: &String| Term::from_field_text(self.fields.terms, term);
-        let count = |text: &String| self.searcher.doc_freq(&term(text));
-        self.question.terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
+    /// How many units have each of some terms.
+    pub(super) fn holders(&self, terms: &[String]) -> Result<Vec<u64>, StoreError> {
+        let count = |text: &String| self.searcher.doc_freq(&self.term(text));
+        terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
+    }
+
+    /// The holders of each of the question's terms, or of what stands for it where more have that.
+    pub(super) fn holders_of_forms(&self, mut holders: Vec<u64>) -> Result<Vec<u64>, StoreError> {
+        for (holders, forms) in holders.iter_mut().zip(&self.question.forms) {
+            for form in forms {
+                // Who has a phrase has each of its terms.
+                let least = self.holders(&form.terms)?.into_iter().min().unwrap_or_default();
+                *holders = least.max(*holders);
+            }
+        }
+        Ok(holders)
+    }
+
+    fn term(&self, text: &str) -> Term {
+        Term::from_field_text(self.fields.terms, text)
+    }
+
+    fn clause(&self, text: &str) -> Box<dyn tantivy::query::Query> {
+        Box::new(TermQuery::new(self.term(text), IndexRecordOption::WithFreqs))
+    }
+
+    /// What a unit may have instead of a term: one other, or all those of a phrase.
+    fn clause_of(&self, form: &Form) -> Box<dyn tantivy::query::Query> {
+        let each = form.terms.iter().map(|term| (Occur::Must, self.clause(term)));
+        Box::new(BoostQuery::new(Box::new(BooleanQuery::new(each.collect())), form.share))
+    }
+
+    /// The rows to keep whose headings have one of the names that the question has: at most so many for each name.
+    pub(super) fn written(
+        &self,
+        most: usize,
+        keep: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Near>, StoreError> {
+        let mut rows = Vec::new();
+        for name in &self.question.exact {
+            rows.extend(self.nearest(self.clause(&written_term(name)).as_ref(), most, keep)?);
+        }
+        Ok(rows)
     }
 
     /// The same among those to keep, of which there is this share: what is rare in code may be common in prose. Terms that
@@ -285,17 +325,26 @@ impl Lookup<'_> {
         most: usize,
         keep: &dyn Fn(u32) -> bool,
     ) -> Result<Vec<Near>, StoreError> {
-        let Self { searcher, fields, question } = *self;
+        let question = self.question;
         let mut terms: Vec<(u64, &String)> = holders.iter().copied().zip(&question.terms).collect();
         terms.retain(|(holders, _)| *holders > 0);
         terms.sort();
         terms.truncate(MOST_TERMS);
-        let clauses = terms.into_iter().map(|(_, term)| {
-            let term = Term::from_field_text(fields.terms, term);
-            let query = TermQuery::new(term, IndexRecordOption::WithFreqs);
-            (Occur::Should, Box::new(query) as Box<dyn tantivy::query::Query>)
-        });
-        let query = BooleanQuery::new(clauses.collect());
+        let own = terms.into_iter().map(|(_, term)| self.clause(term));
+        let others = question.forms.iter().flatten().take(MOST_TERMS);
+        let clauses = own.chain(others.map(|form| self.clause_of(form)));
+        let clauses = clauses.map(|clause| (Occur::Should, clause)).collect();
+        self.nearest(&BooleanQuery::new(clauses), most, keep)
+    }
+
+    /// The rows to keep that fit a query best.
+    fn nearest(
+        &self,
+        query: &dyn tantivy::query::Query,
+        most: usize,
+        keep: &dyn Fn(u32) -> bool,
+    ) -> Result<Vec<Near>, StoreError> {
+        let searcher = self.searcher;
         let weight =
             query.weight(EnableScoring::enabled_from_searcher(searcher)).map_err(judged)?;
         let mut nearest = Nearest::new(most);

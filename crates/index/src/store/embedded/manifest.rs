@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Counts up whenever files are written or texts analysed in another way: an index of another format is made anew.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// A run of units that were written together, or brought together later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

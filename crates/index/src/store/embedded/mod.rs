@@ -13,6 +13,7 @@ mod manifest;
 mod part;
 mod record;
 mod snapshot;
+mod vocabulary;
 mod writer;
 
 use super::{Change, Repairs, Status, Store, StoreError, View};

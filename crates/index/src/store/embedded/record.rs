@@ -25,8 +25,9 @@ pub(super) fn encode(unit: &Unit, terms: &Terms) -> Vec<u8> {
     terms.counts.iter().for_each(|(_, counts)| bytes.extend_from_slice(counts));
     let body = unit.body.get(..unit.body.floor_char_boundary(LONGEST_BODY)).unwrap_or_default();
     let texts = [&unit.name, &unit.kind, &unit.signature, &unit.id, &unit.language, &unit.doc];
-    texts.into_iter().for_each(|text| put_text(&mut bytes, text));
-    [body, &unit.extra].into_iter().for_each(|text| put_text(&mut bytes, text));
+    for text in texts.map(String::as_str).into_iter().chain([body, &unit.extra]) {
+        put_text(&mut bytes, text);
+    }
     put_u32(&mut bytes, unit.span.first);
     put_u32(&mut bytes, unit.span.last);
     let hash = seal(bytes.get(4..).unwrap_or_default());
@@ -100,7 +101,7 @@ impl<'a> Record<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::key;
+    use crate::{analysis::key, unit::Genre};
 
     #[test]
     fn a_record_gives_back_terms_and_texts() {
@@ -115,7 +116,7 @@ mod tests {
             span: Span { first: 3, last: 9 },
             extra: "{}".into(),
         };
-        let terms = Terms::of(&unit, "a/b.rs", 100, &mut String::new());
+        let terms = Terms::of(&unit, "a/b.rs", Genre::Code, 100, &mut String::new());
         let mut bytes = encode(&unit, &terms);
         let record = Record::open(&bytes, "f").unwrap();
         assert_eq!(record.lengths(), terms.lengths);

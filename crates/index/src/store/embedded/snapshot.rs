@@ -1,16 +1,22 @@
 //! One generation, open for questions.
 
 use super::{
-    super::{Candidate, Candidates, Found, Row, Statistics, Status, StoreError, Tally, View},
+    super::{
+        Candidate, Candidates, Found, Nearby, Row, Statistics, Status, StoreError, Tally, View,
+    },
     file::{Mapped, damaged},
     lexical::{Fields, Lexical, Lookup},
     manifest::Manifest,
     part::Part,
+    record::Record,
+    vocabulary,
 };
 use crate::{
+    analysis::TermCounts,
     embed::Vector,
     query::{Filter, Question},
     scan::{Dot, Graph, Near, Nearest},
+    unit::Genre,
 };
 use rayon::prelude::*;
 use roaring::{RoaringBitmap, RoaringTreemap};
@@ -69,8 +75,8 @@ pub(super) struct Snapshot {
     graph: Option<OpenGraph>,
     /// Whether the files that are read as a whole were found right.
     whole: OnceLock<()>,
-    /// Units of each collection, counted when they are first asked for.
-    collections: OnceLock<BTreeMap<String, u64>>,
+    /// Units of each collection and genre, counted when they are first asked for.
+    collections: OnceLock<BTreeMap<(String, Genre), u64>>,
     dot: Dot,
 }
 
@@ -234,6 +240,7 @@ impl Snapshot {
         let record = part.record(n)?;
         let slot = part.slot(n);
         let (name, kind, signature) = record.title()?;
+        let (counts, shares) = held(&record, question);
         Ok(Some(Candidate {
             row: Row(row),
             genre: part.source(slot)?.genre,
@@ -241,7 +248,8 @@ impl Snapshot {
             kind: kind.to_owned(),
             name: name.to_owned(),
             signature: signature.to_owned(),
-            counts: question.keys.iter().map(|key| record.counts(*key)).collect(),
+            counts,
+            shares,
             pairs: question.pairs.iter().map(|key| record.counts(*key)).collect(),
             lengths: record.lengths(),
             vector: question.vector.as_ref().map(|_| part.vectors.vector(n)),
@@ -253,20 +261,25 @@ impl Snapshot {
         if collections.is_empty() {
             return self.status().units;
         }
-        let counts = self.collections.get_or_init(|| {
+        let counts = self.counts();
+        let asked = counts.iter().filter(|((name, _), _)| collections.contains(name));
+        asked.map(|(_, units)| units).sum()
+    }
+
+    fn counts(&self) -> &BTreeMap<(String, Genre), u64> {
+        self.collections.get_or_init(|| {
             let mut counts = BTreeMap::new();
             for part in &self.parts {
                 let alive =
                     |slot: &u32| !self.dead.sources.contains(source_number(part.meta.id, *slot));
                 let sources = (0..part.meta.sources).filter(alive);
                 for source in sources.filter_map(|slot| part.source(slot).ok()) {
-                    *counts.entry(source.collection.to_owned()).or_default() +=
-                        u64::from(source.units);
+                    let of = (source.collection.to_owned(), source.genre);
+                    *counts.entry(of).or_default() += u64::from(source.units);
                 }
             }
             counts
-        });
-        collections.iter().filter_map(|name| counts.get(name)).sum()
+        })
     }
 
     /// The share of all units that the named collections have.
@@ -309,7 +322,7 @@ impl View for Snapshot {
         let sieve = Sieve::new(self, filter);
         let keep = |row: u32| !self.dead.rows.contains(row) && sieve.takes(row);
         let lookup = Lookup { searcher: &self.searcher, fields: self.fields, question };
-        let holders = lookup.holders()?;
+        let holders = lookup.holders(&question.terms)?;
         // How rare a word is, and how near units are, is told in the collections that are asked, whatever else is filtered.
         let collections = Filter { collections: filter.collections.clone(), ..Filter::default() };
         let around = Sieve::new(self, &collections);
@@ -319,6 +332,7 @@ impl View for Snapshot {
         } else {
             lookup.holders_among(&holders, self.share_of(&filter.collections), &there)?
         };
+        let counted = lookup.holders_of_forms(counted)?;
         let (best, near) = rayon::join(
             || lookup.best(&holders, most, &keep),
             || match &question.vector {
@@ -327,7 +341,9 @@ impl View for Snapshot {
             },
         );
         let (near, nearness) = near?;
-        let mut rows: Vec<u32> = best?.into_iter().chain(near).map(|near| near.row).collect();
+        let exact = lookup.written(most, &keep)?;
+        let all = best?.into_iter().chain(near).chain(exact);
+        let mut rows: Vec<u32> = all.map(|near| near.row).collect();
         rows.sort_unstable();
         rows.dedup();
         let units: Vec<Option<Candidate>> = rows
@@ -337,6 +353,34 @@ impl View for Snapshot {
             .collect::<Result<_, _>>()?;
         let units = units.into_iter().flatten().collect();
         Ok(Candidates { units, statistics: self.statistics(counted, filter, nearness) })
+    }
+
+    fn has_genre(&self, genre: Genre, filter: &Filter) -> bool {
+        let is_asked =
+            |name: &String| filter.collections.is_empty() || filter.collections.contains(name);
+        let mut counts = self.counts().iter();
+        counts.any(|((name, of), units)| *of == genre && *units > 0 && is_asked(name))
+    }
+
+    fn has(&self, term: &str, genre: Option<Genre>, filter: &Filter) -> Result<bool, StoreError> {
+        self.verify()?;
+        let collections = Filter { collections: filter.collections.clone(), ..Filter::default() };
+        let sieve = Sieve::new(self, &collections);
+        let is_of = |row: u32, genre| {
+            let source = self.find(row).map(|(part, n)| part.source(part.slot(n)));
+            source.and_then(Result::ok).is_some_and(|source| source.genre == genre)
+        };
+        let keep = |row: u32| {
+            !self.dead.rows.contains(row)
+                && sieve.takes(row)
+                && genre.is_none_or(|genre| is_of(row, genre))
+        };
+        vocabulary::has(&self.searcher, self.fields, term, &keep)
+    }
+
+    fn vocabulary(&self, near: &Nearby<'_>) -> Result<Vec<(String, u64)>, StoreError> {
+        self.verify()?;
+        vocabulary::near(&self.searcher, self.fields, near)
     }
 
     fn unit(&self, row: Row) -> Result<Found, StoreError> {
@@ -364,12 +408,37 @@ impl View for Snapshot {
                 }
                 let language = units.clone().next().map_or("", |n| part.language(n)).to_owned();
                 let kinds = kinds.into_iter().map(|(kind, count)| (kind.to_owned(), count));
+                let title = match units.clone().next() {
+                    Some(n) => part.record(n)?.title()?.0.to_owned(),
+                    None => String::new(),
+                };
                 let path = source.path.to_owned();
-                all.push(Tally { path, language, kinds: kinds.collect() });
+                all.push(Tally { path, title, language, kinds: kinds.collect() });
             }
         }
         Ok(all)
     }
+}
+
+/// How often each of a question's terms, or else the first that stands for it, is in each field; and what that counts.
+fn held(record: &Record<'_>, question: &Question) -> (Vec<TermCounts>, Vec<f32>) {
+    let is_there = |counts: &TermCounts| counts.iter().any(|count| *count > 0);
+    let each = question.keys.iter().zip(&question.forms).map(|(key, forms)| {
+        let own = record.counts(*key);
+        if is_there(&own) {
+            return (own, 1.0);
+        }
+        let mut others = forms.iter().map(|form| (together(record, &form.keys), form.share));
+        others.find(|(counts, _)| is_there(counts)).unwrap_or((own, 1.0))
+    });
+    each.unzip()
+}
+
+/// How often all of these are in each field.
+fn together(record: &Record<'_>, keys: &[u32]) -> TermCounts {
+    let each = keys.iter().map(|key| record.counts(*key));
+    let least = each.reduce(|a, b| std::array::from_fn(|n| a[n].min(b[n])));
+    least.unwrap_or_default()
 }
 
 /// One thread's share of looking at every vector.

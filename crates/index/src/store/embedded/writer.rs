@@ -271,8 +271,9 @@ impl<'a> Batch<'a> {
 
 fn ready(document: &Document<'_>, vector: Vector) -> Ready {
     let mut weighted = String::new();
-    let terms = Terms::of(document.unit, document.path, MOST_TERMS, &mut weighted);
-    let record = record::encode(document.unit, &terms);
+    let Document { unit, path, genre } = *document;
+    let terms = Terms::of(unit, path, genre, MOST_TERMS, &mut weighted);
+    let record = record::encode(unit, &terms);
     Ready { record, weighted, lengths: terms.lengths, vector }
 }
 

@@ -1,0 +1,94 @@
+//! The configured collections as the documentation suite takes them, and the pages of those that are on the web.
+
+use crate::{
+    config::{self, Config},
+    indexing::progress,
+    state::StateDir,
+};
+use anyhow::{Context as _, bail};
+use cap_std::{ambient_authority, fs::Dir};
+use docent_net::{Client, Crawled, End, FolderShelf, Limits, PAGES, Site, Url, Watch, crawl};
+use docent_suites::docs::{Collection, Origin};
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+/// Every collection, in the order written.
+pub(crate) fn of(config: &Config) -> Vec<Collection> {
+    config.collections.iter().map(|(name, one)| collection(config, name, one)).collect()
+}
+
+fn collection(config: &Config, name: &str, one: &config::Collection) -> Collection {
+    let is_fetched = one.path.is_none();
+    Collection {
+        name: name.to_owned(),
+        kind: one.kind.clone(),
+        version: one.version.clone(),
+        description: one.description.clone().unwrap_or_default(),
+        origin: origin(config, name, one),
+        url: one.url.clone().filter(|_| !is_fetched),
+        addresses: if is_fetched { addresses(config, name) } else { BTreeMap::new() },
+        // Of a site they say which pages are fetched.
+        include: if is_fetched { Vec::new() } else { one.include.clone() },
+        exclude: if is_fetched { Vec::new() } else { one.exclude.clone() },
+    }
+}
+
+fn origin(config: &Config, name: &str, one: &config::Collection) -> Origin {
+    let Some(path) = &one.path else {
+        return Origin::Anywhere(mirror(config, name).join(PAGES));
+    };
+    let inside = config.roots.iter().any(|root| path.starts_with(root));
+    if one.of_a_project || inside {
+        Origin::Roots(path.to_string_lossy().into_owned())
+    } else {
+        Origin::Anywhere(path.clone())
+    }
+}
+
+/// Where the pages of a collection are kept that is fetched from the web.
+pub(crate) fn mirror(config: &Config, name: &str) -> PathBuf {
+    let state = StateDir::open(config).map(|state| state.path().to_owned());
+    let state = state.unwrap_or_else(|_| config.first_root().join(".docent"));
+    state.join("web").join(name)
+}
+
+/// Where each page came from.
+fn addresses(config: &Config, name: &str) -> BTreeMap<String, String> {
+    let Ok(folder) = Dir::open_ambient_dir(mirror(config, name), ambient_authority()) else {
+        return BTreeMap::new();
+    };
+    let pages = FolderShelf::new(folder).pages().unwrap_or_default();
+    let within = |file: String| match file.strip_prefix(PAGES) {
+        Some(rest) => rest.trim_start_matches('/').to_owned(),
+        None => file,
+    };
+    pages.into_iter().map(|page| (within(page.file), page.url)).collect()
+}
+
+/// Fetches the pages of a collection that is on the web, politely, and only where the policy names its host.
+pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawled>> {
+    let Some(one) = config.collections.get(name).filter(|one| one.path.is_none()) else {
+        return Ok(None);
+    };
+    let Some(url) = &one.url else { return Ok(None) };
+    let wrong = || format!("docs.collections.{name}.url is no address: {url}");
+    let mut site = Site::new(Url::parse(url).with_context(wrong)?);
+    site.include.clone_from(&one.include);
+    site.exclude.clone_from(&one.exclude);
+    let folder = mirror(config, name);
+    let unmade = || format!("{} can't be made", folder.display());
+    fs::create_dir_all(&folder).with_context(unmade)?;
+    let folder = Dir::open_ambient_dir(&folder, ambient_authority()).with_context(unmade)?;
+    let client = Client::new(config.network.clone(), Limits::default());
+    let mut shelf = FolderShelf::new(folder);
+    let crawled = progress(|callbacks| {
+        let mut told = |done, known| (callbacks.progress)(done, known);
+        let watch = Watch { progress: &mut told, stop: callbacks.stopped };
+        crawl(&client, &site, &mut shelf, watch)
+    });
+    let crawled = crawled.with_context(|| format!("{name} can't be fetched"))?;
+    if crawled.fetched + crawled.unchanged == 0 && crawled.end == End::GaveUp {
+        let why = crawled.problems.first().map(|problem| problem.reason.as_str());
+        bail!("{name} can't be fetched: {}", why.unwrap_or("nothing answers"));
+    }
+    Ok(Some(crawled))
+}

@@ -1,0 +1,220 @@
+//! Changes configuration files for the commands that do so, and leaves everything else in them as it is written.
+
+use super::{
+    layers::{Inputs, parse_text, user_dir},
+    root_of,
+};
+use anyhow::{Context as _, bail};
+use serde_json::{Map, Value};
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+use toml_edit::{DocumentMut, Item, Table};
+
+/// A file that was changed.
+#[derive(Debug)]
+pub(crate) struct Edited {
+    pub(crate) path: PathBuf,
+}
+
+/// Adds a collection to the file of the root, or to the user's own.
+pub(crate) fn add_collection(
+    inputs: &Inputs,
+    of_the_user: bool,
+    name: &str,
+    keys: &Map<String, Value>,
+) -> anyhow::Result<Edited> {
+    let folder = if of_the_user {
+        user_dir(inputs).context("there is no home directory to keep your own settings in")?
+    } else {
+        root_of(inputs)
+    };
+    let path = match (&inputs.flags.config_file, of_the_user) {
+        (Some(file), false) => inputs.working_dir.join(file),
+        _ => file_of(&folder),
+    };
+    let text = if path.exists() { read(&path)? } else { String::new() };
+    let text = if is_json(&path) {
+        let mut tree = parsed(&path, &text)?;
+        let collections = object(&mut tree, &["docs", "collections"])
+            .with_context(|| format!("{}: docs.collections is no object", path.display()))?;
+        collections.insert(name.to_owned(), Value::Object(keys.clone()));
+        format!("{tree:#}\n")
+    } else {
+        let mut document = document(&path, &text)?;
+        let docs = table(document.as_table_mut(), "docs", &path)?;
+        let collections = table(docs, "collections", &path)?;
+        let mut one = Table::new();
+        for (key, value) in keys {
+            one.insert(key, Item::Value(toml_value(value)));
+        }
+        collections.insert(name, Item::Table(one));
+        document.to_string()
+    };
+    write(&path, &text)?;
+    Ok(Edited { path })
+}
+
+/// Takes a collection out of the file that holds it; `None` where none does.
+pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<Option<Edited>> {
+    for path in super::layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
+        let text = read(&path)?;
+        let text = if is_json(&path) {
+            let mut tree = parsed(&path, &text)?;
+            let held = object(&mut tree, &["docs", "collections"])
+                .is_some_and(|collections| collections.shift_remove(name).is_some());
+            held.then(|| format!("{tree:#}\n"))
+        } else {
+            let mut document = document(&path, &text)?;
+            let collections = document.get_mut("docs").and_then(|docs| docs.get_mut("collections"));
+            let held = collections
+                .and_then(Item::as_table_like_mut)
+                .is_some_and(|collections| collections.remove(name).is_some());
+            held.then(|| document.to_string())
+        };
+        if let Some(text) = text {
+            write(&path, &text)?;
+            return Ok(Some(Edited { path }));
+        }
+    }
+    Ok(None)
+}
+
+/// The file that a folder has, or the one that is made there.
+fn file_of(folder: &Path) -> PathBuf {
+    let (toml, json) = (folder.join("docent.toml"), folder.join("docent.json"));
+    if json.exists() && !toml.exists() { json } else { toml }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))
+}
+
+fn parsed(path: &Path, text: &str) -> anyhow::Result<Value> {
+    if text.trim().is_empty() { Ok(Value::Object(Map::new())) } else { Ok(parse_text(path, text)?) }
+}
+
+fn document(path: &Path, text: &str) -> anyhow::Result<DocumentMut> {
+    text.parse().with_context(|| format!("{} is no TOML", path.display()))
+}
+
+/// The object below these keys, made where there is none.
+fn object<'a>(tree: &'a mut Value, keys: &[&str]) -> Option<&'a mut Map<String, Value>> {
+    let mut here = tree;
+    for key in keys {
+        let inner = here.as_object_mut()?.entry(*key);
+        here = inner.or_insert_with(|| Value::Object(Map::new()));
+    }
+    here.as_object_mut()
+}
+
+/// The table of a key, made where there is none.
+fn table<'a>(within: &'a mut Table, key: &str, path: &Path) -> anyhow::Result<&'a mut Table> {
+    let made = || {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    };
+    let item = within.entry(key).or_insert_with(made);
+    if let Item::Value(value) = item
+        && let Some(inline) = value.as_inline_table_mut()
+    {
+        // What stands in one line can't take a table of several.
+        *item = Item::Table(std::mem::take(inline).into_table());
+        if let Some(mut key) = within.key_mut(key) {
+            key.fmt();
+        }
+    }
+    match within.get_mut(key).and_then(Item::as_table_mut) {
+        Some(table) => Ok(table),
+        None => bail!("{}: {key} is no table", path.display()),
+    }
+}
+
+fn toml_value(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Array(all) => all.iter().map(toml_value).collect(),
+        Value::Bool(truth) => (*truth).into(),
+        Value::Number(number) => number.as_i64().unwrap_or_default().into(),
+        Value::String(text) => text.as_str().into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// Replaces a file as a whole, so that nobody reads half of it.
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let failed = || format!("{} can't be written", path.display());
+    fs::create_dir_all(folder).with_context(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)?;
+    if let Ok(old) = fs::metadata(path) {
+        fs::set_permissions(file.path(), old.permissions()).with_context(failed)?;
+    }
+    file.persist(path).with_context(failed)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Flags;
+    use serde_json::json;
+
+    fn check(name: &str, before: &str, after: &str) {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(name);
+        if !before.is_empty() {
+            fs::write(&file, before).unwrap();
+        }
+        let working_dir = place.path().to_owned();
+        let inputs = Inputs { working_dir, flags: Flags::default(), ..Inputs::default() };
+        let keys = json!({"path": "docs", "include": ["*.md"]});
+        let edited = add_collection(&inputs, false, "guide", keys.as_object().unwrap()).unwrap();
+        assert_eq!(edited.path, file);
+        assert_eq!(fs::read_to_string(&file).unwrap(), after);
+        let removed = remove_collection(&inputs, "guide").unwrap().unwrap();
+        assert_eq!(removed.path, file);
+        assert!(!fs::read_to_string(&file).unwrap().contains("guide"));
+        assert!(remove_collection(&inputs, "guide").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_written_stays_as_it_is() {
+        let added = "[docs.collections.guide]\npath = \"docs\"\ninclude = [\"*.md\"]\n";
+        check("docent.toml", "", added);
+        check(
+            "docent.toml",
+            "# mine\n[server]\nport = 9 # here\n",
+            &format!("# mine\n[server]\nport = 9 # here\n\n{added}"),
+        );
+        check(
+            "docent.toml",
+            "docs = { collections = { a = { path = \"a\" } } }\n",
+            &format!("[docs]\n\n[docs.collections]\na = {{ path = \"a\" }}\n\n{added}"),
+        );
+        check(
+            "docent.json",
+            "{\"server\": {\"port\": 9}}",
+            "{\n  \"server\": {\n    \"port\": 9\n  },\n  \"docs\": {\n    \"collections\": {\n      \"guide\": {\n        \"path\": \"docs\",\n        \"include\": [\n          \"*.md\"\n        ]\n      }\n    }\n  }\n}\n",
+        );
+    }
+
+    #[test]
+    fn what_can_t_be_changed_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
+        for text in ["docs = 1\n", "a = ["] {
+            fs::write(place.path().join("docent.toml"), text).unwrap();
+            let error = add_collection(&inputs, false, "x", &Map::new()).unwrap_err();
+            assert!(error.to_string().contains("docent.toml"), "{error:#}");
+            assert_eq!(fs::read_to_string(place.path().join("docent.toml")).unwrap(), text);
+        }
+    }
+}

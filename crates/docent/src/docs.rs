@@ -1,0 +1,378 @@
+//! `docent docs`: collections of documentation, added, listed, removed and brought in step.
+
+use crate::{
+    analyze::{Printed, UsedWrongly},
+    collections,
+    config::{self, Config, Environment, Flags, Inputs},
+    embedding,
+    indexing::{Site, counted},
+};
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use docent_index::{Settings, Store as _};
+use docent_net::{Crawled, End};
+use docent_suites::docs::{self, Collection, CollectionReport, DocsReport, Origin};
+use serde_json::{Map, Value, json};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Problems of a collection that are listed; more are counted.
+const LISTED: usize = 10;
+
+/// What can be typed after `docent docs`.
+#[derive(Subcommand)]
+pub(crate) enum DocsCommand {
+    /// Add a collection to the configuration, and read it
+    Add(Box<AddFlags>),
+    /// Show every collection: where it is, how much is in it, and whether it is in step
+    List {
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Take a collection out of the configuration and the index; its files stay
+    Remove {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Bring the index in step with the collections; what is on the web is fetched
+    Sync {
+        /// Only these [default: all]
+        names: Vec<String>,
+        #[command(flatten)]
+        common: Common,
+    },
+}
+
+/// What can be typed after `docent docs add`.
+#[derive(Args)]
+pub(crate) struct AddFlags {
+    /// What to call it: a value of `doc_type`, and the first part of its documents' ids
+    name: String,
+    /// The folder, file or archive that holds the documents, or the address of a site
+    #[arg(value_name = "PLACE")]
+    place: String,
+    /// What it is about, where several collections are about the same
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// The version that it describes
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    /// One sentence for clients
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// Where the same documents are on the web, for links in answers
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Pattern of the files to take; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// Pattern of the files to leave out; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Write to your own settings, for every project, instead of the project's
+    #[arg(long)]
+    user: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Flags of every command.
+#[derive(Args)]
+pub(crate) struct Common {
+    /// The root whose configuration and index are meant [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Print for programs
+    #[arg(long)]
+    json: bool,
+}
+
+impl Common {
+    fn inputs(&self, environment: Environment) -> anyhow::Result<Inputs> {
+        Ok(Inputs {
+            environment,
+            home: std::env::home_dir(),
+            working_dir: std::env::current_dir().context("the working directory can't be found")?,
+            flags: Flags { roots: self.root.iter().cloned().collect(), ..Flags::default() },
+        })
+    }
+}
+
+/// Runs one of the commands.
+pub(crate) fn run(command: DocsCommand, environment: Environment) -> anyhow::Result<Printed> {
+    match command {
+        DocsCommand::Add(flags) => add(&flags, environment),
+        DocsCommand::List { common } => list(&common, environment),
+        DocsCommand::Remove { name, common } => remove(&name, &common, environment),
+        DocsCommand::Sync { names, common } => {
+            sync(&names, common.json, &common.inputs(environment)?)
+        }
+    }
+}
+
+fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
+    if let Some(problem) = Collection::name_problem(&flags.name) {
+        return Err(UsedWrongly(problem.into()).into());
+    }
+    let inputs = flags.common.inputs(environment)?;
+    let config = Config::load(&inputs)?;
+    if config.collections.contains_key(&flags.name) {
+        let what = format!(
+            "there is a collection {} already; remove it first, or choose another name",
+            flags.name
+        );
+        return Err(UsedWrongly(what).into());
+    }
+    let (keys, outside) = keys(flags, &inputs, &config)?;
+    let of_the_user = flags.user || outside;
+    let edited = config::add_collection(&inputs, of_the_user, &flags.name, &keys)?;
+    let mut printed = sync(std::slice::from_ref(&flags.name), flags.common.json, &inputs)?;
+    if !flags.common.json {
+        let why = if outside && !flags.user { ", because it lies outside the roots" } else { "" };
+        let told = format!("Added to {}{why}.\n", edited.path.display());
+        printed.text.insert_str(0, &told);
+    }
+    Ok(printed)
+}
+
+/// The keys of a new collection, and whether its files lie outside the roots.
+fn keys(
+    flags: &AddFlags,
+    inputs: &Inputs,
+    config: &Config,
+) -> anyhow::Result<(Map<String, Value>, bool)> {
+    let mut keys = Map::new();
+    let mut outside = false;
+    if is_address(&flags.place) {
+        keys.insert("url".into(), json!(flags.place));
+    } else {
+        let path = inputs.working_dir.join(&flags.place).canonicalize().with_context(|| {
+            format!("{} can't be read: name a folder or a file that exists", flags.place)
+        })?;
+        outside = !config.roots.iter().any(|root| path.starts_with(root));
+        // Whoever shares the project has it elsewhere.
+        let shown = match path.strip_prefix(config.first_root()) {
+            Ok(inside) if inside.as_os_str().is_empty() && !flags.user => Path::new("."),
+            Ok(inside) if !flags.user => inside,
+            _ => &path,
+        };
+        keys.insert("path".into(), json!(shown.to_string_lossy()));
+    }
+    let texts = [
+        ("type", &flags.kind),
+        ("version", &flags.version),
+        ("description", &flags.description),
+        ("url", &flags.url),
+    ];
+    for (key, text) in texts {
+        if let Some(text) = text {
+            keys.insert(key.into(), json!(text));
+        }
+    }
+    for (key, all) in [("include", &flags.include), ("exclude", &flags.exclude)] {
+        if !all.is_empty() {
+            keys.insert(key.into(), json!(all));
+        }
+    }
+    Ok((keys, outside))
+}
+
+fn is_address(place: &str) -> bool {
+    place.starts_with("https://") || place.starts_with("http://")
+}
+
+fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Result<Printed> {
+    let inputs = common.inputs(environment)?;
+    let known = Config::load(&inputs)?.collections;
+    let Some(edited) = config::remove_collection(&inputs, name)? else {
+        let names: Vec<&str> = known.keys().map(String::as_str).collect();
+        let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
+        return Err(UsedWrongly(format!("no collection is called {name}; known: {there}")).into());
+    };
+    // With no collection named, only what is no more is taken out of the index.
+    let (site, _) = run_sync(&inputs, &|_| false)?;
+    let mirror = collections::mirror(&site.config, name);
+    if mirror.is_dir() {
+        std::fs::remove_dir_all(&mirror)
+            .with_context(|| format!("{} can't be removed", mirror.display()))?;
+    }
+    let text = if common.json {
+        format!("{:#}\n", json!({"removed": name, "file": edited.path}))
+    } else {
+        format!("Removed {name} from {} and from the index.\n", edited.path.display())
+    };
+    Ok(Printed { text, code: ExitCode::SUCCESS })
+}
+
+fn sync(names: &[String], as_json: bool, inputs: &Inputs) -> anyhow::Result<Printed> {
+    let config = Config::load(inputs)?;
+    if let Some(name) = names.iter().find(|name| !config.collections.contains_key(*name)) {
+        let known: Vec<&str> = config.collections.keys().map(String::as_str).collect();
+        let what = format!("no collection is called {name}; known: {}", known.join(", "));
+        return Err(UsedWrongly(what).into());
+    }
+    if config.collections.is_empty() {
+        let text = "No documentation is configured: run `docent docs add NAME FOLDER`.\n";
+        let text = if as_json { "{\"collections\": []}\n".into() } else { text.to_owned() };
+        return Ok(Printed { text, code: ExitCode::SUCCESS });
+    }
+    let wanted = |one: &Collection| names.is_empty() || names.contains(&one.name);
+    let mut fetched = Vec::new();
+    for one in collections::of(&config).iter().filter(|one| wanted(one)) {
+        if let Some(crawled) = collections::fetch(&config, &one.name)? {
+            fetched.push((one.name.clone(), crawled));
+        }
+    }
+    let (site, report) = run_sync(inputs, &wanted)?;
+    let text = if as_json {
+        let mut shown = serde_json::to_value(&report)?;
+        let fetched = fetched.iter().map(|(name, crawled)| (name.clone(), fetched_json(crawled)));
+        shown["fetched"] = Value::Object(fetched.collect());
+        format!("{shown:#}\n")
+    } else {
+        let fetched = fetched.iter().map(|(name, crawled)| fetched_text(name, crawled));
+        fetched.collect::<String>() + &told(&report)
+    };
+    let unopened =
+        report.collections.iter().any(|one| one.documents == 0 && !one.problems.is_empty());
+    drop(site);
+    Ok(Printed { text, code: ExitCode::from(u8::from(unopened)) })
+}
+
+fn run_sync(
+    inputs: &Inputs,
+    wanted: &(dyn Fn(&Collection) -> bool + Sync),
+) -> anyhow::Result<(Site, DocsReport)> {
+    let site = Site::of(Config::load(inputs)?)?;
+    let store = site.store(embedding::connect(&site.config)?, Settings::default().patience)?;
+    let report = site.sync_docs(&store, wanted)?;
+    Ok((site, report))
+}
+
+fn fetched_json(crawled: &Crawled) -> Value {
+    let Crawled { fetched, unchanged, gone, refused, failed, skipped, .. } = crawled;
+    let problem = |one: &docent_net::Problem| json!({"url": one.url, "reason": one.reason});
+    json!({
+        "pages": fetched, "unchanged": unchanged, "gone": gone, "refused": refused, "failed": failed,
+        "skipped": skipped, "end": format!("{:?}", crawled.end).to_lowercase(),
+        "problems": crawled.problems.iter().map(problem).collect::<Vec<_>>(),
+    })
+}
+
+fn fetched_text(name: &str, crawled: &Crawled) -> String {
+    let Crawled { fetched, unchanged, gone, refused, failed, .. } = crawled;
+    let pages = counted(*fetched, "page");
+    let end = match crawled.end {
+        End::Complete => "",
+        End::Full => {
+            "; the site has more pages than are fetched: narrow it with include and exclude"
+        }
+        End::Stopped => "; stopped, and goes on next time",
+        End::GaveUp => "; the site stopped to answer, and the next sync goes on from here",
+    };
+    let mut text = format!(
+        "{name}: fetched {pages} ({unchanged} unchanged, {gone} gone, {refused} refused, {failed} failed{end})\n"
+    );
+    for problem in crawled.problems.iter().take(LISTED) {
+        // Writing to a string can't fail.
+        let _ok = writeln!(text, "  {}: {}", problem.url, problem.reason);
+    }
+    text
+}
+
+fn told(report: &DocsReport) -> String {
+    let mut text = String::new();
+    for one in &report.collections {
+        text.push_str(&told_one(one));
+    }
+    if let Some(reason) = &report.rebuilt {
+        // Writing to a string can't fail.
+        let _ok = writeln!(text, "The index was made anew: {reason}.");
+    }
+    let stopped = if report.stopped { ", stopped before the end" } else { "" };
+    let _ok =
+        writeln!(text, "Generation {} in {:.2} s{stopped}.", report.generation, report.seconds);
+    text
+}
+
+fn told_one(one: &CollectionReport) -> String {
+    let mut text = format!("{}: {}", one.name, counted(one.documents, "document"));
+    let (new, changed) = (one.added, one.changed - one.added);
+    let _ok = write!(text, " ({new} new, {changed} changed, {} gone", one.removed);
+    if one.passed_over > 0 {
+        let _ok = write!(text, "; {} passed over", counted(one.passed_over, "other file"));
+    }
+    text.push_str(")\n");
+    for problem in one.problems.iter().take(LISTED) {
+        let _ok = writeln!(text, "  {}: {}", problem.path, problem.reason);
+    }
+    if one.problems.len() > LISTED {
+        let _ok = writeln!(text, "  and {} more problems", one.problems.len() - LISTED);
+    }
+    text
+}
+
+fn list(common: &Common, environment: Environment) -> anyhow::Result<Printed> {
+    let site = Site::of(Config::load(&common.inputs(environment)?)?)?;
+    let store = site.store(docent_index::embed::Table::built_in(), Settings::default().patience)?;
+    let mut shown = Vec::new();
+    for one in &site.collections {
+        let (documents, chunks) = docs::held(one, &store)?;
+        let (changed, gone) = docs::behind(&site.roots, one, &store)?;
+        shown.push(json!({
+            "name": one.name,
+            "docType": one.doc_type(),
+            "version": one.version,
+            "description": one.description,
+            "path": match &one.origin {
+                Origin::Roots(path) => path.clone(),
+                Origin::Anywhere(path) => path.display().to_string(),
+            },
+            "url": one.url,
+            "documents": documents,
+            "chunks": chunks,
+            "changed": changed,
+            "gone": gone,
+        }));
+    }
+    let generation = store.status()?.generation;
+    let text = if common.json {
+        format!("{:#}\n", json!({"collections": shown, "generation": generation}))
+    } else if shown.is_empty() {
+        "No documentation is configured: run `docent docs add NAME FOLDER`.\n".into()
+    } else {
+        shown.iter().map(line).collect()
+    };
+    Ok(Printed { text, code: ExitCode::SUCCESS })
+}
+
+fn line(one: &Value) -> String {
+    let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let number =
+        |key: &str| usize::try_from(one[key].as_u64().unwrap_or_default()).unwrap_or_default();
+    let version =
+        if one["version"].is_null() { String::new() } else { format!(" {}", text("version")) };
+    let (changed, gone) = (number("changed"), number("gone"));
+    let step = if changed + gone == 0 {
+        "in step".to_owned()
+    } else {
+        format!("{changed} new or changed and {gone} gone since: run `docent docs sync`")
+    };
+    let about = if text("description").is_empty() {
+        String::new()
+    } else {
+        format!("  {}\n", text("description"))
+    };
+    format!(
+        "{}{version}: {}, {}, {step}\n{about}  {}\n",
+        text("name"),
+        counted(number("documents"), "document"),
+        counted(number("chunks"), "chunk"),
+        text("path"),
+    )
+}

@@ -1,0 +1,94 @@
+//! Sections that say nothing themselves: a heading, and the list of what is below it.
+
+use super::Ranked;
+use crate::{
+    store::{Candidate, StoreError, View},
+    unit::Genre,
+};
+
+/// Hits that are looked at.
+const LOOKED_AT: usize = 20;
+/// A list with more terms says something itself.
+const MOST_TERMS: u16 = 80;
+/// Words of a line that may be a heading.
+const MOST_WORDS: usize = 12;
+
+/// Lets the best section below change places with one that only lists what is below it, where it has as many of the
+/// question's words. Pages keep their order, and what answers is what is shown.
+pub(super) fn behind_what_they_list(
+    view: &dyn View,
+    candidates: &[Candidate],
+    ranked: &mut [Ranked],
+) -> Result<(), StoreError> {
+    for at in 0..ranked.len().min(LOOKED_AT) {
+        let Some(below) = best_below(candidates, ranked, at) else { continue };
+        let (Some(list), Some(section)) = (ranked.get(at).copied(), ranked.get(below).copied())
+        else {
+            continue;
+        };
+        let Some(row) = candidates.get(list.at).map(|candidate| candidate.row) else { continue };
+        if !is_contents(&view.unit(row)?.unit.body) {
+            continue;
+        }
+        if let Some(place) = ranked.get_mut(at) {
+            *place = Ranked { similarity: list.similarity, ..section };
+        }
+        if let Some(place) = ranked.get_mut(below) {
+            *place = Ranked { similarity: section.similarity, ..list };
+        }
+    }
+    Ok(())
+}
+
+/// The best section below a short one that has as many of the question's words.
+fn best_below(candidates: &[Candidate], ranked: &[Ranked], at: usize) -> Option<usize> {
+    let this = ranked.get(at)?;
+    let list = candidates.get(this.at)?;
+    let [.., body] = list.lengths;
+    if list.genre != Genre::Prose || body > MOST_TERMS || list.signature.is_empty() {
+        return None;
+    }
+    let is_below = |other: &Ranked| {
+        other.names >= this.names
+            && other.parts.words >= this.parts.words
+            && candidates.get(other.at).is_some_and(|section| {
+                let rest = section.signature.strip_prefix(list.signature.as_str());
+                section.source == list.source && rest.is_some_and(|rest| rest.starts_with(" > "))
+            })
+    };
+    let below = ranked.iter().skip(at + 1).position(is_below)?;
+    Some(at + 1 + below)
+}
+
+/// Whether a body is a list of headings and nothing else.
+fn is_contents(body: &str) -> bool {
+    let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.all(|line| {
+        let item = line.strip_prefix(['-', '*', '+']).unwrap_or(line);
+        let numbered = line.starts_with(|c: char| c.is_ascii_digit());
+        (item.len() < line.len() || numbered)
+            && !line.ends_with(['.', ':', ';'])
+            && line.split_whitespace().count() <= MOST_WORDS
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_headings_are_told_from_text() {
+        let cases = [
+            ("", true),
+            ("- Install\n- Set up\n\n- Run", true),
+            ("1. Install\n2.1. Set up", true),
+            ("The daemon restarts.", false),
+            ("- Install\n\nThe daemon restarts.", false),
+            ("- The daemon restarts after each failure.", false),
+            ("- one two three four five six seven eight nine ten eleven twelve thirteen", false),
+        ];
+        for (body, want) in cases {
+            assert_eq!(is_contents(body), want, "{body}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Words of a question that nothing has, and what they are most likely meant to be.
+
+use crate::{
+    analysis::{asked, parts, stem_of, terms, words},
+    query::{Filter, Question},
+    store::{Nearby, StoreError, View},
+    synonyms::Synonyms,
+    unit::Genre,
+};
+use std::collections::HashMap;
+
+/// Words of a question that are looked at: in a question with more of them, nothing fits.
+const MOST_WORDS: usize = 4;
+/// Words that stand in for one.
+const MOST_INSTEAD: usize = 3;
+/// Words of the vocabulary that are looked at for one spelling.
+const MOST_NEAR: usize = 256;
+/// A shorter word is like too many others.
+const SHORTEST: usize = 4;
+/// From this length on, a word may have two letters wrong.
+const LONG: usize = 8;
+/// A shorter word keeps its first letter: with another one it is another word, as docker and locker are.
+const FIRST_MAY_DIFFER: usize = 8;
+/// The longest ending that stemming takes away.
+const LONGEST_ENDING: usize = 8;
+/// Units that are read to see how a word is written.
+const READ: usize = 8;
+/// A word that is this many times rarer than the best one does not stand in beside it.
+const FAR_RARER: u64 = 10;
+
+/// How words end. The vocabulary has stems, and a stem with its ending back is what was misspelt.
+const ENDINGS: &[&str] = &[
+    "", "s", "e", "es", "ed", "er", "ers", "or", "ors", "y", "ies", "ied", "ing", "ings", "ion",
+    "ions", "ation", "ations", "ate", "ated", "ates", "ating", "ator", "able", "ible", "ability",
+    "ment", "ments", "ity", "ities", "ly", "al", "ally", "ance", "ence", "ancy", "ency", "ant",
+    "ent", "ary", "ic", "ical", "icate", "icated", "ication", "ications", "ive", "ization", "ize",
+    "ized", "izing", "ness", "ous",
+];
+
+/// A question as it is most likely meant.
+#[derive(Debug, Default)]
+pub(super) struct Spelled {
+    /// The question, with the likeliest words in it.
+    pub(super) text: String,
+    /// Terms that are in it now, and further ones that each may have been meant to be.
+    pub(super) others: Vec<(String, Vec<String>)>,
+}
+
+/// A word of the vocabulary that a misspelt one may have been meant to be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Meant {
+    distance: usize,
+    /// Negative, so that what more units have comes first.
+    rarity: std::cmp::Reverse<u64>,
+    term: String,
+    word: String,
+}
+
+/// Puts the nearest words in the place of those that nothing in the collections asked has, and notes that. Only prose is
+/// a measure of spelling: names in code are spelt as their authors like.
+pub(super) fn spell(
+    view: &dyn View,
+    text: &str,
+    filter: &Filter,
+    synonyms: &Synonyms,
+    notes: &mut Vec<String>,
+) -> Result<Spelled, StoreError> {
+    let mut spelled = Spelled { text: text.to_owned(), others: Vec::new() };
+    // From the end, so that what is before keeps its place.
+    let mut unknown = unknown(view, text, filter, synonyms)?;
+    unknown.truncate(MOST_WORDS);
+    if unknown.is_empty() || !view.has_genre(Genre::Prose, filter) {
+        return Ok(spelled);
+    }
+    let mut told = Vec::new();
+    for word in unknown.into_iter().rev() {
+        let meant = meant(view, &word.to_lowercase(), filter)?;
+        let Some(best) = meant.first() else { continue };
+        let start = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+        let end = start + word.len();
+        if let (Some(before), Some(after)) = (spelled.text.get(..start), spelled.text.get(end..)) {
+            spelled.text = format!("{before}{}{after}", best.word);
+        }
+        let words: Vec<String> = meant.iter().map(|one| format!("{:?}", one.word)).collect();
+        told.push(format!(
+            "Nothing has the word {word:?}; searched for {} instead.",
+            words.join(" and ")
+        ));
+        let others = meant.iter().skip(1).map(|one| one.term.clone()).collect();
+        spelled.others.push((best.term.clone(), others));
+    }
+    notes.extend(told.into_iter().rev());
+    Ok(spelled)
+}
+
+/// The words of a question that nothing has, as they stand in it.
+fn unknown<'a>(
+    view: &dyn View,
+    text: &'a str,
+    filter: &Filter,
+    synonyms: &Synonyms,
+) -> Result<Vec<&'a str>, StoreError> {
+    let mut unknown = Vec::new();
+    for identifier in asked(text) {
+        let mut words = Vec::new();
+        parts(identifier, |part| words.push(part));
+        let mut whole = None;
+        terms(identifier, |term, _| {
+            whole.get_or_insert_with(|| term.to_owned());
+        });
+        // A name that somebody has is right, whatever its parts are.
+        let Some(whole) = whole else { continue };
+        if synonyms.knows(&whole) || view.has(&whole, None, filter)? {
+            continue;
+        }
+        for word in words {
+            let lower = word.to_lowercase();
+            let plain = lower.bytes().all(|byte| byte.is_ascii_lowercase());
+            if plain
+                && lower.len() >= SHORTEST
+                && let Some(term) = stem_of(&lower)
+                && !synonyms.knows(&term)
+                && !view.has(&term, None, filter)?
+            {
+                unknown.push(word);
+            }
+        }
+    }
+    Ok(unknown)
+}
+
+/// What a word may have been meant to be, the likeliest first.
+fn meant(view: &dyn View, word: &str, filter: &Filter) -> Result<Vec<Meant>, StoreError> {
+    let mut found = nearest(view, word, true, filter)?;
+    if found.is_empty() && word.len() >= FIRST_MAY_DIFFER {
+        found = nearest(view, word, false, filter)?;
+    }
+    Ok(found)
+}
+
+fn nearest(
+    view: &dyn View,
+    word: &str,
+    same_first: bool,
+    filter: &Filter,
+) -> Result<Vec<Meant>, StoreError> {
+    let most = if word.len() >= LONG { 2 } else { 1 };
+    let stem = stem_of(word);
+    let mut near_to: Vec<(&str, u8)> =
+        stem.as_deref().map(|stem| (stem, most)).into_iter().collect();
+    // A misspelt ending is no ending, and stays: the stem is then near to some beginning of the word.
+    let shortest = SHORTEST.max(word.len().saturating_sub(LONGEST_ENDING));
+    let beginnings = (shortest..word.len()).filter_map(|end| word.get(..end));
+    near_to.extend(beginnings.map(|start| (start, u8::from(start.len() > SHORTEST))));
+    let mut near: HashMap<String, u64> = HashMap::new();
+    for (term, distance) in near_to {
+        near.extend(view.vocabulary(&Nearby { term, distance, same_first, most: MOST_NEAR })?);
+    }
+    let mut all: Vec<Meant> = near
+        .into_iter()
+        .filter_map(|(term, holders)| {
+            let (distance, word) = as_meant(&term, word, usize::from(most))?;
+            Some(Meant { distance, rarity: std::cmp::Reverse(holders), term, word })
+        })
+        .collect();
+    all.sort();
+    let mut kept: Vec<Meant> = Vec::new();
+    for one in all {
+        if kept.len() == MOST_INSTEAD {
+            break;
+        }
+        let fits = kept.first().is_none_or(|best| {
+            one.distance == best.distance && one.rarity.0 >= best.rarity.0 / FAR_RARER
+        });
+        if fits && view.has(&one.term, Some(Genre::Prose), filter)? {
+            let read = as_written(view, &one.term, word, filter)?;
+            kept.push(Meant { word: read.unwrap_or(one.word), ..one });
+        }
+    }
+    Ok(kept)
+}
+
+/// The word with this stem that is nearest to what was written, unless that is too far away.
+fn as_meant(stem: &str, written: &str, most: usize) -> Option<(usize, String)> {
+    let mut bases = vec![stem.to_owned()];
+    bases.extend(stem.strip_suffix('i').map(|base| format!("{base}y")));
+    let words = bases.iter().flat_map(|base| ENDINGS.iter().map(move |end| format!("{base}{end}")));
+    let near = words
+        .filter(|word| word.len().abs_diff(written.len()) <= most)
+        .map(|word| (strsim::osa_distance(&word, written), word))
+        .filter(|(distance, word)| *distance <= most && stem_of(word).as_deref() == Some(stem));
+    near.min_by_key(|(distance, _)| *distance)
+}
+
+/// The word with this stem that the units found first have, the nearest to what was written.
+fn as_written(
+    view: &dyn View,
+    stem: &str,
+    written: &str,
+    filter: &Filter,
+) -> Result<Option<String>, StoreError> {
+    let candidates = view.candidates(&Question::new(stem, None), filter, READ)?;
+    let mut best: Option<(usize, String)> = None;
+    for row in candidates.rows().take(READ) {
+        let unit = view.unit(row)?.unit;
+        for text in [&unit.name, &unit.signature, &unit.body] {
+            words(text, |word| {
+                let nearer = word.len().abs_diff(written.len()) <= 2
+                    && best.as_ref().is_none_or(|(_, known)| known != word)
+                    && stem_of(word).as_deref() == Some(stem);
+                if nearer {
+                    let this = (strsim::osa_distance(word, written), word.to_owned());
+                    if this.0 <= 2 && best.as_ref().is_none_or(|best| this < *best) {
+                        best = Some(this);
+                    }
+                }
+            });
+        }
+    }
+    Ok(best.map(|(_, word)| word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stem_gets_the_ending_back_that_was_meant() {
+        let cases = [
+            ("connect", "conections", 2, Some((1, "connections"))),
+            ("replic", "replicaton", 2, Some((1, "replication"))),
+            ("configur", "confgiuration", 2, Some((1, "configuration"))),
+            ("queri", "qurey", 1, Some((1, "query"))),
+            ("databas", "databse", 1, Some((1, "database"))),
+            ("environ", "enviroment", 2, Some((1, "environment"))),
+            ("vacuum", "vaccum", 1, Some((1, "vacuum"))),
+            ("label", "table", 1, None),
+            ("", "table", 1, None),
+        ];
+        for (stem, written, most, want) in cases {
+            let want = want.map(|(distance, word)| (distance, word.to_owned()));
+            assert_eq!(as_meant(stem, written, most), want, "{written}");
+        }
+    }
+}

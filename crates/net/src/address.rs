@@ -1,0 +1,186 @@
+//! What kind of address an address is: only public ones are reached without being named.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+/// What kind of address an address is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Anybody's, on the internet.
+    Public,
+    /// This machine.
+    Loopback,
+    /// This network: RFC 1918 and IPv6's unique local addresses.
+    Private,
+    /// Behind a provider's translation: 100.64.0.0/10.
+    Shared,
+    /// This cable, and where clouds serve their metadata.
+    LinkLocal,
+    /// Many machines.
+    Multicast,
+    /// No machine; systems take it for this one.
+    Unspecified,
+    /// Set aside for documentation and benchmarks.
+    Example,
+    /// An IPv4 address in an IPv6 one, or a tunnel to it.
+    Wrapped,
+    /// Set aside for anything else.
+    Reserved,
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Public => "public",
+            Self::Loopback => "loopback",
+            Self::Private => "private",
+            Self::Shared => "shared",
+            Self::LinkLocal => "link-local",
+            Self::Multicast => "multicast",
+            Self::Unspecified => "unspecified",
+            Self::Example => "documentation",
+            Self::Wrapped => "translated",
+            Self::Reserved => "reserved",
+        })
+    }
+}
+
+impl Class {
+    /// Of an address.
+    pub fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => of_v4(address),
+            IpAddr::V6(address) => of_v6(address),
+        }
+    }
+
+    /// Whether a rule that allows private addresses allows this one. Metadata services are link-local, and never meant.
+    pub(crate) const fn at_home(self) -> bool {
+        matches!(self, Self::Loopback | Self::Private | Self::Shared)
+    }
+
+    /// Whether one machine can have it.
+    pub(crate) const fn is_a_place(self) -> bool {
+        !matches!(self, Self::Multicast | Self::Unspecified)
+    }
+}
+
+const fn of_v4(address: Ipv4Addr) -> Class {
+    match address.octets() {
+        [0, ..] => Class::Unspecified,
+        [127, ..] => Class::Loopback,
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Class::Private,
+        [100, 64..=127, ..] => Class::Shared,
+        [169, 254, ..] => Class::LinkLocal,
+        [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] => {
+            Class::Example
+        }
+        [192, 88, 99, _] => Class::Wrapped,
+        [224..=239, ..] => Class::Multicast,
+        [192, 0, 0, _] | [240..=255, ..] => Class::Reserved,
+        _ => Class::Public,
+    }
+}
+
+const fn of_v6(address: Ipv6Addr) -> Class {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0] => Class::Unspecified,
+        [0, 0, 0, 0, 0, 0, 0, 1] => Class::Loopback,
+        // Networks without IPv4 reach all of it through this prefix: what counts is the address inside.
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
+            let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+            of_v4(Ipv4Addr::new(a, b, c, d))
+        }
+        // Mapped and compatible, translated within a network, Teredo, 6to4.
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..]
+        | [0, 0, 0, 0, 0xffff, 0, ..]
+        | [0x64, 0xff9b, 1, ..]
+        | [0x2001, 0, ..]
+        | [0x2002, ..] => Class::Wrapped,
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Class::Private,
+        [0xfe80..=0xfebf, ..] => Class::LinkLocal,
+        [0xff00..=0xffff, ..] => Class::Multicast,
+        [0x2001, 2, 0, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Class::Example,
+        [0x2001, 0..=0x1ff, ..] => Class::Reserved,
+        [0x2000..=0x3fff, ..] => Class::Public,
+        _ => Class::Reserved,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_a_class() {
+        for (address, want) in [
+            ("93.184.216.34", Class::Public),
+            ("100.63.255.255", Class::Public),
+            ("100.128.0.0", Class::Public),
+            ("172.15.0.1", Class::Public),
+            ("172.32.0.1", Class::Public),
+            ("198.17.0.1", Class::Public),
+            ("192.0.1.1", Class::Public),
+            ("0.0.0.0", Class::Unspecified),
+            ("0.1.2.3", Class::Unspecified),
+            ("127.0.0.1", Class::Loopback),
+            ("127.255.255.254", Class::Loopback),
+            ("10.0.0.1", Class::Private),
+            ("172.16.0.1", Class::Private),
+            ("172.31.255.255", Class::Private),
+            ("192.168.1.1", Class::Private),
+            ("100.64.0.1", Class::Shared),
+            ("100.127.255.255", Class::Shared),
+            ("169.254.169.254", Class::LinkLocal),
+            ("192.0.2.1", Class::Example),
+            ("198.51.100.1", Class::Example),
+            ("203.0.113.1", Class::Example),
+            ("198.18.0.1", Class::Example),
+            ("198.19.255.255", Class::Example),
+            ("192.0.0.8", Class::Reserved),
+            ("192.88.99.1", Class::Wrapped),
+            ("224.0.0.1", Class::Multicast),
+            ("239.255.255.255", Class::Multicast),
+            ("240.0.0.1", Class::Reserved),
+            ("255.255.255.255", Class::Reserved),
+            ("2606:4700::1111", Class::Public),
+            ("::", Class::Unspecified),
+            ("::1", Class::Loopback),
+            ("::ffff:127.0.0.1", Class::Wrapped),
+            ("::ffff:8.8.8.8", Class::Wrapped),
+            ("::ffff:0:10.0.0.1", Class::Wrapped),
+            ("::10.0.0.1", Class::Wrapped),
+            ("64:ff9b::10.0.0.1", Class::Private),
+            ("64:ff9b::169.254.169.254", Class::LinkLocal),
+            ("64:ff9b::8.8.8.8", Class::Public),
+            ("64:ff9b:1::8.8.8.8", Class::Wrapped),
+            ("2002:7f00:1::", Class::Wrapped),
+            ("2001:0:1::", Class::Wrapped),
+            ("2001:2::1", Class::Example),
+            ("2001:db8::1", Class::Example),
+            ("3fff::1", Class::Example),
+            ("2001:20::1", Class::Reserved),
+            ("fc00::1", Class::Private),
+            ("fd12:3456::1", Class::Private),
+            ("fec0::1", Class::Private),
+            ("fe80::1", Class::LinkLocal),
+            ("ff02::1", Class::Multicast),
+            ("100::1", Class::Reserved),
+            ("4000::1", Class::Reserved),
+        ] {
+            let parsed = address.parse().unwrap();
+            assert_eq!(Class::of(parsed), want, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_rule_for_home_never_reaches_metadata() {
+        for (address, want) in
+            [("127.0.0.1", true), ("10.0.0.1", true), ("fd00::1", true), ("169.254.169.254", false)]
+        {
+            assert_eq!(Class::of(address.parse().unwrap()).at_home(), want, "{address}");
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! One way to fetch: named hosts, checked addresses, bounded answers.
+
+use crate::{
+    policy::Policy,
+    refusal::{FetchError, Refusal},
+    resolve::{Guard, Lookup, SystemLookup},
+    unpack::{self, Taken},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+use ureq::{
+    Agent,
+    http::{self, HeaderMap},
+    unversioned::transport::DefaultConnector,
+};
+use url::Url;
+
+/// How docent names itself.
+const USER_AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
+/// What is asked for; servers that have a page in several forms send the first.
+const ACCEPT: &str = "text/html,text/markdown,text/plain,application/pdf;q=0.9,*/*;q=0.5";
+/// A validator that is longer is not sent back.
+const LONGEST_VALIDATOR: usize = 512;
+/// Headers beyond this end the connection.
+const MOST_HEADER_BYTES: usize = 64 << 10;
+
+/// What one fetch may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Until there is a connection.
+    pub connect: Duration,
+    /// From the lookup to the last byte, redirects included.
+    pub whole: Duration,
+    /// Bytes of an answer, before and after it is unpacked.
+    pub body: u64,
+    /// Redirects that are followed.
+    pub redirects: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            whole: Duration::from_secs(30),
+            body: 8 << 20,
+            redirects: 5,
+        }
+    }
+}
+
+/// What a server said about a page's version; sent back, it answers whether there is a newer one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Validators {
+    /// The `ETag` header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// The `Last-Modified` header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<String>,
+}
+
+/// How much of an answer is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// All of it; an answer that is larger is an error.
+    AtMost(u64),
+    /// Its first bytes.
+    First(u64),
+}
+
+/// An answer, whatever its status.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// Where it came from, after redirects.
+    pub url: Url,
+    /// Such as 200.
+    pub status: u16,
+    /// Unpacked. Empty unless the status is 2xx.
+    pub body: Vec<u8>,
+    headers: HeaderMap,
+}
+
+impl Response {
+    /// The first header of a name, where it is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// All headers of a name that are text.
+    pub fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
+    }
+
+    /// What to send back the next time.
+    pub fn validators(&self) -> Validators {
+        let own = |name| {
+            self.header(name).filter(|text| text.len() <= LONGEST_VALIDATOR).map(str::to_owned)
+        };
+        Validators { etag: own("etag"), last_modified: own("last-modified") }
+    }
+
+    /// The content type in small letters, without its parameters.
+    pub fn media_type(&self) -> Option<String> {
+        let kind = self.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
+        (!kind.is_empty()).then_some(kind)
+    }
+
+    /// How long the server asks to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let text = self.header("retry-after")?.trim();
+        if let Ok(seconds) = text.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let at = httpdate::parse_http_date(text).ok()?;
+        Some(at.duration_since(SystemTime::now()).unwrap_or_default())
+    }
+
+    /// Where it says that the page is instead.
+    pub fn redirect(&self) -> Option<Url> {
+        let moved = matches!(self.status, 301 | 302 | 303 | 307 | 308);
+        let mut next = self.url.join(self.header("location").filter(|_| moved)?).ok()?;
+        next.set_fragment(None);
+        Some(next)
+    }
+}
+
+/// Fetches what a policy allows. Keeps no cookies, and asks no proxy: a proxy would look names up for itself.
+#[derive(Debug, Clone)]
+pub struct Client {
+    agent: Agent,
+    policy: Arc<Policy>,
+    limits: Limits,
+}
+
+impl Client {
+    /// Looks names up as the system does.
+    pub fn new(policy: Policy, limits: Limits) -> Self {
+        Self::with_lookup(policy, limits, Arc::new(SystemLookup))
+    }
+
+    /// Looks names up in another way. Their addresses are checked all the same.
+    pub fn with_lookup(policy: Policy, limits: Limits, lookup: Arc<dyn Lookup>) -> Self {
+        let config = Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .max_response_header_size(MOST_HEADER_BYTES)
+            .timeout_resolve(Some(limits.connect))
+            .timeout_connect(Some(limits.connect))
+            .user_agent(USER_AGENT)
+            .accept(ACCEPT)
+            .accept_encoding("gzip")
+            .build();
+        let guard = Guard { policy: policy.clone(), lookup };
+        let agent = Agent::with_parts(config, DefaultConnector::default(), guard);
+        Self { agent, policy: Arc::new(policy), limits }
+    }
+
+    /// What may be reached.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Fetches a page, following redirects. Each of them is checked as the first address is.
+    pub fn get(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
+        self.get_body(url, conditional, Body::AtMost(self.limits.body))
+    }
+
+    /// Fetches as much as is said, following redirects.
+    pub fn get_body(
+        &self,
+        url: &Url,
+        conditional: &Validators,
+        body: Body,
+    ) -> Result<Response, FetchError> {
+        let deadline = self.deadline();
+        let mut at = url.clone();
+        for _ in 0..=self.limits.redirects {
+            let answer = self.hop(&at, conditional, body, deadline)?;
+            let Some(next) = answer.redirect() else { return Ok(answer) };
+            at = step(&at, next)?;
+        }
+        let (url, last) = (url.to_string(), at.to_string());
+        Err(Refusal::Redirects { url, last, limit: self.limits.redirects }.into())
+    }
+
+    /// Fetches a page, and hands a redirect to the caller.
+    pub fn get_once(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
+        let deadline = self.deadline();
+        self.hop(url, conditional, Body::AtMost(self.limits.body), deadline)
+    }
+
+    /// A limit beyond the clock's range is a day.
+    fn deadline(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.limits.whole).unwrap_or(now + Duration::from_hours(24))
+    }
+
+    fn hop(
+        &self,
+        url: &Url,
+        conditional: &Validators,
+        body: Body,
+        deadline: Instant,
+    ) -> Result<Response, FetchError> {
+        // Before anything is looked up; the lookup checks what is sent once more.
+        self.policy.check(url)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
+        if let Some(etag) = &conditional.etag {
+            request = request.header("if-none-match", etag);
+        }
+        if let Some(date) = &conditional.last_modified {
+            request = request.header("if-modified-since", date);
+        }
+        let answer = request.call().map_err(|error| self.failed(url, error))?;
+        let (head, content) = answer.into_parts();
+        let mut response = Response {
+            url: url.clone(),
+            status: head.status.as_u16(),
+            body: Vec::new(),
+            headers: head.headers,
+        };
+        if head.status.is_success() {
+            response.body = self.read(url, &response.headers, content, (body, deadline))?;
+        }
+        Ok(response)
+    }
+
+    fn read(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        content: ureq::Body,
+        (body, deadline): (Body, Instant),
+    ) -> Result<Vec<u8>, FetchError> {
+        let garbled = |source| FetchError::Garbled { url: url.to_string(), source };
+        let packed = match headers.get(http::header::CONTENT_ENCODING).map(|it| it.to_str()) {
+            None => false,
+            Some(Ok(coding)) if coding.eq_ignore_ascii_case("identity") => false,
+            Some(Ok(coding)) if is_gzip(coding) => true,
+            Some(_) => {
+                let reason = "it is packed in a way that was not asked for";
+                return Err(garbled(io::Error::new(io::ErrorKind::InvalidData, reason)));
+            }
+        };
+        let (Body::AtMost(limit) | Body::First(limit)) = body;
+        match unpack::take(content.into_reader(), packed, limit, Some(deadline)) {
+            Ok(Taken::Whole(bytes)) => Ok(bytes),
+            Ok(Taken::Cut(bytes)) if body == Body::First(limit) => Ok(bytes),
+            Ok(Taken::Cut(_)) => Err(FetchError::TooLarge { url: url.to_string(), limit }),
+            Ok(Taken::Late) => Err(self.late(url)),
+            Err(error) => match ureq::Error::from(error) {
+                ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                    Err(garbled(error))
+                }
+                other => Err(self.failed(url, other)),
+            },
+        }
+    }
+
+    fn late(&self, url: &Url) -> FetchError {
+        FetchError::TimedOut { host: host_of(url), limit: self.limits.whole }
+    }
+
+    fn failed(&self, url: &Url, error: ureq::Error) -> FetchError {
+        match error {
+            ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+                FetchError::TimedOut { host: host_of(url), limit: self.limits.connect }
+            }
+            ureq::Error::Timeout(_) => self.late(url),
+            ureq::Error::Other(inner) => match inner.downcast::<Refusal>() {
+                Ok(refusal) => FetchError::Refused(*refusal),
+                Err(inner) => unreachable(url, ureq::Error::Other(inner)),
+            },
+            // Not the host's, but this page's: another one may fare better, and this one never will.
+            other @ (ureq::Error::BadUri(_)
+            | ureq::Error::Http(_)
+            | ureq::Error::Protocol(_)
+            | ureq::Error::LargeResponseHeader(..)) => {
+                FetchError::Garbled { url: url.to_string(), source: other.into_io() }
+            }
+            other => unreachable(url, other),
+        }
+    }
+}
+
+fn is_gzip(coding: &str) -> bool {
+    coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
+}
+
+/// Encrypted pages don't lead to others that are not.
+fn step(from: &Url, to: Url) -> Result<Url, Refusal> {
+    if from.scheme() == "https" && to.scheme() == "http" {
+        return Err(Refusal::Downgrade { from: from.to_string(), to: to.to_string() });
+    }
+    Ok(to)
+}
+
+fn unreachable(url: &Url, error: ureq::Error) -> FetchError {
+    FetchError::Unreachable { host: host_of(url), source: Box::new(error) }
+}
+
+fn host_of(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}
+
+/// An error and its causes in one line.
+pub(crate) fn told(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        cause = source.source();
+    }
+    text
+}
+
+impl FetchError {
+    /// The error and its causes in one line, for people.
+    pub fn told(&self) -> String {
+        told(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn https_does_not_lead_to_http() {
+        for (from, to, want) in [
+            ("https://a.test/", "https://b.test/", true),
+            ("http://a.test/", "https://a.test/", true),
+            ("http://a.test/", "http://b.test/", true),
+            ("https://a.test/", "http://a.test/", false),
+        ] {
+            let got = step(&Url::parse(from).unwrap(), Url::parse(to).unwrap());
+            assert_eq!(got.is_ok(), want, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn headers_are_read() {
+        let response = |pairs: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(*name, http::HeaderValue::from_static(value));
+            }
+            let url = Url::parse("https://a.test/x/y").unwrap();
+            Response { url, status: 301, body: Vec::new(), headers }
+        };
+        let typed = |text| response(&[("content-type", text)]).media_type();
+        assert_eq!(typed("Text/HTML; charset=utf-8").as_deref(), Some("text/html"));
+        assert_eq!(typed(" ;"), None);
+        let wait = |text| response(&[("retry-after", text)]).retry_after();
+        assert_eq!(wait("7"), Some(Duration::from_secs(7)));
+        assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
+        assert!(wait("Fri, 31 Dec 2100 23:59:59 GMT").unwrap() > Duration::from_hours(1));
+        assert_eq!(wait("soon"), None);
+        let to = |text| response(&[("location", text)]).redirect().map(String::from);
+        assert_eq!(to("../z#part").as_deref(), Some("https://a.test/z"));
+        assert_eq!(to("https://["), None);
+        let long = Box::leak("x".repeat(LONGEST_VALIDATOR + 1).into_boxed_str());
+        let pairs = response(&[("etag", long), ("last-modified", "then")]).validators();
+        assert_eq!(pairs, Validators { etag: None, last_modified: Some("then".to_owned()) });
+    }
+}

@@ -1,0 +1,399 @@
+//! Goes through a site politely: one request at a time, with pauses, and only where the site lets it.
+
+mod pace;
+mod visit;
+
+use crate::{
+    client::{Client, told},
+    file_name::file_name,
+    links::Links,
+    media,
+    refusal::Refusal,
+    robots::{Robots, RobotsCache, Unanswered},
+    shelf::{Event, Outcome, Page, Saved, Shelf, ShelfError},
+    site::{BadGlob, Scope, Site},
+    sitemap::Sitemap,
+};
+use pace::Pace;
+use std::{
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use url::Url;
+
+/// A crawl that was left longer ago begins anew: the pages it has seen may have changed.
+const RESUMED_WITHIN: Duration = Duration::from_hours(24);
+/// Problems that are told in full.
+const MOST_PROBLEMS: usize = 100;
+/// Letters of one problem.
+const LONGEST_REASON: usize = 300;
+/// URLs that are remembered, for each page that may be asked for.
+const KNOWN_PER_PAGE: usize = 8;
+
+/// How a crawl ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// There is nothing more to ask for.
+    Complete,
+    /// There is more, but no more pages are wanted.
+    Full,
+    /// The caller wanted it to. The next crawl goes on from there.
+    Stopped,
+    /// The site does not answer any more. The next crawl goes on from there.
+    GaveUp,
+}
+
+/// What went wrong with one URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Which.
+    pub url: String,
+    /// For people.
+    pub reason: String,
+}
+
+/// What came of a crawl, including the part before it was interrupted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crawled {
+    /// Pages that are new or have changed.
+    pub fetched: usize,
+    /// Pages that are as they were.
+    pub unchanged: usize,
+    /// Pages that were dropped, since they are not there any more.
+    pub gone: usize,
+    /// URLs that the site or the policy keeps from docent.
+    pub refused: usize,
+    /// URLs that gave no answer; what was kept of them before stays.
+    pub failed: usize,
+    /// URLs that are no pages of their own: redirects, copies, pictures, pages that ask not to be kept.
+    pub skipped: usize,
+    /// The first ones, in order.
+    pub problems: Vec<Problem>,
+    /// How many more there were.
+    pub more_problems: usize,
+    /// How it ended.
+    pub end: End,
+}
+
+impl Crawled {
+    const fn new() -> Self {
+        Self {
+            fetched: 0,
+            unchanged: 0,
+            gone: 0,
+            refused: 0,
+            failed: 0,
+            skipped: 0,
+            problems: Vec::new(),
+            more_problems: 0,
+            end: End::Complete,
+        }
+    }
+
+    const fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Fetched => self.fetched += 1,
+            Outcome::Unchanged => self.unchanged += 1,
+            Outcome::Gone => self.gone += 1,
+            Outcome::Refused => self.refused += 1,
+            Outcome::Skipped => self.skipped += 1,
+        }
+    }
+
+    const fn done(&self) -> usize {
+        self.fetched + self.unchanged + self.gone + self.refused + self.failed + self.skipped
+    }
+
+    fn tell(&mut self, url: &str, reason: &str) {
+        if self.problems.len() >= MOST_PROBLEMS {
+            self.more_problems += 1;
+            return;
+        }
+        let reason = reason.chars().take(LONGEST_REASON).collect();
+        self.problems.push(Problem { url: url.to_owned(), reason });
+    }
+}
+
+/// What the caller sees of a crawl, and how it ends it.
+pub struct Watch<'a> {
+    /// Told after every URL: how many are done, and how many are known.
+    pub progress: &'a mut dyn FnMut(usize, usize),
+    /// Asked before every request, and while waiting for the next.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// Why a site is not crawled at all.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// A glob of the site.
+    #[error(transparent)]
+    Glob(#[from] BadGlob),
+    /// The first page is none of the site's.
+    #[error("{url} is not among the pages of its site; mend the scope and the globs")]
+    Start {
+        /// The first page.
+        url: String,
+    },
+    /// The policy does not name the site.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// What the site asks of crawlers is not known.
+    #[error(transparent)]
+    Robots(#[from] Unanswered),
+    /// The shelf can't be used. What is on it is whole.
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
+}
+
+/// Fetches the pages of a site onto a shelf, or what has changed since the last time. Goes on where an earlier crawl of the
+/// same site was interrupted.
+pub fn crawl(
+    client: &Client,
+    site: &Site,
+    shelf: &mut dyn Shelf,
+    watch: Watch<'_>,
+) -> Result<Crawled, CrawlError> {
+    let scope = Scope::new(site)?;
+    client.policy().check(&site.start)?;
+    let start = scope.admit(site.start.clone());
+    let start = start.ok_or_else(|| CrawlError::Start { url: site.start.to_string() })?;
+    let saved = shelf.saved()?;
+    let robots = RobotsCache::default().rules(client, &start)?.clone();
+    let pace = Pace::new(site.delay.max(robots.delay.unwrap_or_default()));
+    let mut crawl = Crawl {
+        client,
+        site,
+        scope,
+        robots,
+        shelf,
+        watch,
+        pace,
+        start,
+        pages: BTreeMap::new(),
+        files: HashMap::new(),
+        copies: HashMap::new(),
+        followed: HashMap::new(),
+        queue: VecDeque::new(),
+        known: HashSet::new(),
+        passed: HashSet::new(),
+        failures: 0,
+        result: Crawled::new(),
+    };
+    crawl.begin(&saved)?;
+    crawl.run()
+}
+
+/// A URL to ask for.
+#[derive(Debug)]
+struct Found {
+    url: Url,
+    /// Redirects that led to it.
+    hops: u8,
+}
+
+struct Crawl<'a, 'w> {
+    client: &'a Client,
+    site: &'a Site,
+    scope: Scope,
+    robots: Robots,
+    shelf: &'a mut dyn Shelf,
+    watch: Watch<'w>,
+    pace: Pace,
+    start: Url,
+    /// By URL.
+    pages: BTreeMap<String, Page>,
+    /// Whose a file is, by its name in small letters: some systems don't tell them from capitals.
+    files: HashMap<String, String>,
+    /// Whose a digest is.
+    copies: HashMap<String, String>,
+    /// How often the links of the same bytes were followed.
+    followed: HashMap<String, u8>,
+    queue: VecDeque<Found>,
+    known: HashSet<String>,
+    /// Done, and nothing is kept of them.
+    passed: HashSet<String>,
+    /// In a row.
+    failures: u32,
+    result: Crawled,
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+impl Crawl<'_, '_> {
+    fn begin(&mut self, saved: &Saved) -> Result<(), CrawlError> {
+        for (url, page) in saved.after() {
+            self.place(url, page);
+        }
+        let site = self.site.fingerprint();
+        let resumed = saved.events.iter().any(|event| match event {
+            Event::Begun { site: other, at } => {
+                *other == site && now().saturating_sub(*at) < RESUMED_WITHIN.as_secs()
+            }
+            _ => false,
+        });
+        if resumed {
+            self.resume(saved);
+            return Ok(());
+        }
+        self.save()?;
+        self.found(self.start.clone(), 0)?;
+        let pages: Vec<String> = self.pages.keys().cloned().collect();
+        for page in pages {
+            match Url::parse(&page).ok().and_then(|url| self.scope.admit(url)) {
+                Some(url) => self.found(url, 0)?,
+                None => self.settle(&page, Outcome::Gone, None)?,
+            }
+        }
+        self.read_sitemaps()?;
+        // Written last: a crawl that was killed before this begins anew.
+        self.shelf.note(&Event::Begun { site, at: now() })?;
+        Ok(())
+    }
+
+    fn resume(&mut self, saved: &Saved) {
+        let mut done = HashSet::new();
+        for event in &saved.events {
+            if let Event::Done { url, outcome, page } = event {
+                self.result.count(*outcome);
+                done.insert(url.as_str());
+                if page.is_none() {
+                    self.passed.insert(url.clone());
+                }
+            }
+        }
+        for event in &saved.events {
+            if let Event::Found { url, hops } = event
+                && self.known.insert(url.clone())
+                && !done.contains(url.as_str())
+                && let Ok(url) = Url::parse(url)
+            {
+                self.queue.push_back(Found { url, hops: *hops });
+            }
+        }
+    }
+
+    fn read_sitemaps(&mut self) -> Result<(), CrawlError> {
+        let named = self.robots.sitemaps.iter().filter_map(|text| self.start.join(text).ok());
+        let roots: Vec<Url> = match &self.site.sitemap {
+            Some(sitemap) => vec![sitemap.clone()],
+            None => named.collect(),
+        };
+        let Self { result, pace, watch, client, .. } = self;
+        let mut problem =
+            |url: &Url, error: crate::sitemap::BadSitemap| result.tell(url.as_str(), &told(&error));
+        let mut go_on = || {
+            let wanted = pace.wait(watch.stop);
+            pace.rest(Duration::ZERO);
+            wanted
+        };
+        let listed = Sitemap::gather(client, &roots, &mut problem, &mut go_on);
+        for entry in listed {
+            if let Some(url) = self.scope.admit(entry.url) {
+                self.found(url, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run(mut self) -> Result<Crawled, CrawlError> {
+        let end = loop {
+            if (self.watch.stop)() {
+                break End::Stopped;
+            }
+            let Some(found) = self.queue.pop_front() else { break End::Complete };
+            if self.result.done() >= self.site.most_pages {
+                break End::Full;
+            }
+            if let Some(end) = self.visit(&found)? {
+                break end;
+            }
+            (self.watch.progress)(self.result.done(), self.known.len());
+        };
+        self.result.end = end;
+        if matches!(end, End::Complete | End::Full) {
+            self.save()?;
+        }
+        Ok(self.result)
+    }
+
+    fn save(&mut self) -> Result<(), ShelfError> {
+        let pages: Vec<Page> = self.pages.values().cloned().collect();
+        self.shelf.finish(&pages)
+    }
+
+    /// Puts a page of the site in the queue, the first time that it is seen.
+    fn found(&mut self, url: Url, hops: u8) -> Result<(), ShelfError> {
+        let most = self.site.most_pages.saturating_mul(KNOWN_PER_PAGE);
+        if self.known.len() >= most || self.known.contains(url.as_str()) {
+            return Ok(());
+        }
+        self.shelf.note(&Event::Found { url: url.to_string(), hops })?;
+        self.known.insert(url.to_string());
+        self.queue.push_back(Found { url, hops });
+        Ok(())
+    }
+
+    /// Puts the links of a page in the queue.
+    fn follow(&mut self, url: &Url, links: &Links) -> Result<(), ShelfError> {
+        let base = base(url, links);
+        for link in &links.follow {
+            let page = base.join(link).ok().and_then(|url| self.scope.admit(url));
+            if let Some(page) = page.filter(|page| !media::is_other(page.path())) {
+                self.found(page, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A URL is done: what was kept of it makes way for what is kept from now on.
+    fn settle(
+        &mut self,
+        url: &str,
+        outcome: Outcome,
+        page: Option<Page>,
+    ) -> Result<(), ShelfError> {
+        if let Some(before) = self.pages.remove(url) {
+            self.files.remove(&before.file.to_lowercase());
+            if self.copies.get(&before.digest).is_some_and(|owner| owner == url) {
+                self.copies.remove(&before.digest);
+            }
+            if page.as_ref().is_none_or(|page| page.file != before.file) {
+                self.shelf.remove(&before.file)?;
+            }
+        }
+        let event = Event::Done { url: url.to_owned(), outcome, page: page.clone() };
+        self.shelf.note(&event)?;
+        match page {
+            Some(page) => self.place(url.to_owned(), page),
+            None => {
+                self.passed.insert(url.to_owned());
+            }
+        }
+        self.result.count(outcome);
+        Ok(())
+    }
+
+    fn place(&mut self, url: String, page: Page) {
+        self.files.insert(page.file.to_lowercase(), url.clone());
+        self.copies.entry(page.digest.clone()).or_insert_with(|| url.clone());
+        self.pages.insert(url, page);
+    }
+
+    /// A file that is nobody else's.
+    fn file_for(&self, url: &Url, ending: &str) -> String {
+        let plain = file_name(url, ending, false);
+        let owner = self.files.get(&plain.to_lowercase());
+        if owner.is_none_or(|owner| owner == url.as_str()) {
+            plain
+        } else {
+            file_name(url, ending, true)
+        }
+    }
+}
+
+/// What a page's links are relative to.
+fn base(url: &Url, links: &Links) -> Url {
+    links.base.as_ref().and_then(|base| url.join(base).ok()).unwrap_or_else(|| url.clone())
+}

@@ -1,0 +1,31 @@
+//! The only place from which docent's tools reach the network, and a polite crawler of documentation sites.
+//!
+//! Knows addresses, HTTP and robots.txt; must not know tools, the formats of documents, or the index. Every call blocks.
+
+mod address;
+mod client;
+mod crawl;
+mod file_name;
+mod links;
+mod media;
+mod policy;
+mod refusal;
+mod resolve;
+mod robots;
+mod shelf;
+mod site;
+mod sitemap;
+mod spelling;
+mod unpack;
+
+pub use address::Class;
+pub use client::{Body, Client, Limits, Response, Validators};
+pub use crawl::{CrawlError, Crawled, End, Problem, Watch, crawl};
+pub use policy::{BadRule, HostRule, Policy};
+pub use refusal::{FetchError, Refusal};
+pub use resolve::{Lookup, SystemLookup};
+pub use robots::{Robots, RobotsCache, Unanswered};
+pub use shelf::{Event, FolderShelf, Outcome, PAGES, Page, Saved, Shelf, ShelfError};
+pub use site::{BadGlob, Site};
+pub use sitemap::{BadSitemap, Listed, Sitemap};
+pub use url::Url;

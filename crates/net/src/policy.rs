@@ -1,0 +1,270 @@
+//! Which hosts may be reached: what the configuration names, and nothing else.
+
+use crate::{address::Class, refusal::Refusal};
+use std::net::{IpAddr, Ipv6Addr};
+use url::{Host, Url};
+
+/// Ports that a rule without a port allows.
+const USUAL_PORTS: [u16; 2] = [80, 443];
+
+/// Which hosts may be reached. Nothing is allowed unless a rule names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// One that matches is enough.
+    pub hosts: Vec<HostRule>,
+}
+
+/// A host, or all below a name, at one port or at the usual ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostRule {
+    host: Pattern,
+    port: Option<u16>,
+    private: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Pattern {
+    Name(String),
+    /// Below this name, which is not meant itself.
+    Under(String),
+    Address(IpAddr),
+}
+
+/// Why a rule can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{rule:?} names no host: {reason}")]
+pub struct BadRule {
+    /// As it was written.
+    pub rule: String,
+    /// What is wrong, and what to write.
+    pub reason: String,
+}
+
+/// What the policy lets a URL do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leave {
+    /// Without a final dot and brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// What the URL itself says, where it is no name.
+    pub(crate) address: Option<IpAddr>,
+    /// Whether the name may lead inside.
+    pub(crate) private: bool,
+}
+
+impl HostRule {
+    /// Reads a rule such as `docs.example.com`, `*.example.com`, `example.com:8080`, `127.0.0.1:9000` or `[::1]:9000`.
+    pub fn parse(rule: &str) -> Result<Self, BadRule> {
+        let bad = |reason: &str| BadRule { rule: rule.to_owned(), reason: reason.to_owned() };
+        let text = rule.trim();
+        if text.is_empty() {
+            return Err(bad("it is empty; write a host such as docs.example.com"));
+        }
+        if text.contains(['/', '?', '#', '@']) || text.contains(char::is_whitespace) {
+            return Err(bad("write the host alone, such as docs.example.com or localhost:8080"));
+        }
+        if let Ok(address) = text.parse::<Ipv6Addr>() {
+            return Self::at(IpAddr::V6(address), None).map_err(|reason| bad(&reason));
+        }
+        let (host, port) = split(text).map_err(bad)?;
+        if let Some(inside) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            let address = inside.parse().map_err(|_| bad("the brackets hold no IPv6 address"))?;
+            return Self::at(IpAddr::V6(address), port).map_err(|reason| bad(&reason));
+        }
+        let (name, below) = host.strip_prefix("*.").map_or((host, false), |name| (name, true));
+        if name.contains('*') {
+            return Err(bad("a star stands only at the front, as in *.example.com"));
+        }
+        let name = name.strip_suffix('.').unwrap_or(name);
+        match Host::parse(name).map_err(|error| bad(&error.to_string()))? {
+            Host::Ipv4(address) if below || address.to_string() != name => {
+                Err(bad(&format!("write the address as {address}")))
+            }
+            Host::Ipv4(address) => Self::at(IpAddr::V4(address), port).map_err(|text| bad(&text)),
+            Host::Ipv6(_) => Err(bad("write an IPv6 address in brackets")),
+            Host::Domain(name) if below && !name.contains('.') => {
+                Err(bad(&format!("it would allow all of .{name}; write *.example.{name}")))
+            }
+            Host::Domain(name) if below => Ok(Self::new(Pattern::Under(format!(".{name}")), port)),
+            Host::Domain(name) => Ok(Self::new(Pattern::Name(name), port)),
+        }
+    }
+
+    fn at(address: IpAddr, port: Option<u16>) -> Result<Self, String> {
+        let class = Class::of(address);
+        if !class.is_a_place() {
+            return Err(format!("{address} is {class}: no machine has it"));
+        }
+        Ok(Self::new(Pattern::Address(address), port))
+    }
+
+    const fn new(host: Pattern, port: Option<u16>) -> Self {
+        Self { host, port, private: false }
+    }
+
+    /// Lets the name lead to this machine or into its network. Link-local addresses stay refused.
+    #[must_use]
+    pub fn with_private(mut self) -> Self {
+        self.private = true;
+        self
+    }
+
+    fn matches(&self, host: &Host<String>, port: u16) -> bool {
+        let named = match (&self.host, host) {
+            (Pattern::Name(rule), Host::Domain(name)) => rule == name,
+            (Pattern::Under(rule), Host::Domain(name)) => {
+                name.len() > rule.len() && name.ends_with(rule.as_str())
+            }
+            (Pattern::Address(rule), Host::Ipv4(address)) => *rule == IpAddr::V4(*address),
+            (Pattern::Address(rule), Host::Ipv6(address)) => *rule == IpAddr::V6(*address),
+            _ => false,
+        };
+        named && self.port.map_or_else(|| USUAL_PORTS.contains(&port), |rule| rule == port)
+    }
+}
+
+/// The host and the port of a rule that is no bare IPv6 address.
+fn split(text: &str) -> Result<(&str, Option<u16>), &'static str> {
+    let Some((host, port)) = text.rsplit_once(':').filter(|(_, after)| !after.ends_with(']'))
+    else {
+        return Ok((text, None));
+    };
+    match port.parse() {
+        Ok(0) | Err(_) => Err("after the colon stands a port, from 1 to 65535"),
+        Ok(port) if port.to_string().len() == text.len() - host.len() - 1 => Ok((host, Some(port))),
+        Ok(_) => Err("a port is written in digits alone, without zeros before them"),
+    }
+}
+
+impl Policy {
+    /// Reads rules as the configuration has them.
+    pub fn parse<'a>(rules: impl IntoIterator<Item = &'a str>) -> Result<Self, BadRule> {
+        let hosts = rules.into_iter().map(HostRule::parse).collect::<Result<_, _>>()?;
+        Ok(Self { hosts })
+    }
+
+    /// Whether a URL may be fetched, as far as that can be told without looking its host up.
+    pub fn check(&self, url: &Url) -> Result<(), Refusal> {
+        self.leave(url).map(|_| ())
+    }
+
+    pub(crate) fn leave(&self, url: &Url) -> Result<Leave, Refusal> {
+        let scheme = || Refusal::Scheme { url: url.to_string() };
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Refusal::Scheme { url: format!("{}:", url.scheme()) });
+        }
+        let port = url.port_or_known_default().ok_or_else(scheme)?;
+        let mut host = url.host().ok_or_else(scheme)?.to_owned();
+        if let Host::Domain(name) = &mut host
+            && name.ends_with('.')
+        {
+            name.pop();
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Refusal::Credentials { host: host.to_string() });
+        }
+        let matching = || self.hosts.iter().filter(|rule| rule.matches(&host, port));
+        if matching().next().is_none() {
+            let suffix =
+                if USUAL_PORTS.contains(&port) { String::new() } else { format!(":{port}") };
+            return Err(Refusal::NotNamed { host: format!("{host}{suffix}") });
+        }
+        let address = match host {
+            Host::Domain(_) => None,
+            Host::Ipv4(address) => Some(IpAddr::V4(address)),
+            Host::Ipv6(address) => Some(IpAddr::V6(address)),
+        };
+        let private = matching().any(|rule| rule.private);
+        Ok(Leave { host: host.to_string(), port, address, private })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rules: &[&str], url: &str, want: Result<(), &str>) {
+        let policy = Policy::parse(rules.iter().copied()).unwrap();
+        let got = policy.check(&Url::parse(url).unwrap()).map_err(|error| error.to_string());
+        match (&got, want) {
+            (Ok(()), Ok(())) => {}
+            (Err(text), Err(part)) if text.contains(part) => {}
+            _ => panic!("{rules:?} and {url}: {got:?}, not {want:?}"),
+        }
+    }
+
+    #[test]
+    fn only_what_is_named_is_allowed() {
+        let not_named = "does not name";
+        let named = &["docs.example.com", "*.example.org", "example.net:8080"][..];
+        for (rules, url, want) in [
+            (&[][..], "https://docs.example.com/", Err(not_named)),
+            (named, "https://docs.example.com/a", Ok(())),
+            (named, "http://DOCS.example.com./a", Ok(())),
+            (named, "https://example.com/", Err(not_named)),
+            (named, "https://a.docs.example.com/", Err(not_named)),
+            (named, "https://docs.example.com.evil.test/", Err(not_named)),
+            (named, "https://docs.example.com:8443/", Err("name docs.example.com:8443; add it")),
+            (named, "https://a.example.org/", Ok(())),
+            (named, "https://b.a.example.org/", Ok(())),
+            (named, "https://example.org/", Err(not_named)),
+            (named, "https://evilexample.org/", Err(not_named)),
+            (named, "http://example.net:8080/", Ok(())),
+            (named, "http://example.net/", Err("name example.net; add it")),
+            (named, "ftp://docs.example.com/", Err("only http and https")),
+            (named, "file:///etc/passwd", Err("only http and https")),
+            (named, "https://me@docs.example.com/", Err("user or a password")),
+            (named, "https://:secret@docs.example.com/", Err("user or a password")),
+            (&["127.0.0.1"], "http://0x7f.1/", Ok(())),
+            (named, "http://2130706433/", Err("name 127.0.0.1; add it")),
+            (named, "http://017700000001/", Err("name 127.0.0.1; add it")),
+            (&["127.0.0.1"], "http://[::ffff:127.0.0.1]/", Err(not_named)),
+            (&["127.0.0.1:9000"], "http://127.0.0.1:9000/", Ok(())),
+            (&["127.0.0.1:9000"], "http://127.0.0.1:9001/", Err("name 127.0.0.1:9001; add it")),
+            (&["::1"], "http://[::1]/", Ok(())),
+            (&["[::1]:90"], "http://[0:0::1]:90/", Ok(())),
+            (&["bücher.example"], "https://xn--bcher-kva.example/", Ok(())),
+        ] {
+            check(rules, url, want);
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_repeated() {
+        let policy = Policy::parse(["a.test"]).unwrap();
+        let told = policy.check(&Url::parse("https://u:hunter2@a.test/").unwrap()).unwrap_err();
+        assert!(!format!("{told} {told:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn rules_that_name_no_host_say_what_to_write() {
+        for (rule, want) in [
+            ("", "it is empty"),
+            ("  ", "it is empty"),
+            ("https://docs.example.com", "write the host alone"),
+            ("docs.example.com/guide", "write the host alone"),
+            ("me@docs.example.com", "write the host alone"),
+            ("a b", "write the host alone"),
+            ("*", "only at the front"),
+            ("*.*.com", "only at the front"),
+            ("docs.*.com", "only at the front"),
+            ("*.com", "all of .com"),
+            ("*.127.0.0.1", "write the address as 127.0.0.1"),
+            ("0x7f.1", "write the address as 127.0.0.1"),
+            ("a.test:0", "from 1 to 65535"),
+            ("a.test:", "from 1 to 65535"),
+            ("a.test:65536", "from 1 to 65535"),
+            ("a.test:+80", "digits alone"),
+            ("a.test:080", "digits alone"),
+            ("0.0.0.0", "no machine has it"),
+            ("224.0.0.1", "no machine has it"),
+            ("[::]:80", "no machine has it"),
+            ("[1:2]", "no IPv6 address"),
+            ("a%00b", "invalid"),
+        ] {
+            let told = HostRule::parse(rule).unwrap_err().to_string();
+            assert!(told.contains(want), "{rule}: {told}");
+            assert!(told.contains(&format!("{rule:?}")), "{told}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Why an address was not fetched: it may not be, or it can't be.
+
+use crate::address::Class;
+use std::{io, net::IpAddr, time::Duration};
+
+/// Why an address may not be fetched. Nothing was sent to it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Another scheme than http and https.
+    #[error("{url} is not fetched: only http and https are")]
+    Scheme {
+        /// What was asked for.
+        url: String,
+    },
+    /// A user or a password before the host. The address is not repeated, for what it holds.
+    #[error("an address of {host} with a user or a password in it is not fetched; leave them out")]
+    Credentials {
+        /// Where it points.
+        host: String,
+    },
+    /// No rule names the host and its port.
+    #[error("the policy does not name {host}; add it to policy.network.hosts in docent.toml")]
+    NotNamed {
+        /// As a rule names it.
+        host: String,
+    },
+    /// The host's name leads to somewhere inside.
+    #[error(
+        "{host} is at {address}, a {class} address; such an address is reached only where policy.network.hosts in \
+         docent.toml names it and the URL does too"
+    )]
+    Inside {
+        /// The name.
+        host: String,
+        /// What it stands for.
+        address: IpAddr,
+        /// What kind that is.
+        class: Class,
+    },
+    /// From https to http.
+    #[error("{from} redirects to {to}, which is not encrypted; ask for that one if it is meant")]
+    Downgrade {
+        /// The encrypted one.
+        from: String,
+        /// The other.
+        to: String,
+    },
+    /// Round and round.
+    #[error("{url} redirects more than {limit} times; ask for the last one: {last}")]
+    Redirects {
+        /// The first.
+        url: String,
+        /// The last.
+        last: String,
+        /// How many are followed.
+        limit: usize,
+    },
+}
+
+/// Why there is no answer to use.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// It may not be fetched.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// There is no connection, or it broke.
+    #[error("{host} can't be reached")]
+    Unreachable {
+        /// Whom.
+        host: String,
+        /// Why.
+        #[source]
+        source: Box<ureq::Error>,
+    },
+    /// The answer takes too long.
+    #[error("{host} has not answered in full within {} s", limit.as_secs_f32())]
+    TimedOut {
+        /// Who.
+        host: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// The answer is too large, unpacked or not.
+    #[error("{url} has more than {limit} bytes, the most that is fetched")]
+    TooLarge {
+        /// Which.
+        url: String,
+        /// How many it may have.
+        limit: u64,
+    },
+    /// The answer makes no sense.
+    #[error("the answer of {url} can't be read")]
+    Garbled {
+        /// Which.
+        url: String,
+        /// What is wrong with it.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl FetchError {
+    /// Whether a later try may fare better.
+    pub const fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
+    }
+}

@@ -1,0 +1,334 @@
+//! What a site asks of crawlers: robots.txt, RFC 9309.
+
+use crate::{
+    client::{Body, Client, Validators},
+    refusal::FetchError,
+    spelling,
+};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+use url::Url;
+
+/// The name that groups of rules are looked up under.
+const TOKEN: &str = "docent";
+/// What is read of a file: the least that the RFC asks for.
+const MOST_BYTES: u64 = 500 << 10;
+/// A site may ask for longer pauses, but does not get them.
+const LONGEST_DELAY: Duration = Duration::from_secs(30);
+/// How long an answer holds: what the RFC recommends.
+const HOLDS: Duration = Duration::from_hours(24);
+/// Sites whose rules are held at a time.
+const MOST_SITES: usize = 1_000;
+/// Sitemaps that one file may name.
+const MOST_SITEMAPS: usize = 100;
+
+/// What a site asks of docent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Robots {
+    rules: Vec<Rule>,
+    /// The pause between two requests that it asks for, 30 seconds at most.
+    pub delay: Option<Duration>,
+    /// Sitemaps that it names, as they are written.
+    pub sitemaps: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rule {
+    allow: bool,
+    /// In one spelling; the longest that matches wins.
+    pattern: String,
+}
+
+/// A group of rules as it is read.
+#[derive(Debug, Default)]
+struct Group {
+    agents: Vec<String>,
+    rules: Vec<Rule>,
+    delay: Option<Duration>,
+}
+
+impl Robots {
+    /// Reads a file, however broken. Of a long one, the first 500 KB.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let most = usize::try_from(MOST_BYTES).unwrap_or(usize::MAX);
+        let text = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
+        let mut groups: Vec<Group> = Vec::new();
+        let mut sitemaps = Vec::new();
+        let mut open = false;
+        for line in text.trim_start_matches('\u{feff}').split(['\n', '\r']) {
+            let line = line.split('#').next().unwrap_or_default();
+            let Some((key, value)) = line.split_once(':') else { continue };
+            let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
+            if key == "user-agent" {
+                // Lines in a row name one group.
+                if !open {
+                    groups.push(Group::default());
+                }
+                open = true;
+                if let Some(group) = groups.last_mut() {
+                    group.agents.push(token(value));
+                }
+                continue;
+            }
+            if key == "sitemap" {
+                // Belongs to no group, and ends none.
+                if sitemaps.len() < MOST_SITEMAPS {
+                    sitemaps.push(value.to_owned());
+                }
+                continue;
+            }
+            if let Some(group) = groups.last_mut() {
+                open &= !group.read(&key, value);
+            }
+        }
+        let (rules, delay) = for_docent(groups);
+        Self { rules, delay, sitemaps }
+    }
+
+    /// Whether a URL may be fetched.
+    pub fn allows(&self, url: &Url) -> bool {
+        let mut target = spelling::normal(url.path());
+        if target == "/robots.txt" {
+            return true;
+        }
+        if let Some(query) = url.query() {
+            target.push('?');
+            target.push_str(&spelling::normal(query));
+        }
+        let matching = self.rules.iter().filter(|rule| matches(&rule.pattern, &target));
+        // Of two that are equally long, the one that allows.
+        matching.max_by_key(|rule| (rule.pattern.len(), rule.allow)).is_none_or(|rule| rule.allow)
+    }
+}
+
+impl Group {
+    /// Whether the line is one of those that end the list of agents.
+    fn read(&mut self, key: &str, value: &str) -> bool {
+        match key {
+            "allow" | "disallow" => {
+                // An empty rule matches nothing.
+                if !value.is_empty() {
+                    let pattern = spelling::normal(value);
+                    self.rules.push(Rule { allow: key == "allow", pattern });
+                }
+                true
+            }
+            "crawl-delay" => {
+                let seconds =
+                    value.parse().ok().and_then(|it| Duration::try_from_secs_f64(it).ok());
+                self.delay = seconds.map(|delay| delay.min(LONGEST_DELAY)).or(self.delay);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The part of an agent's name that counts.
+fn token(value: &str) -> String {
+    if value.starts_with('*') {
+        return "*".to_owned();
+    }
+    let ends = |letter: char| !(letter.is_ascii_alphabetic() || letter == '-' || letter == '_');
+    value.split(ends).next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// All groups for docent together, or else all for everybody.
+fn for_docent(groups: Vec<Group>) -> (Vec<Rule>, Option<Duration>) {
+    let named = |name: &str| groups.iter().any(|group| group.agents.iter().any(|it| it == name));
+    let name = if named(TOKEN) { TOKEN } else { "*" };
+    let (mut rules, mut delay) = (Vec::new(), None);
+    for group in groups.into_iter().filter(|group| group.agents.iter().any(|it| it == name)) {
+        rules.extend(group.rules);
+        delay = delay.max(group.delay);
+    }
+    (rules, delay)
+}
+
+/// Matches from the front; `*` stands for anything and a final `$` for the end. Takes the first fit of every part, so that
+/// many stars cost no more than one.
+fn matches(pattern: &str, target: &str) -> bool {
+    let (pattern, to_the_end) = pattern.strip_suffix('$').map_or((pattern, false), |it| (it, true));
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = target.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            let Some((_, after)) = rest.split_once(before) else { return false };
+            rest = after;
+        }
+    }
+    match (last, to_the_end) {
+        (None, false) => true,
+        (None, true) => rest.is_empty(),
+        (Some(part), false) => rest.contains(part),
+        (Some(part), true) => rest.ends_with(part),
+    }
+}
+
+/// Why a site's rules are not known. It is not crawled this time.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// It answered that it can't answer.
+    #[error("{url} answers {status}, so that nothing there is fetched now; try again later")]
+    Status {
+        /// The robots.txt.
+        url: String,
+        /// Such as 503.
+        status: u16,
+    },
+    /// There is no answer.
+    #[error("{url} could not be fetched, so that nothing there is fetched now")]
+    Fetch {
+        /// The robots.txt.
+        url: String,
+        /// Why.
+        #[source]
+        source: FetchError,
+    },
+}
+
+/// The rules of sites, each asked for once a day.
+#[derive(Debug, Default)]
+pub struct RobotsCache {
+    sites: HashMap<String, (Robots, Instant)>,
+}
+
+impl RobotsCache {
+    /// The rules for a URL. A site without such a file allows all; one that can't answer allows nothing this time, and is
+    /// asked again the next.
+    pub fn rules(&mut self, client: &Client, url: &Url) -> Result<&Robots, Unanswered> {
+        let site = url.origin().ascii_serialization();
+        let fresh = self.sites.get(&site).is_some_and(|(_, at)| at.elapsed() < HOLDS);
+        if !fresh {
+            let robots = ask(client, url)?;
+            if self.sites.len() >= MOST_SITES {
+                self.sites.clear();
+            }
+            self.sites.insert(site.clone(), (robots, Instant::now()));
+        }
+        Ok(&self.sites.entry(site).or_insert_with(|| (Robots::default(), Instant::now())).0)
+    }
+}
+
+fn ask(client: &Client, url: &Url) -> Result<Robots, Unanswered> {
+    let mut place = url.clone();
+    place.set_path("/robots.txt");
+    place.set_query(None);
+    place.set_fragment(None);
+    let answer = client.get_body(&place, &Validators::default(), Body::First(MOST_BYTES));
+    match answer {
+        Ok(answer) => match answer.status {
+            200..=299 => Ok(Robots::parse(&answer.body)),
+            // Too many requests is no answer about the file.
+            429 => Err(Unanswered::Status { url: place.to_string(), status: 429 }),
+            400..=499 => Ok(Robots::default()),
+            status => Err(Unanswered::Status { url: place.to_string(), status }),
+        },
+        Err(source) => Err(Unanswered::Fetch { url: place.to_string(), source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(robots: &str, path: &str) -> bool {
+        let url = Url::parse("https://a.test").unwrap().join(path).unwrap();
+        Robots::parse(robots.as_bytes()).allows(&url)
+    }
+
+    #[test]
+    fn rules_match_as_the_rfc_says() {
+        for (rules, path, want) in [
+            ("", "/a", true),
+            ("Disallow: /", "/a", false),
+            ("Disallow: /", "/robots.txt", true),
+            ("Disallow:", "/a", true),
+            ("Disallow: /a", "/abc", false),
+            ("Disallow: /a/", "/a", true),
+            ("disallow : /a", "/a", false),
+            ("Disallow: /A", "/a", true),
+            ("Disallow: /a\nAllow: /a/b", "/a/b/c", true),
+            ("Allow: /a/b\nDisallow: /a", "/a/b/c", true),
+            ("Disallow: /a/b\nAllow: /a", "/a/b/c", false),
+            ("Disallow: /a\nAllow: /a", "/a", true),
+            ("Disallow: /*.pdf$", "/a/b.pdf", false),
+            ("Disallow: /*.pdf$", "/a/b.pdf?x=1", true),
+            ("Disallow: /*.pdf", "/a/b.pdf?x=1", false),
+            ("Disallow: /a*b*c", "/a-b-x-c-d", false),
+            ("Disallow: /a*b*c", "/a-c-b", true),
+            ("Disallow: /a*bc$", "/abcbc", false),
+            ("Disallow: /a$", "/a", false),
+            ("Disallow: /a$", "/a/", true),
+            ("Disallow: *", "/a", false),
+            ("Disallow: /*?", "/a?b", false),
+            ("Disallow: /*?", "/a", true),
+            ("Disallow: /a%3cd", "/a%3Cd", false),
+            ("Disallow: /%7Ejoe", "/~joe", false),
+            ("Disallow: /é", "/%C3%A9", false),
+            ("Disallow: /a # a reason", "/a", false),
+            ("nonsense\n: :\nDisallow: /a", "/a", false),
+        ] {
+            assert_eq!(allowed(&format!("User-agent: *\n{rules}"), path), want, "{rules:?} {path}");
+        }
+    }
+
+    #[test]
+    fn a_group_is_chosen_by_name() {
+        for (robots, want) in [
+            ("User-agent: docent\nDisallow: /a", false),
+            ("User-agent: DOCENT/2.0\nDisallow: /a", false),
+            ("User-agent: docentbot\nDisallow: /a", true),
+            ("User-agent: other\nDisallow: /a", true),
+            ("User-agent: other\nUser-agent: docent\nDisallow: /a", false),
+            ("User-agent: *\nDisallow: /a\n\nUser-agent: docent\nDisallow: /b", true),
+            ("User-agent: docent\nAllow: /\nUser-agent: *\nDisallow: /a", true),
+            (
+                "User-agent: docent\nDisallow: /b\n\nUser-agent: x\n\nUser-agent: docent\nDisallow: /a",
+                false,
+            ),
+            (
+                "User-agent: other\nSitemap: https://a.test/s\nUser-agent: docent\nDisallow: /a",
+                false,
+            ),
+            ("User-agent: docent\nAllow: /b\nUser-agent: other\nDisallow: /a", true),
+            ("Disallow: /a", true),
+            ("\u{feff}User-agent: *\r\nDisallow: /a\r\n", false),
+            ("User-agent: *\rDisallow: /a", false),
+        ] {
+            assert_eq!(allowed(robots, "/a"), want, "{robots:?}");
+        }
+    }
+
+    #[test]
+    fn delays_and_sitemaps_are_read_and_bounded() {
+        for (value, want) in [
+            ("2", Some(2_000)),
+            ("0.5", Some(500)),
+            ("86400", Some(30_000)),
+            ("1e300", None),
+            ("-1", None),
+            ("NaN", None),
+            ("soon", None),
+        ] {
+            let robots = Robots::parse(format!("User-agent: *\nCrawl-delay: {value}").as_bytes());
+            assert_eq!(robots.delay, want.map(Duration::from_millis), "{value}");
+        }
+        let many = "Sitemap: https://a.test/s.xml\n".repeat(1_000);
+        assert_eq!(Robots::parse(many.as_bytes()).sitemaps.len(), MOST_SITEMAPS);
+    }
+
+    #[test]
+    fn a_hostile_file_costs_little() {
+        let stars = format!("User-agent: *\nDisallow: /{}b", "a*".repeat(50_000));
+        assert!(allowed(&stars, &format!("/{}", "a".repeat(2_000))));
+        let padding = format!("User-agent: *\n{}\nDisallow: /", "#\n".repeat(300_000));
+        assert!(allowed(&padding, "/a"), "what stands after 500 KB is not read");
+        assert!(Robots::parse(&[0xff, 0, b'\n', 0xfe]).rules.is_empty());
+    }
+}

@@ -1,0 +1,276 @@
+//! A shelf in a folder: the pages, their list, and the notes of a crawl that has not ended.
+
+use super::{Event, Page, Saved, Shelf, ShelfError};
+use cap_std::fs::{Dir, File, OpenOptions};
+use serde::{Deserialize, Serialize};
+use std::{
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
+
+/// The folder with the pages.
+pub const PAGES: &str = "pages";
+const STATE: &str = "crawl.json";
+const NOTES: &str = "crawl.jsonl";
+/// Written in full before it takes another file's place.
+const PART: &str = "crawl.part";
+/// Larger files of ours are not ours.
+const LARGEST: u64 = 256 << 20;
+/// The form of the list.
+const VERSION: u32 = 1;
+
+/// A shelf in a folder that nobody else writes to. Nothing outside the folder is touched, whatever links lie in it.
+#[derive(Debug)]
+pub struct FolderShelf {
+    folder: Dir,
+    notes: Option<File>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct State<P> {
+    version: u32,
+    pages: P,
+}
+
+impl FolderShelf {
+    /// A shelf in this folder, with what is there.
+    pub const fn new(folder: Dir) -> Self {
+        Self { folder, notes: None }
+    }
+
+    /// The pages as the last crawl left them, finished or not.
+    pub fn pages(&mut self) -> Result<Vec<Page>, ShelfError> {
+        let saved = self.saved()?;
+        Ok(saved.after().into_values().collect())
+    }
+
+    fn read(&self, file: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            self.folder.open(file)?.take(LARGEST).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        match read() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(io_error(file, source)),
+        }
+    }
+
+    fn replace(&self, file: &str, bytes: &[u8], durable: bool) -> Result<(), ShelfError> {
+        let write = || {
+            let mut part = self.folder.create(PART)?;
+            part.write_all(bytes)?;
+            if durable {
+                part.sync_all()?;
+            }
+            if let Some(parent) = Path::new(file).parent() {
+                self.folder.create_dir_all(parent)?;
+            }
+            self.folder.rename(PART, &self.folder, file)
+        };
+        write().map_err(|source| io_error(file, source))
+    }
+
+    fn open_notes(&self) -> io::Result<File> {
+        let notes = self
+            .folder
+            .open_with(NOTES, OpenOptions::new().create(true).append(true).read(true))?;
+        // A kill may have torn the last line; the next one must not be joined to it.
+        let bytes = self.folder.read(NOTES)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if whole < bytes.len() {
+            notes.set_len(whole as u64)?;
+        }
+        Ok(notes)
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        let mut notes = match self.notes.take() {
+            Some(notes) => notes,
+            None => self.open_notes()?,
+        };
+        notes.write_all(line)?;
+        self.notes = Some(notes);
+        Ok(())
+    }
+}
+
+fn io_error(file: &str, source: io::Error) -> ShelfError {
+    ShelfError::Io { file: file.to_owned(), source }
+}
+
+fn place(file: &str) -> String {
+    format!("{PAGES}/{file}")
+}
+
+impl Shelf for FolderShelf {
+    fn saved(&mut self) -> Result<Saved, ShelfError> {
+        let mut saved = Saved::default();
+        if let Some(bytes) = self.read(STATE)? {
+            let state: State<Vec<Page>> = serde_json::from_slice(&bytes)
+                .map_err(|source| ShelfError::Damaged { file: STATE.to_owned(), source })?;
+            // A list in another form is of no use, and its pages are fetched again.
+            if state.version == VERSION {
+                saved.pages = state.pages;
+            }
+        }
+        let notes = self.read(NOTES)?.unwrap_or_default();
+        let lines = notes.split_inclusive(|byte| *byte == b'\n');
+        // A line without an end is torn.
+        let whole = lines.filter(|line| line.ends_with(b"\n"));
+        saved.events = whole.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        Ok(saved)
+    }
+
+    fn get(&mut self, file: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.read(&place(file))
+    }
+
+    fn put(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+        self.replace(&place(file), bytes, false)
+    }
+
+    fn remove(&mut self, file: &str) -> Result<(), ShelfError> {
+        let file = place(file);
+        match self.folder.remove_file(&file) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(io_error(&file, source)),
+        }
+        for parent in Path::new(&file).ancestors().skip(1) {
+            // Stops at the first that holds something.
+            if parent == Path::new(PAGES) || self.folder.remove_dir(parent).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, event: &Event) -> Result<(), ShelfError> {
+        let damaged = |source| ShelfError::Damaged { file: NOTES.to_owned(), source };
+        let mut line = serde_json::to_vec(event).map_err(damaged)?;
+        line.push(b'\n');
+        self.append(&line).map_err(|source| io_error(NOTES, source))
+    }
+
+    fn finish(&mut self, pages: &[Page]) -> Result<(), ShelfError> {
+        let damaged = |source| ShelfError::Damaged { file: STATE.to_owned(), source };
+        let state = State { version: VERSION, pages };
+        let bytes = serde_json::to_vec(&state).map_err(damaged)?;
+        self.replace(STATE, &bytes, true)?;
+        // The notes say nothing that the list does not: a kill in between does no harm.
+        self.notes = None;
+        match self.folder.remove_file(NOTES) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error(NOTES, source)),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{client::Validators, shelf::Outcome};
+    use cap_std::ambient_authority;
+
+    fn shelf(folder: &Path) -> FolderShelf {
+        FolderShelf::new(Dir::open_ambient_dir(folder, ambient_authority()).unwrap())
+    }
+
+    fn page(name: &str) -> Page {
+        Page {
+            url: format!("https://a.test/{name}"),
+            file: format!("{name}.html"),
+            media_type: Some("text/html".to_owned()),
+            validators: Validators { etag: Some("\"1\"".to_owned()), last_modified: None },
+            digest: "00".to_owned(),
+            fetched: 1,
+            missing: 0,
+        }
+    }
+
+    fn done(name: &str, page: Option<Page>) -> Event {
+        Event::Done { url: format!("https://a.test/{name}"), outcome: Outcome::Fetched, page }
+    }
+
+    #[test]
+    fn pages_and_notes_are_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = [
+            Event::Found { url: "https://a.test/b".to_owned(), hops: 1 },
+            Event::Begun { site: "x".to_owned(), at: 7 },
+            done("b", Some(page("b"))),
+            done("a", None),
+        ];
+        let mut one = shelf(folder.path());
+        assert_eq!(one.saved().unwrap(), Saved::default());
+        one.finish(&[page("a")]).unwrap();
+        for event in &events {
+            one.note(event).unwrap();
+        }
+        let mut other = shelf(folder.path());
+        let saved = other.saved().unwrap();
+        assert_eq!(saved, Saved { pages: vec![page("a")], events: events.to_vec() });
+        assert_eq!(other.pages().unwrap(), [page("b")]);
+        other.finish(&[page("b")]).unwrap();
+        assert_eq!(one.saved().unwrap(), Saved { pages: vec![page("b")], events: Vec::new() });
+    }
+
+    #[test]
+    fn bytes_are_kept_and_folders_tidied() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut shelf = shelf(folder.path());
+        assert_eq!(shelf.get("a/b/c.html").unwrap(), None);
+        shelf.put("a/b/c.html", b"1").unwrap();
+        shelf.put("a/b/c.html", b"22").unwrap();
+        shelf.put("a/d.html", b"3").unwrap();
+        assert_eq!(shelf.get("a/b/c.html").unwrap().unwrap(), b"22");
+        shelf.remove("a/b/c.html").unwrap();
+        shelf.remove("a/b/c.html").unwrap();
+        assert!(!folder.path().join("pages/a/b").exists());
+        assert!(folder.path().join("pages/a/d.html").exists());
+        assert!(!folder.path().join(PART).exists());
+        for outside in ["../../x", "/etc/x"] {
+            if shelf.put(outside, b"").is_ok() {
+                // An absolute path after the folder's name is a path below it.
+                assert!(outside.starts_with('/'), "{outside}");
+            }
+        }
+        assert!(!folder.path().parent().unwrap().join("x").exists());
+    }
+
+    #[test]
+    fn a_torn_line_takes_no_other_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        shelf(folder.path()).note(&done("a", None)).unwrap();
+        let notes = folder.path().join(NOTES);
+        let mut bytes = std::fs::read(&notes).unwrap();
+        bytes.extend_from_slice(b"not json\n{\"event\":\"done\",\"ur");
+        std::fs::write(&notes, bytes).unwrap();
+        assert_eq!(shelf(folder.path()).saved().unwrap().events, [done("a", None)]);
+        shelf(folder.path()).note(&done("b", None)).unwrap();
+        let events = shelf(folder.path()).saved().unwrap().events;
+        assert_eq!(events, [done("a", None), done("b", None)]);
+    }
+
+    #[test]
+    fn a_damaged_list_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(STATE), "{").unwrap();
+        let told = shelf(folder.path()).saved().unwrap_err().to_string();
+        assert_eq!(told, "crawl.json is damaged; remove it to crawl the site from the start");
+        std::fs::write(folder.path().join(STATE), "{\"version\":9,\"pages\":[]}").unwrap();
+        assert_eq!(shelf(folder.path()).saved().unwrap(), Saved::default());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_the_folder_are_not_followed() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(other.path(), folder.path().join(PAGES)).unwrap();
+        let mut shelf = shelf(folder.path());
+        shelf.put("a.html", b"1").unwrap_err();
+        assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,213 @@
+//! The pages that a site lists itself: sitemaps in XML or as lines of text, packed or not.
+
+use crate::{
+    client::{Body, Client, Validators},
+    refusal::FetchError,
+    unpack::{self, Taken},
+};
+use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::HashSet;
+use url::Url;
+
+/// What one sitemap may hold, unpacked, and what all of one site may.
+const MOST_BYTES: u64 = 50 << 20;
+/// URLs of one site.
+const MOST_URLS: usize = 50_000;
+/// Elements and texts of one sitemap.
+const MOST_NODES: u32 = 2_000_000;
+/// A sitemap, an index of it, and an index of that.
+const DEEPEST: usize = 2;
+/// Sitemaps that are fetched for one site.
+const MOST_FILES: usize = 200;
+
+/// A page in a sitemap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is.
+    pub url: Url,
+    /// When it last changed, as it is written.
+    pub modified: Option<String>,
+}
+
+/// What a sitemap says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sitemap {
+    /// Pages.
+    Pages(Vec<Listed>),
+    /// More sitemaps.
+    Index(Vec<Url>),
+}
+
+/// Why a sitemap can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadSitemap {
+    /// There is no answer.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    /// It answered with something else.
+    #[error("{url} answers {status}")]
+    Status {
+        /// Which.
+        url: String,
+        /// Such as 404.
+        status: u16,
+    },
+    /// It unpacks to more than anybody lists.
+    #[error("the sitemap unpacks to more than {MOST_BYTES} bytes")]
+    TooLarge,
+    /// It can't be unpacked.
+    #[error("the sitemap can't be unpacked")]
+    Packed(#[source] std::io::Error),
+    /// It is no XML, or XML that defines entities.
+    #[error("the sitemap can't be read as XML")]
+    Xml(#[source] roxmltree::Error),
+    /// It is XML about something else.
+    #[error("<{0}> is neither <urlset> nor <sitemapindex>")]
+    Other(String),
+}
+
+impl Sitemap {
+    /// Reads a sitemap. URLs that make no sense are left out.
+    pub fn parse(bytes: &[u8]) -> Result<Self, BadSitemap> {
+        if !unpack::is_packed(bytes) {
+            return Self::read(bytes);
+        }
+        match unpack::take(bytes, true, MOST_BYTES, None) {
+            Ok(Taken::Whole(bytes)) => Self::read(&bytes),
+            Ok(_) => Err(BadSitemap::TooLarge),
+            Err(error) => Err(BadSitemap::Packed(error)),
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, BadSitemap> {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        if !text.starts_with('<') {
+            let lines = text.lines().filter_map(|line| place(line, None));
+            return Ok(Self::Pages(lines.take(MOST_URLS).collect()));
+        }
+        // Without a DTD there are no entities to blow up.
+        let options = ParsingOptions {
+            allow_dtd: false,
+            nodes_limit: MOST_NODES,
+            ..ParsingOptions::default()
+        };
+        let document = Document::parse_with_options(text, options).map_err(BadSitemap::Xml)?;
+        let root = document.root_element();
+        let entries = root.children().filter_map(|entry| {
+            place(said(entry, "loc")?, said(entry, "lastmod").map(|text| text.trim().to_owned()))
+        });
+        match root.tag_name().name() {
+            "urlset" => Ok(Self::Pages(entries.take(MOST_URLS).collect())),
+            "sitemapindex" => {
+                Ok(Self::Index(entries.map(|entry| entry.url).take(MOST_FILES).collect()))
+            }
+            other => Err(BadSitemap::Other(other.chars().take(40).collect())),
+        }
+    }
+
+    /// Fetches a sitemap and those that it names, two levels down. What can't be used is told to `problem`.
+    pub fn gather(
+        client: &Client,
+        roots: &[Url],
+        problem: &mut dyn FnMut(&Url, BadSitemap),
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Vec<Listed> {
+        let mut queue: Vec<(Url, usize)> = roots.iter().rev().map(|url| (url.clone(), 0)).collect();
+        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        let mut left = MOST_BYTES;
+        while let Some((url, depth)) = queue.pop() {
+            if seen.len() >= MOST_FILES || found.len() >= MOST_URLS || !seen.insert(url.clone()) {
+                continue;
+            }
+            if !go_on() {
+                break;
+            }
+            match fetch(client, &url, &mut left) {
+                Ok(Self::Pages(pages)) => {
+                    let room = MOST_URLS.saturating_sub(found.len());
+                    found.extend(pages.into_iter().take(room));
+                }
+                Ok(Self::Index(more)) if depth < DEEPEST => {
+                    queue.extend(more.into_iter().rev().map(|url| (url, depth + 1)));
+                }
+                Ok(Self::Index(_)) => {}
+                Err(error) => problem(&url, error),
+            }
+        }
+        found
+    }
+}
+
+fn fetch(client: &Client, url: &Url, left: &mut u64) -> Result<Sitemap, BadSitemap> {
+    let answer = client.get_body(url, &Validators::default(), Body::AtMost(*left))?;
+    if answer.status != 200 {
+        return Err(BadSitemap::Status { url: url.to_string(), status: answer.status });
+    }
+    *left = left.saturating_sub(answer.body.len() as u64);
+    Sitemap::parse(&answer.body)
+}
+
+fn place(text: &str, modified: Option<String>) -> Option<Listed> {
+    Some(Listed { url: Url::parse(text.trim()).ok()?, modified })
+}
+
+fn said<'a>(entry: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    entry.children().find(|child| child.tag_name().name() == name)?.text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(bytes: &[u8]) -> Vec<String> {
+        match Sitemap::parse(bytes).unwrap() {
+            Sitemap::Pages(pages) => pages
+                .into_iter()
+                .map(|page| format!("{} {}", page.url, page.modified.unwrap_or_default()))
+                .collect(),
+            other @ Sitemap::Index(_) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn pages_and_indexes_are_read() {
+        let set = b"\xef\xbb\xbf<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>
+            <url><loc> https://a.test/1?a=1&amp;b=2 </loc><lastmod>2026-01-02</lastmod></url>
+            <url><lastmod>2026-01-02</lastmod></url><url><loc>nowhere</loc></url>
+            <url><loc>https://a.test/2</loc></url></urlset>";
+        let want = ["https://a.test/1?a=1&b=2 2026-01-02", "https://a.test/2 "];
+        assert_eq!(pages(set), want);
+        assert_eq!(pages(&unpack::pack(set)), want);
+        assert_eq!(
+            pages(b"https://a.test/1\r\n\nrubbish\nhttps://a.test/2"),
+            ["https://a.test/1 ", "https://a.test/2 "]
+        );
+        let index =
+            b"<sitemapindex><sitemap><loc>https://a.test/s.xml</loc></sitemap></sitemapindex>";
+        let want = Sitemap::Index(vec![Url::parse("https://a.test/s.xml").unwrap()]);
+        assert_eq!(Sitemap::parse(index).unwrap(), want);
+    }
+
+    #[test]
+    fn hostile_sitemaps_are_refused() {
+        let bomb = "<!DOCTYPE x [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><urlset><url><loc>&b;</loc></url></urlset>";
+        let deep = "<a>".repeat(200_000);
+        let closed = format!("<urlset>{deep}{}</urlset>", "</a>".repeat(200_000));
+        for (name, bytes, want) in [
+            ("entities", bomb.as_bytes().to_vec(), "can't be read as XML"),
+            ("torn", b"<urlset><url>".to_vec(), "can't be read as XML"),
+            ("deep and torn", deep.into_bytes(), "can't be read as XML"),
+            ("a page", b"<html></html>".to_vec(), "<html> is neither"),
+            ("torn gzip", vec![0x1f, 0x8b, 8, 0], "can't be unpacked"),
+            ("a gzip bomb", unpack::pack(&vec![b' '; 1 << 20]).repeat(51), "unpacks to more"),
+        ] {
+            let told = Sitemap::parse(&bytes).unwrap_err().to_string();
+            assert!(told.contains(want), "{name}: {told}");
+        }
+        // Deep XML is XML; it only has to end.
+        drop(Sitemap::parse(closed.as_bytes()));
+        assert!(pages(b"").is_empty());
+        assert_eq!(pages("https://a.test/\n".repeat(MOST_URLS + 9).as_bytes()).len(), MOST_URLS);
+    }
+}

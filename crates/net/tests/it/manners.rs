@@ -1,0 +1,193 @@
+//! What a site asks for, it gets.
+
+use crate::{
+    crawl::{Fixture, Pages, chain, counts},
+    server::{Reply, Server},
+};
+use docent_net::{Client, CrawlError, End, Limits, Policy, RobotsCache};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+#[test]
+fn robots_txt_is_obeyed() {
+    let pages = chain();
+    pages.set("/robots.txt", Reply::new(200).body(b"User-agent: *\nDisallow: /docs/b"));
+    pages.set("/docs/a", Reply::to("b.html"));
+    let fixture = Fixture::new(pages.serve());
+    let crawled = fixture.crawl();
+    assert_eq!(counts(&crawled), [1, 0, 0, 1, 0, 1], "{crawled:?}");
+    assert!(crawled.problems[0].reason.contains("robots.txt"), "{crawled:?}");
+    assert_eq!(fixture.server.paths(), ["/robots.txt", "/docs/", "/docs/a"]);
+    pages.set("/robots.txt", Reply::new(200).body(b"User-agent: docent\nDisallow: /"));
+    assert_eq!(counts(&fixture.crawl()), [0, 0, 0, 1, 0, 0]);
+    assert_eq!(fixture.server.paths(), ["/robots.txt"]);
+    assert!(fixture.kept().is_empty(), "what the site takes back is not kept");
+}
+
+#[test]
+fn the_status_of_robots_txt_decides() {
+    for (status, allowed) in [
+        (404, true),
+        (410, true),
+        (401, true),
+        (403, true),
+        (429, false),
+        (500, false),
+        (503, false),
+    ] {
+        let pages = chain();
+        let fixture = Fixture::new(pages.serve());
+        fixture.crawl();
+        pages.set("/robots.txt", Reply::new(status));
+        fixture.server.asked();
+        let crawled = fixture.onto(&mut fixture.shelf());
+        match &crawled {
+            Ok(_) => assert!(allowed, "{status}"),
+            Err(CrawlError::Robots(_)) => {
+                assert!(!allowed, "{status}");
+                assert_eq!(fixture.server.paths(), ["/robots.txt"]);
+            }
+            Err(other) => panic!("{status}: {other}"),
+        }
+        assert_eq!(fixture.kept().len(), 3, "{status}: pages stay");
+    }
+}
+
+#[test]
+fn robots_txt_is_asked_for_once_a_host_and_read_to_500_kb() {
+    let server = Server::start(|_| {
+        let mut text = b"User-agent: *\nDisallow: /a\n".to_vec();
+        text.extend(b"# padding\n".repeat(100_000));
+        text.extend(b"Disallow: /b\n");
+        Reply::new(200).body(&text)
+    });
+    let policy = Policy::parse([server.rule().as_str()]).unwrap();
+    let client = Client::new(policy, Limits::default());
+    let mut cache = RobotsCache::default();
+    for (path, want) in [("/a", false), ("/b", true), ("/c", true)] {
+        let url = server.url(path);
+        assert_eq!(cache.rules(&client, &url).unwrap().allows(&url), want, "{path}");
+    }
+    assert_eq!(server.paths(), ["/robots.txt"]);
+}
+
+#[test]
+fn pages_say_what_they_want() {
+    let pages = Pages::new([
+        (
+            "/docs/",
+            Reply::html(
+                "<a href=1><a href=2><a href=3><a href=4><a href=5><a rel=nofollow href=no>",
+            ),
+        ),
+        ("/docs/1", Reply::html("<meta name=robots content=noindex><a href=from1>")),
+        ("/docs/from1", Reply::html("from1")),
+        ("/docs/2", Reply::html("<meta name=robots content=nofollow><a href=no>")),
+        ("/docs/3", Reply::html("3").with("x-robots-tag", "noindex")),
+        ("/docs/4", Reply::html("4").with("x-robots-tag", "otherbot: noindex")),
+        ("/docs/5", Reply::html("5 <a href=no>").with("x-robots-tag", "docent: none")),
+        ("/docs/no", Reply::html("no")),
+    ]);
+    let fixture = Fixture::new(pages.serve());
+    assert_eq!(counts(&fixture.crawl()), [4, 0, 0, 0, 0, 3]);
+    assert_eq!(fixture.kept(), ["/docs/", "/docs/2", "/docs/4", "/docs/from1"]);
+    assert!(!fixture.server.paths().contains(&"/docs/no".to_owned()));
+}
+
+#[test]
+fn canonical_places_are_kept_instead() {
+    let to = |text: &str, place: &str| {
+        Reply::html(&format!("{text} <link rel=canonical href='{place}'>"))
+    };
+    let pages = Pages::new([
+        (
+            "/docs/",
+            Reply::html("<a href=copy><a href=self><a href=outside><a href=x><a href=shut>"),
+        ),
+        ("/docs/shut", to("shut", "/docs/secret")),
+        ("/robots.txt", Reply::new(200).body(b"User-agent: *\nDisallow: /docs/secret")),
+        ("/docs/copy", to("copy", "/docs/real")),
+        ("/docs/real", to("real", "/docs/real")),
+        ("/docs/self", to("self", "self#top")),
+        ("/docs/outside", to("outside", "/stable/outside")),
+        ("/docs/x", to("x", "y")),
+        ("/docs/y", to("y", "x")),
+    ]);
+    let fixture = Fixture::new(pages.serve());
+    fixture.crawl();
+    assert_eq!(
+        fixture.kept(),
+        ["/docs/", "/docs/outside", "/docs/real", "/docs/self", "/docs/shut", "/docs/y"]
+    );
+}
+
+/// A server whose pages fail as often as is said before they answer.
+fn shaky(times: usize, fail: impl Fn() -> Reply + Send + Sync + 'static) -> Server {
+    let asked = AtomicUsize::new(0);
+    Server::start(move |request| match request.path.as_str() {
+        "/robots.txt" => Reply::new(404),
+        _ if asked.fetch_add(1, Ordering::SeqCst) < times => fail(),
+        path => Reply::html(path),
+    })
+}
+
+#[test]
+fn busy_sites_are_asked_again() {
+    for (times, status, want, requests) in [
+        (1, 429, [1, 0, 0, 0, 0, 0], 2),
+        (2, 503, [1, 0, 0, 0, 0, 0], 3),
+        (3, 503, [0, 0, 0, 0, 1, 0], 3),
+        (1, 500, [0, 0, 0, 0, 1, 0], 1),
+    ] {
+        let fixture =
+            Fixture::new(shaky(times, move || Reply::new(status).with("retry-after", "0")));
+        let crawled = fixture.crawl();
+        assert_eq!(counts(&crawled), want, "{status} {times}: {crawled:?}");
+        assert_eq!(fixture.server.asked().len(), requests + 1, "{status} {times}");
+    }
+}
+
+#[test]
+fn a_site_that_asks_for_a_long_pause_is_left_alone() {
+    let fixture = Fixture::new(shaky(1, || Reply::new(503).with("retry-after", "86400")));
+    let crawled = fixture.crawl();
+    assert_eq!((crawled.end, fixture.server.asked().len()), (End::GaveUp, 2));
+    assert!(crawled.problems[0].reason.contains("left alone for 86400 s"), "{crawled:?}");
+    let later = fixture.crawl();
+    assert_eq!((later.end, counts(&later)), (End::Complete, [1, 0, 0, 0, 0, 0]));
+}
+
+#[test]
+fn a_site_that_fails_ten_times_in_a_row_is_given_up() {
+    let links: Vec<String> = (0..50).map(|number| format!("<a href='{number}'>")).collect();
+    let pages = Pages::new([("/docs/", Reply::html(&links.concat()))]);
+    for number in 0..50 {
+        pages.set(&format!("/docs/{number}"), Reply::new(500));
+    }
+    pages.set("/docs/4", Reply::html("4"));
+    let fixture = Fixture::new(pages.serve());
+    let crawled = fixture.crawl();
+    assert_eq!(crawled.end, End::GaveUp);
+    // robots.txt, the first page, four failures, a page, ten failures.
+    assert_eq!(fixture.server.asked().len(), 2 + 4 + 1 + 10);
+    let told = crawled.problems.last().unwrap();
+    assert!(told.reason.contains("10 requests in a row have failed"), "{told:?}");
+    for number in 0..50 {
+        pages.set(&format!("/docs/{number}"), Reply::html(&number.to_string()));
+    }
+    let later = fixture.crawl();
+    assert_eq!((later.end, later.fetched), (End::Complete, 51), "{later:?}");
+}
+
+#[test]
+fn requests_keep_their_distance() {
+    let pages = chain();
+    let mut fixture = Fixture::new(pages.serve());
+    fixture.site.delay = Duration::from_millis(40);
+    let begun = std::time::Instant::now();
+    fixture.crawl();
+    // Sleeping never takes less than asked for: one pause before each of three pages.
+    assert!(begun.elapsed() >= Duration::from_millis(120));
+}

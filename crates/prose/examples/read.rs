@@ -1,0 +1,75 @@
+//! Reads files of documentation and prints them as readable text: what search and readers see of them.
+//!
+//! With `--time` nothing is printed but how long it took. With `--outline`, only titles and headings.
+
+use docent_prose::{Document, Format};
+use std::{io::Write as _, time::Instant};
+
+fn main() -> std::io::Result<()> {
+    let (options, paths): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
+    let is = |option: &str| options.iter().any(|known| known == option);
+    let mut out = std::io::stdout().lock();
+    let (mut bytes, mut sections, mut furniture) = (0, 0, 0);
+    let mut seconds = 0.0;
+    for path in &paths {
+        let Some(format) = Format::of(path) else { continue };
+        let file = std::fs::read(path)?;
+        let start = Instant::now();
+        let document = format.read(path, &file);
+        seconds += start.elapsed().as_secs_f64();
+        bytes += file.len();
+        match document {
+            Ok(document) => {
+                sections += document.sections.len();
+                furniture += usize::from(document.is_furniture);
+                if !is("--time") {
+                    print(&mut out, path, &document, is("--outline"))?;
+                }
+            }
+            Err(problem) => writeln!(out, "{path}: {problem}")?,
+        }
+    }
+    if is("--time") {
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let rate = bytes as f64 / 1e6 / seconds;
+        let files = paths.len();
+        writeln!(
+            out,
+            "{files} files, {bytes} bytes, {sections} sections, {furniture} furniture: {seconds:.3} s, {rate:.1} MB/s"
+        )?;
+    }
+    Ok(())
+}
+
+fn print(
+    out: &mut impl std::io::Write,
+    path: &str,
+    document: &Document,
+    outline: bool,
+) -> std::io::Result<()> {
+    writeln!(out, "path: {path}\ntitle: {}", document.title)?;
+    writeln!(out, "generator: {}", document.generator.unwrap_or("-"))?;
+    writeln!(out, "version: {}", document.version.as_deref().unwrap_or("-"))?;
+    if document.is_furniture {
+        writeln!(out, "furniture")?;
+    }
+    for problem in &document.problems {
+        writeln!(out, "problem: {problem}")?;
+    }
+    for section in &document.sections {
+        let marks = "#".repeat(section.level.into());
+        let anchor =
+            section.anchor.as_ref().map(|anchor| format!(" {{#{anchor}}}")).unwrap_or_default();
+        writeln!(
+            out,
+            "\n{marks} {}{anchor}",
+            section.heading().unwrap_or("(before the first heading)")
+        )?;
+        for block in section.blocks.iter().filter(|_| !outline) {
+            writeln!(out, "\n[{:?}]", block.kind)?;
+            writeln!(out, "{}", block.text.linked(&|target| Some(target.to_owned())))?;
+        }
+    }
+    writeln!(out)
+}

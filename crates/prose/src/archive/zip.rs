@@ -1,0 +1,327 @@
+//! Zip archives by their central directory, or by their local headers where that is cut off.
+
+use super::{HARMLESS, Intake};
+use crate::format::Unreadable;
+use flate2::{Crc, bufread::DeflateDecoder};
+use std::io::Read;
+
+/// What the 128 upper characters of the code page stand for that names without a mark are in.
+const UPPER: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+/// Members that a directory is read for; more are only counted by the caller's limit.
+const MOST: usize = 1_000_000;
+
+/// What a directory says about a member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Decoded, but not checked.
+    pub(crate) name: String,
+    flags: u16,
+    method: u16,
+    crc: u32,
+    packed: u64,
+    /// How many bytes it says that it unpacks to.
+    pub(crate) size: u64,
+    at: u64,
+    mode: u32,
+}
+
+/// All members, and whether the end of the archive is there.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    pub(crate) members: Vec<Member>,
+    pub(crate) whole: bool,
+}
+
+impl Member {
+    /// Whether it can't be unpacked without a password.
+    pub(crate) const fn is_encrypted(&self) -> bool {
+        self.flags & 1 != 0
+    }
+
+    fn is_folder(&self) -> bool {
+        self.name.ends_with('/') || self.name.ends_with('\\') && self.size == 0
+    }
+
+    /// Why it is no plain file, where it is none.
+    const fn unfit(&self) -> Option<&'static str> {
+        match self.mode & 0o170_000 {
+            0o120_000 => return Some("it is a link, and is not followed"),
+            0 | 0o040_000 | 0o100_000 => {}
+            _ => return Some("it is a device, and is not read"),
+        }
+        if self.is_encrypted() {
+            return Some("it is encrypted");
+        }
+        if !matches!(self.method, 0 | 8) {
+            return Some("it is packed in a way that is not supported");
+        }
+        None
+    }
+}
+
+/// Hands out the members of an archive.
+pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unreadable> {
+    let mut directory = directory(bytes)?;
+    if !directory.whole {
+        intake.problems.add("", "its end is missing; what comes before is read");
+    }
+    // In the order in which they stand, so that one that overlaps the one before is seen.
+    directory.members.sort_by_key(|member| member.at);
+    let (mut total, mut free) = (0_u64, 0_u64);
+    for member in &directory.members {
+        if !intake.room() {
+            break;
+        }
+        let Some((start, data)) = data(bytes, member) else {
+            intake.problems.add(&member.name, "it stands outside of the archive");
+            continue;
+        };
+        if member.at < free {
+            intake.problems.add(&member.name, "it overlaps another file of the archive");
+            continue;
+        }
+        free = (start + data.len()) as u64;
+        if member.is_folder() {
+            continue;
+        }
+        if let Some(what) = member.unfit() {
+            intake.problems.add(&member.name, what);
+            continue;
+        }
+        let bomb =
+            member.size > HARMLESS && member.size / intake.limits.ratio.max(1) > member.packed;
+        if bomb {
+            return Err(intake.too_large());
+        }
+        let Some(path) = intake.path(&member.name, member.size) else { continue };
+        total = total.saturating_add(member.size);
+        if total > intake.limits.total_bytes {
+            return Err(intake.too_large());
+        }
+        match unpack(data, member) {
+            Ok(unpacked) => intake.hand_out(&path, &unpacked),
+            Err(what) => intake.problems.add(&path, what),
+        }
+    }
+    Ok(())
+}
+
+/// The members that an archive says it has.
+pub(crate) fn directory(bytes: &[u8]) -> Result<Directory, Unreadable> {
+    if let Some(members) = central(bytes) {
+        return Ok(Directory { members, whole: true });
+    }
+    let members = local(bytes);
+    if members.is_empty() {
+        let reason = "it has no directory; it may be cut off".to_owned();
+        return Err(Unreadable::Damaged { format: "zip", reason });
+    }
+    Ok(Directory { members, whole: false })
+}
+
+/// A member's packed bytes and where they start.
+fn data<'b>(bytes: &'b [u8], member: &Member) -> Option<(usize, &'b [u8])> {
+    let at = usize::try_from(member.at).ok()?;
+    let header = Fields(bytes.get(at..at.checked_add(30)?)?);
+    if header.u32(0)? != 0x0403_4b50 {
+        return None;
+    }
+    let start = at + 30 + usize::from(header.u16(26)?) + usize::from(header.u16(28)?);
+    let end = start.checked_add(usize::try_from(member.packed).ok()?)?;
+    Some((start, bytes.get(start..end)?))
+}
+
+/// What a member holds: no more bytes than it says, and the ones that its checksum is of.
+fn unpack(data: &[u8], member: &Member) -> Result<Vec<u8>, &'static str> {
+    let mut unpacked = Vec::new();
+    let read = match member.method {
+        0 => data.take(member.size.saturating_add(1)).read_to_end(&mut unpacked),
+        _ => {
+            DeflateDecoder::new(data).take(member.size.saturating_add(1)).read_to_end(&mut unpacked)
+        }
+    };
+    if read.is_err() {
+        return Err("it is damaged");
+    }
+    if unpacked.len() as u64 != member.size {
+        return Err("it is not as large as the archive says");
+    }
+    let mut crc = Crc::new();
+    crc.update(&unpacked);
+    if crc.sum() != member.crc {
+        return Err("it is damaged: its checksum is wrong");
+    }
+    Ok(unpacked)
+}
+
+/// One member by its name, of no more than so many bytes.
+pub(crate) fn part(bytes: &[u8], member: &Member, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    if member.size > limit {
+        return Err(Unreadable::TooLarge { limit });
+    }
+    if member.is_encrypted() {
+        return Err(Unreadable::Encrypted);
+    }
+    let damaged = |what: &str| Unreadable::Damaged {
+        format: "zip",
+        reason: format!("{}: {what}", member.name),
+    };
+    if let Some(what) = member.unfit() {
+        return Err(damaged(what));
+    }
+    let (_, data) = data(bytes, member).ok_or_else(|| damaged("it is cut off"))?;
+    unpack(data, member).map_err(damaged)
+}
+
+/// Little-endian numbers of a record.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn u16(&self, at: usize) -> Option<u16> {
+        Some(u16::from_le_bytes(self.0.get(at..at + 2)?.try_into().ok()?))
+    }
+
+    fn u32(&self, at: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
+    }
+
+    fn u64(&self, at: usize) -> Option<u64> {
+        Some(u64::from_le_bytes(self.0.get(at..at.checked_add(8)?)?.try_into().ok()?))
+    }
+}
+
+/// The members of the central directory. Nothing where there is none.
+fn central(bytes: &[u8]) -> Option<Vec<Member>> {
+    let from = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
+    let tail = bytes.get(from..)?;
+    let end = from + tail.windows(4).rposition(|window| window == b"PK\x05\x06")?;
+    let record = Fields(bytes.get(end..)?);
+    let mut size = u64::from(record.u32(12)?);
+    let mut start = u64::from(record.u32(16)?);
+    let mut before = end as u64;
+    if let Some(large) = zip64_end(bytes, end) {
+        let record = Fields(bytes.get(large..)?);
+        (size, start, before) = (record.u64(40)?, record.u64(48)?, large as u64);
+    }
+    // What stands before the archive, such as a program that unpacks it, shifts all offsets.
+    let shift = before.checked_sub(size)?.checked_sub(start)?;
+    let mut at = usize::try_from(start + shift).ok()?;
+    let mut members = Vec::new();
+    while members.len() < MOST {
+        let Some(header) = bytes.get(at..at.checked_add(46)?) else { break };
+        let header = Fields(header);
+        if header.u32(0)? != 0x0201_4b50 {
+            break;
+        }
+        let name = usize::from(header.u16(28)?);
+        let extra = usize::from(header.u16(30)?);
+        let comment = usize::from(header.u16(32)?);
+        let name_bytes = bytes.get(at + 46..at + 46 + name)?;
+        let flags = header.u16(8)?;
+        let unix = header.u16(4)? >> 8 == 3;
+        let mut member = Member {
+            name: decoded(name_bytes, flags),
+            flags,
+            method: header.u16(10)?,
+            crc: header.u32(16)?,
+            packed: u64::from(header.u32(20)?),
+            size: u64::from(header.u32(24)?),
+            at: u64::from(header.u32(42)?),
+            mode: if unix { header.u32(38)? >> 16 } else { 0 },
+        };
+        widen(&mut member, bytes.get(at + 46 + name..at + 46 + name + extra)?);
+        member.at = member.at.checked_add(shift)?;
+        members.push(member);
+        at += 46 + name + extra + comment;
+    }
+    Some(members)
+}
+
+/// Where the record of a large archive starts, if there is one.
+fn zip64_end(bytes: &[u8], end: usize) -> Option<usize> {
+    let locator = Fields(bytes.get(end.checked_sub(20)?..end)?);
+    if locator.u32(0)? != 0x0706_4b50 {
+        return None;
+    }
+    let said = usize::try_from(locator.u64(8)?).ok()?;
+    let near = end.checked_sub(20 + 56)?;
+    // The offset is off by what stands before the archive; the record then stands right before its locator.
+    let is = |at: usize| bytes.get(at..).is_some_and(|record| record.starts_with(b"PK\x06\x06"));
+    [said, near].into_iter().find(|at| is(*at))
+}
+
+/// Sizes that have no room in the header stand in an extra field, each only where it has none.
+fn widen(member: &mut Member, mut extra: &[u8]) {
+    const FULL: u64 = u32::MAX as u64;
+    while let (Some(id), Some(length)) = (Fields(extra).u16(0), Fields(extra).u16(2)) {
+        let Some(field) = extra.get(4..4 + usize::from(length)) else { return };
+        if id == 1 {
+            let wide = [&mut member.size, &mut member.packed, &mut member.at];
+            let mut at = 0;
+            for value in wide {
+                if *value == FULL
+                    && let Some(number) = Fields(field).u64(at)
+                {
+                    *value = number;
+                    at += 8;
+                }
+            }
+        }
+        extra = extra.get(4 + usize::from(length)..).unwrap_or_default();
+    }
+}
+
+/// The members of an archive that is cut off, by their own headers, up to the first that is not all there.
+fn local(bytes: &[u8]) -> Vec<Member> {
+    let mut members = Vec::new();
+    let mut at = 0;
+    while members.len() < MOST
+        && let Some((member, next)) = local_member(bytes, at)
+    {
+        members.push(member);
+        at = next;
+    }
+    members
+}
+
+fn local_member(bytes: &[u8], at: usize) -> Option<(Member, usize)> {
+    let header = Fields(bytes.get(at..at.checked_add(30)?)?);
+    if header.u32(0)? != 0x0403_4b50 {
+        return None;
+    }
+    let (name, extra) = (usize::from(header.u16(26)?), usize::from(header.u16(28)?));
+    let name_bytes = bytes.get(at + 30..at + 30 + name)?;
+    let flags = header.u16(6)?;
+    // Sizes that stand behind the data are only found by the directory.
+    if flags & 8 != 0 {
+        return None;
+    }
+    let mut member = Member {
+        name: decoded(name_bytes, flags),
+        flags,
+        method: header.u16(8)?,
+        crc: header.u32(14)?,
+        packed: u64::from(header.u32(18)?),
+        size: u64::from(header.u32(22)?),
+        at: at as u64,
+        mode: 0,
+    };
+    widen(&mut member, bytes.get(at + 30 + name..at + 30 + name + extra)?);
+    let end = (at + 30 + name + extra).checked_add(usize::try_from(member.packed).ok()?)?;
+    (end <= bytes.len()).then_some((member, end))
+}
+
+/// A name as text: by its mark, as UTF-8 where it happens to be that, or else by the code page of the first archives.
+fn decoded(name: &[u8], flags: u16) -> String {
+    if flags & (1 << 11) != 0 {
+        return String::from_utf8_lossy(name).into_owned();
+    }
+    if let Ok(name) = std::str::from_utf8(name) {
+        return name.to_owned();
+    }
+    let letter = |byte: &u8| match byte.checked_sub(128) {
+        None => char::from(*byte),
+        Some(upper) => UPPER.chars().nth(upper.into()).unwrap_or(char::REPLACEMENT_CHARACTER),
+    };
+    name.iter().map(letter).collect()
+}

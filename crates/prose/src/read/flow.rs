@@ -1,0 +1,172 @@
+//! Paragraphs of an office document in, blocks out: items become lists, lines of code become code.
+
+use crate::document::{Document, Kind, Link, Text, Writer, squeeze};
+
+/// Deeper lists are written as if they were this deep.
+const DEEPEST_LIST: usize = 8;
+
+/// What is being put together.
+#[derive(Default)]
+pub(super) struct Flow {
+    writer: Writer,
+    list: Text,
+    list_id: String,
+    numbers: Vec<usize>,
+    code: String,
+}
+
+impl Flow {
+    /// Starts a section.
+    pub(super) fn heading(&mut self, level: u8, text: &str, anchor: Option<String>) {
+        self.end();
+        self.writer.heading(level, text, anchor);
+    }
+
+    /// Adds a paragraph or a quotation.
+    pub(super) fn block(&mut self, kind: Kind, text: Text) {
+        if !text.plain.trim().is_empty() {
+            self.end();
+            self.writer.block(kind, text);
+        }
+    }
+
+    /// Adds lines to the code that is open.
+    pub(super) fn code(&mut self, lines: &str) {
+        self.end_list();
+        self.code.push_str(lines);
+        self.code.push('\n');
+    }
+
+    /// Adds an item to the list that is open, or to a new one where the outermost list is another. Levels count from 0.
+    pub(super) fn item(&mut self, list: &str, level: usize, numbered: bool, text: &Text) {
+        if text.plain.trim().is_empty() {
+            return;
+        }
+        self.end_code();
+        if level == 0 && self.list_id != list {
+            self.end_list();
+            list.clone_into(&mut self.list_id);
+        }
+        let level = level.min(DEEPEST_LIST);
+        self.numbers.truncate(level + 1);
+        self.numbers.resize(level + 1, 0);
+        let number = self.numbers.last().copied().unwrap_or_default() + 1;
+        if let Some(last) = self.numbers.last_mut() {
+            *last = number;
+        }
+        if !self.list.plain.is_empty() {
+            self.list.plain.push('\n');
+        }
+        self.list.plain.push_str(&"   ".repeat(level));
+        let mark = if numbered { format!("{number}. ") } else { "- ".to_owned() };
+        self.list.plain.push_str(&mark);
+        append(&mut self.list, &one_line(text));
+    }
+
+    /// Adds a table. Its first row is its head.
+    pub(super) fn table(&mut self, rows: &[Vec<Text>]) {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+        let blank = rows.iter().flatten().all(|cell| cell.plain.trim().is_empty());
+        if columns == 0 || blank {
+            return;
+        }
+        self.end();
+        let mut table = Text::default();
+        for (n, row) in rows.iter().enumerate() {
+            table.plain.push('|');
+            for column in 0..columns {
+                table.plain.push(' ');
+                if let Some(cell) = row.get(column) {
+                    append(&mut table, &cell_text(cell));
+                }
+                table.plain.push_str(" |");
+            }
+            table.plain.push('\n');
+            if n == 0 {
+                table.plain.push('|');
+                table.plain.push_str(&" --- |".repeat(columns));
+                table.plain.push('\n');
+            }
+        }
+        self.writer.block(Kind::Table, table);
+    }
+
+    /// The document.
+    pub(super) fn finish(mut self, title: Option<String>, path: &str) -> Document {
+        self.end();
+        self.writer.finish(title, path)
+    }
+
+    fn end(&mut self) {
+        self.end_list();
+        self.end_code();
+    }
+
+    fn end_list(&mut self) {
+        self.numbers.clear();
+        let list = std::mem::take(&mut self.list);
+        self.writer.block(Kind::List, list);
+    }
+
+    fn end_code(&mut self) {
+        let code = std::mem::take(&mut self.code);
+        self.writer.code("", &code);
+    }
+}
+
+/// Adds a text with its links to another.
+pub(super) fn append(to: &mut Text, text: &Text) {
+    let start = to.plain.len();
+    to.plain.push_str(&text.plain);
+    let links = text.links.iter().map(|link| Link {
+        label: start + link.label.start..start + link.label.end,
+        target: link.target.clone(),
+    });
+    to.links.extend(links);
+}
+
+/// Adds a note.
+pub(super) fn bracketed(to: &mut Text, note: &str) {
+    for part in [" [", note, "]"] {
+        to.plain.push_str(part);
+    }
+}
+
+/// A text on one line.
+pub(super) fn one_line(text: &Text) -> Text {
+    changed(text, &squeeze)
+}
+
+fn cell_text(text: &Text) -> Text {
+    changed(text, &|part| squeeze(part).replace('|', "\\|"))
+}
+
+/// A text whose parts, labels of links and what stands between them, are changed. Spaces between parts stay.
+fn changed(text: &Text, change: &dyn Fn(&str) -> String) -> Text {
+    let mut to = Text::default();
+    let mut add = |part: &str, target: Option<&str>| {
+        let spaced = |c: char| c.is_whitespace();
+        if part.starts_with(spaced) && !to.plain.is_empty() && !to.plain.ends_with(' ') {
+            to.plain.push(' ');
+        }
+        let new = change(part);
+        match target {
+            Some(target) => to.link(&new, target),
+            None => to.plain.push_str(&new),
+        }
+        if part.ends_with(spaced) && !new.is_empty() {
+            to.plain.push(' ');
+        }
+    };
+    let mut from = 0;
+    for link in &text.links {
+        add(text.plain.get(from..link.label.start).unwrap_or_default(), None);
+        add(text.plain.get(link.label.clone()).unwrap_or_default(), Some(&link.target));
+        from = link.label.end;
+    }
+    add(text.plain.get(from..).unwrap_or_default(), None);
+    to.plain.truncate(to.plain.trim_end().len());
+    let end = to.plain.len();
+    to.links.retain(|link| link.label.end <= end);
+    to
+}

@@ -1,0 +1,117 @@
+//! Code on a page: its text as it is written, and its language.
+
+use super::{
+    furniture,
+    origin::Generator,
+    tree::{Block, Element, Inline, Tag, Tree, What, decoded},
+};
+use std::borrow::Cow;
+
+/// How far up an element is looked for that names the language.
+const UP: usize = 8;
+
+/// The text of an element with its lines, without line numbers and buttons.
+pub(super) fn text(tree: &Tree<'_>, at: usize, by: Option<Generator>) -> String {
+    let range = tree.range(at);
+    let mut text = String::new();
+    let mut next = range.start + 1;
+    while next < range.end {
+        let Some(node) = tree.nodes.get(next) else { break };
+        match &node.what {
+            What::Text(piece) => text.push_str(&decoded(piece)),
+            What::Raw(piece) => text.push_str(piece),
+            What::Element(element) if furniture::is_dropped(tree, next, element, by) => {
+                next = (node.end as usize).max(next + 1);
+                continue;
+            }
+            What::Element(element) => match element.tag {
+                Tag::Inline(Inline::Br) => text.push('\n'),
+                Tag::Block(Block::Tr | Block::Div | Block::P | Block::Li)
+                    if !text.is_empty() && !text.ends_with('\n') =>
+                {
+                    text.push('\n');
+                }
+                Tag::Block(Block::Td | Block::Th)
+                    if !text.is_empty() && !text.ends_with(char::is_whitespace) =>
+                {
+                    text.push(' ');
+                }
+                _ => {}
+            },
+        }
+        next += 1;
+    }
+    let plain = if text.contains(['\u{a0}', '\u{200b}']) {
+        text.replace('\u{a0}', " ").replace('\u{200b}', "")
+    } else {
+        text
+    };
+    plain.strip_prefix('\n').map(str::to_owned).unwrap_or(plain)
+}
+
+/// A gutter of line numbers that stands in a cell of its own.
+pub(super) fn is_gutter(text: &str) -> bool {
+    text.contains('\n') && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace())
+}
+
+/// The language of code, told by its element, those around it, or the one within it.
+pub(super) fn language<'t>(tree: &'t Tree<'_>, at: usize, by: Option<Generator>) -> Cow<'t, str> {
+    let within = tree.children(at).filter_map(|child| tree.element(child)).take(1);
+    let mut around = Vec::with_capacity(UP);
+    let mut up = at;
+    for _ in 0..UP {
+        around.extend(tree.element(up));
+        up = tree.parent(up);
+    }
+    let found = within.chain(around).find_map(named);
+    match found {
+        Some(language) => known(language),
+        None if by == Some(Generator::Rustdoc)
+            && tree.element(at).is_some_and(|pre| pre.has_class("rust")) =>
+        {
+            "rust".into()
+        }
+        None => "".into(),
+    }
+}
+
+fn named<'s>(element: &Element<'s>) -> Option<&'s str> {
+    if element.is(Block::Body) {
+        return None;
+    }
+    let data =
+        element.attributes.raw("data-lang").or_else(|| element.attributes.raw("data-language"));
+    let mut before = "";
+    for class in element.classes() {
+        let marked = ["language-", "lang-", "highlight-", "highlight-source-"]
+            .iter()
+            .rev()
+            .find_map(|mark| class.strip_prefix(mark));
+        let brushed = (before == "brush:" || before == "sourceCode").then_some(class);
+        let brush = class.strip_prefix("brush:").filter(|brush| !brush.is_empty());
+        if let Some(language) = marked.or(brushed).or(brush) {
+            return Some(language.trim_end_matches(';'));
+        }
+        before = class;
+    }
+    if element.is(Block::Pre) && element.has_class("rust") {
+        return Some("rust");
+    }
+    data.filter(|language| !language.is_empty())
+}
+
+/// A language as code fences name it; those that name none are left out.
+fn known(language: &str) -> Cow<'static, str> {
+    let lower = language.to_ascii_lowercase();
+    match lower.as_str() {
+        "default" | "none" | "text" | "plaintext" | "plain" | "txt" | "output" | "source"
+        | "highlight" => "".into(),
+        "python3" | "py" | "py3" | "ipython3" | "pycon3" => "python".into(),
+        "shell-session" | "shellsession" => "console".into(),
+        _ => lower
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_' | '.'))
+            .collect::<String>()
+            .into(),
+    }
+}

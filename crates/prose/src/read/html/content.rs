@@ -1,0 +1,149 @@
+//! Where the text of a page is.
+
+use super::{
+    furniture, notes,
+    origin::Generator,
+    tree::{Block, Element, Inline, Node, Tag, Tree, What},
+};
+use std::ops::Range;
+
+/// How many elements are surely not empty, all of them.
+const LONG: usize = 400;
+/// Classes of the element that holds the text and nothing else, surest first.
+const CLASSES: [&str; 9] = [
+    "md-content__inner",
+    "theme-doc-markdown",
+    "bd-article",
+    "vp-doc",
+    "UnitDoc-content",
+    "rst-content-body",
+    "col-content",
+    "markdown-body",
+    "bodywrapper",
+];
+/// How much of the text that is no link an element must hold to stand for the one around it, in percent.
+const MOST: usize = 90;
+/// Bytes of text that make a page; of less, nothing can be left out.
+const LEAST: usize = 200;
+
+/// The element that holds the text.
+pub(super) fn main(tree: &Tree<'_>, by: Option<Generator>) -> usize {
+    let all = 0..tree.nodes.len();
+    let body = tree
+        .elements(all.clone())
+        .find(|(_, element)| element.is(Block::Body))
+        .map_or(0, |(at, _)| at);
+    if matches!(by, Some(Generator::DocBook | Generator::Doxygen)) {
+        return body;
+    }
+    let mut classed: [Option<usize>; CLASSES.len()] = [None; CLASSES.len()];
+    let (mut main, mut role, mut article, mut articles) = (None, None, None, 0);
+    for (at, element) in tree.elements(all) {
+        for class in element.classes() {
+            if let Some(place) = CLASSES.iter().position(|known| *known == class)
+                && let Some(slot) = classed.get_mut(place)
+            {
+                slot.get_or_insert(at);
+            }
+        }
+        match element.tag {
+            Tag::Block(Block::Main) => {
+                main.get_or_insert(at);
+            }
+            Tag::Block(Block::Article) => {
+                article.get_or_insert(at);
+                articles += 1;
+            }
+            Tag::Block(Block::Section) if by == Some(Generator::Rustdoc) && is_rustdoc(element) => {
+                main.get_or_insert(at);
+            }
+            _ => {}
+        }
+        if element.attributes.raw("role") == Some("main") {
+            role.get_or_insert(at);
+        }
+    }
+    let article = article.filter(|_| articles == 1);
+    let known = classed.into_iter().flatten().chain(role).chain(main).chain(article);
+    known
+        .into_iter()
+        .find(|at| has_text(tree, tree.range(*at)))
+        .unwrap_or_else(|| densest(tree, body, by))
+}
+
+fn is_rustdoc(element: &Element<'_>) -> bool {
+    matches!(element.id, "main" | "main-content") || element.has_class("content")
+}
+
+/// Whether there is anything to read in a range. Where that takes long to tell, there is.
+pub(super) fn has_text(tree: &Tree<'_>, range: Range<usize>) -> bool {
+    let nodes = tree.nodes.get(range).unwrap_or_default();
+    let is_text =
+        |node: &Node<'_>| matches!(node.what, What::Text(text) if !text.trim().is_empty());
+    nodes.len() > LONG || nodes.iter().any(is_text)
+}
+
+/// The innermost element that holds most of the text that is no link, and every heading.
+fn densest(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> usize {
+    let weights = weights(tree, body, by);
+    let weight = |at: usize| weights.get(at - body).copied().unwrap_or_default();
+    let mut best = body;
+    loop {
+        let held = weight(best);
+        let heavy = tree.children(best).find(|child| weight(*child) * 100 >= held * MOST);
+        let Some(child) = heavy.filter(|child| held >= LEAST && descends(tree, *child)) else {
+            return best;
+        };
+        let lone = |other: usize| {
+            let Some(element) = tree.element(other) else { return true };
+            let heads = element.has_heading || matches!(element.tag, Tag::Heading(_));
+            other == child || !heads || furniture::is_dropped(tree, other, element, by)
+        };
+        if !tree.children(best).all(lone) {
+            return best;
+        }
+        best = child;
+    }
+}
+
+/// Whether an element may stand for a page: a paragraph or a table's cell is only its longest part.
+fn descends(tree: &Tree<'_>, at: usize) -> bool {
+    tree.element(at).is_some_and(|element| {
+        use Block::{Article, Div, Main, Section, Table, Tbody, Td, Tr};
+        let Tag::Block(block) = element.tag else { return false };
+        matches!(block, Article | Div | Main | Section) && notes::kind(element).is_none()
+            // Pages laid out by a table have headings in it.
+            || element.has_heading && matches!(block, Table | Tbody | Td | Tr)
+    })
+}
+
+/// The bytes of text that is no link and no furniture, for each element from the body on.
+fn weights(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> Vec<usize> {
+    let range = tree.range(body);
+    let mut weights = vec![0; range.len()];
+    let mut at = range.start;
+    while at < range.end {
+        let dropped = |element: &Element<'_>| {
+            element.tag == Tag::Inline(Inline::A) || furniture::is_dropped(tree, at, element, by)
+        };
+        if at > body && tree.element(at).is_some_and(dropped) {
+            at = tree.range(at).end;
+            continue;
+        }
+        if let Some(What::Text(text)) = tree.nodes.get(at).map(|node| node.what)
+            && let Some(weight) = weights.get_mut(at - body)
+        {
+            *weight = text.trim().len();
+        }
+        at += 1;
+    }
+    for at in (range.start + 1..range.end).rev() {
+        let weight = weights.get(at - body).copied().unwrap_or_default();
+        if let Some(parent) = tree.parent(at).checked_sub(body)
+            && let Some(sum) = weights.get_mut(parent)
+        {
+            *sum += weight;
+        }
+    }
+    weights
+}

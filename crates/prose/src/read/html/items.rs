@@ -1,0 +1,66 @@
+//! Signatures and definitions: which of them are sections.
+
+use super::{
+    content,
+    tree::{Block, Element, Tree},
+    write::{FRAMES, NEAR},
+};
+
+/// The signature of an item, which rustdoc gives as a heading.
+pub(super) fn is_signature(element: &Element<'_>) -> bool {
+    element.classes().any(|class| {
+        matches!(
+            class,
+            "code-header"
+                | "structfield"
+                | "method"
+                | "impl"
+                | "variant"
+                | "associatedconstant"
+                | "associatedtype"
+                | "tymethod"
+                | "type"
+        )
+    })
+}
+
+/// Whether there is a word about the item whose signature this is.
+pub(super) fn is_described(tree: &Tree<'_>, at: usize) -> bool {
+    let parent = tree.parent(at);
+    let is = |at: usize, block| tree.element(at).is_some_and(|element| element.is(block));
+    let holds = tree.element(parent).is_some_and(|section| !FRAMES.contains(&section.id));
+    let item = if is(parent, Block::Section) && holds { parent } else { at };
+    let summary = tree.parent(item);
+    if is(summary, Block::Summary) {
+        let rest = tree.range(summary).end..tree.range(tree.parent(summary)).end;
+        return content::has_text(tree, rest);
+    }
+    let after = tree.range(item).end;
+    let classes = ["docblock", "impl-items", "docblock-short"];
+    let follows = tree
+        .element(after)
+        .is_some_and(|next| next.classes().any(|class| classes.contains(&class)));
+    follows && content::has_text(tree, tree.range(after))
+}
+
+/// Whether a list of definitions has one with an anchor and text.
+pub(super) fn has_anchored(tree: &Tree<'_>, list: usize) -> bool {
+    let is = |at: usize, block| tree.element(at).is_some_and(|element| element.is(block));
+    let mut anchored = false;
+    let parts = tree.children(list).flat_map(|child| {
+        let wrapped = if is(child, Block::Div) { tree.range(child) } else { 0..0 };
+        std::iter::once(child).chain(wrapped.skip(1).take(NEAR))
+    });
+    for part in parts {
+        if is(part, Block::Dt) {
+            // The anchor may be within the term.
+            anchored |= tree
+                .elements(tree.range(part))
+                .take(12)
+                .any(|(_, element)| element.anchor().is_some());
+        } else if is(part, Block::Dd) && anchored && content::has_text(tree, tree.range(part)) {
+            return true;
+        }
+    }
+    false
+}

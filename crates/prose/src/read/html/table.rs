@@ -1,0 +1,160 @@
+//! Tables: which of them hold data, and rows of Markdown.
+
+use super::{
+    line::append,
+    tree::{Block, Element, Tag, Tree},
+};
+use crate::document::Text;
+
+/// Cells that one cell may stand for; more are a mistake or an attack.
+const WIDEST: usize = 20;
+/// Rows that one cell may stand for.
+const HIGHEST: u16 = 60;
+/// Columns in which cells from above are shown as empty ones.
+const COLUMNS: usize = 40;
+
+/// What a table is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// It only lays out what is in it.
+    Layout,
+    /// Rows of one cell: a list by another name.
+    Column,
+    /// Rows and columns.
+    Data,
+}
+
+/// Tells what a table is for. Looks no further than the first table within it.
+pub(super) fn shape(tree: &Tree<'_>, at: usize, table: &Element<'_>) -> Shape {
+    let laid_out = [
+        "highlighttable",
+        "rouge-table",
+        "lntable",
+        "memname",
+        "mlabels",
+        "hljs-ln",
+        "processedcode",
+    ];
+    if table.has_heading
+        || table.classes().any(|class| laid_out.contains(&class))
+        || matches!(table.attributes.raw("role"), Some("presentation" | "none"))
+    {
+        return Shape::Layout;
+    }
+    let (mut cells, mut in_row, mut widest) = (0, 0, 0);
+    for (_, element) in tree.elements(tree.range(at)).skip(1) {
+        match element.tag {
+            Tag::Block(Block::Td | Block::Th) => {
+                cells += 1;
+                in_row += 1;
+                widest = widest.max(in_row);
+            }
+            Tag::Block(Block::Tr) => in_row = 0,
+            Tag::Block(Block::Table) => return Shape::Layout,
+            _ => {}
+        }
+        // A note with a picture before it.
+        if cells == 1 && is_icon(element) {
+            return Shape::Layout;
+        }
+    }
+    match (cells, widest) {
+        (0 | 1, _) => Shape::Layout,
+        (_, 1) => Shape::Column,
+        _ => Shape::Data,
+    }
+}
+
+fn is_icon(element: &Element<'_>) -> bool {
+    element.has_class("icon")
+}
+
+/// A table while its rows are read.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    rows: Text,
+    row: Text,
+    cells: usize,
+    is_head: bool,
+    /// For each column, in how many rows to come a cell from above still stands.
+    spans: Vec<u16>,
+    has_rows: bool,
+}
+
+impl Table {
+    pub(super) fn open_row(&mut self) {
+        self.close_row();
+    }
+
+    /// Adds a cell to the row that is open.
+    pub(super) fn cell(&mut self, text: &Text, cell: &Element<'_>) {
+        self.fill();
+        let is_head = cell.is(Block::Th) || cell.has_class("table-header");
+        self.is_head = is_head && (self.cells == 0 || self.is_head);
+        let number = |name| {
+            cell.attributes.raw(name).and_then(|n| n.trim().parse::<usize>().ok()).unwrap_or(1)
+        };
+        let wide = number("colspan").clamp(1, WIDEST);
+        let high =
+            u16::try_from(number("rowspan").saturating_sub(1)).unwrap_or(HIGHEST).min(HIGHEST);
+        self.put(text, high);
+        // A table whose cells reach beyond each other is no table.
+        for _ in 1..wide.min(COLUMNS.saturating_sub(self.cells)) {
+            self.put(&Text::default(), high);
+        }
+        // Rows of elements that are no table have no end of their own.
+        if cell.is(Block::Div) && cell.has_class("col-last") {
+            self.close_row();
+        }
+    }
+
+    /// Empty cells where one from above still stands.
+    fn fill(&mut self) {
+        while let Some(left) = self.spans.get_mut(self.cells).filter(|left| **left > 0) {
+            *left -= 1;
+            let left = *left;
+            self.put(&Text::default(), left);
+        }
+    }
+
+    fn put(&mut self, text: &Text, high: u16) {
+        self.row.plain.push_str(if self.cells == 0 { "| " } else { " | " });
+        append(&mut self.row, text, "");
+        match self.spans.get_mut(self.cells) {
+            Some(left) => *left = high,
+            None if high > 0 && self.cells < COLUMNS => {
+                self.spans.resize(self.cells, 0);
+                self.spans.push(high);
+            }
+            None => {}
+        }
+        self.cells += 1;
+    }
+
+    pub(super) fn close_row(&mut self) {
+        let cells = std::mem::take(&mut self.cells);
+        let row = std::mem::take(&mut self.row);
+        if cells == 0 || row.plain.trim_matches(['|', ' ']).is_empty() {
+            return;
+        }
+        let rule = || "| --- ".repeat(cells) + "|";
+        let is_first = !std::mem::replace(&mut self.has_rows, true);
+        if is_first && !self.is_head {
+            self.rows.plain = format!("{}|\n{}", "|  ".repeat(cells), rule());
+        }
+        if !self.rows.plain.is_empty() {
+            self.rows.plain.push('\n');
+        }
+        append(&mut self.rows, &row, "");
+        self.rows.plain.push_str(" |");
+        if is_first && self.is_head {
+            self.rows.plain.push('\n');
+            self.rows.plain.push_str(&rule());
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Text {
+        self.close_row();
+        self.rows
+    }
+}

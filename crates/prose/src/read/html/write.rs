@@ -1,0 +1,538 @@
+//! Writes a page down: goes through its elements and gives sections and blocks to the document's writer.
+//!
+//! No recursion: what an element asks for at its end waits in a list. So any page can be walked.
+
+use super::{
+    blocks::Blocks,
+    code, content, furniture, items,
+    line::Line,
+    notes,
+    origin::Generator,
+    table::{self, Shape, Table},
+    tree::{Block, Element, Inline, Tag, Tree, What, decoded},
+};
+use crate::document::{Text, Writer, squeeze};
+use std::borrow::Cow;
+
+/// How many elements are looked at to tell what an element is: no page may make that slow.
+pub(super) const NEAR: usize = 300;
+/// How far up a cell is looked for.
+const NEAR_UP: usize = 4;
+/// Ids of elements around the whole page.
+pub(super) const FRAMES: [&str; 11] = [
+    "header",
+    "content",
+    "main",
+    "main-content",
+    "doc-content",
+    "docContent",
+    "wrapper",
+    "container",
+    "body",
+    "page",
+    "documentation",
+];
+
+/// What is to be done at the end of an element.
+#[derive(Debug)]
+enum Close {
+    Paragraph,
+    Apart,
+    Quoted,
+    Code,
+    Link,
+    Heading { level: u8, own: Option<String>, is_item: bool },
+    List,
+    Definitions,
+    Term,
+    Cell(usize),
+    Row,
+    Caption,
+    Table,
+    Column,
+    Note,
+    Title,
+}
+
+/// Goes through one page.
+#[derive(Debug)]
+pub(super) struct Walk<'t, 's> {
+    tree: &'t Tree<'s>,
+    by: Option<Generator>,
+    out: Blocks,
+    line: Line,
+    /// Text is for a heading, a term or a title, and blocks within it are none.
+    is_captured: bool,
+    /// What links name that the next heading may be called by, and whether it is of an element that holds it.
+    anchor: Option<(bool, String)>,
+    /// The same within a heading or a term.
+    inner_anchor: Option<String>,
+    table: Option<Table>,
+    /// A table of one column is open.
+    is_column: bool,
+    /// Terms that wait for their definition.
+    terms: Vec<String>,
+}
+
+impl<'t, 's> Walk<'t, 's> {
+    pub(super) fn new(tree: &'t Tree<'s>, by: Option<Generator>) -> Self {
+        Self {
+            tree,
+            by,
+            out: Blocks::default(),
+            line: Line::default(),
+            is_captured: false,
+            anchor: None,
+            inner_anchor: None,
+            table: None,
+            is_column: false,
+            terms: Vec::new(),
+        }
+    }
+
+    /// Writes down an element and all within it.
+    pub(super) fn write(mut self, root: usize) -> Writer {
+        let range = self.tree.range(root);
+        let mut closes: Vec<(usize, Close)> = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            while let Some((_, close)) = closes.pop_if(|(end, _)| *end <= at) {
+                self.close(close);
+            }
+            let Some(node) = self.tree.nodes.get(at) else { break };
+            let end = (node.end as usize).max(at + 1);
+            match &node.what {
+                What::Text(text) => self.text(&decoded(text)),
+                What::Raw(text) => self.text(text),
+                What::Element(element) => {
+                    if at != root && furniture::is_dropped(self.tree, at, element, self.by)
+                        || self.leaf(at, element)
+                    {
+                        at = end;
+                        continue;
+                    }
+                    if at != root {
+                        self.note_anchor(element);
+                    }
+                    if let Some(close) = self.open(at, element) {
+                        closes.push((end, close));
+                    }
+                }
+            }
+            at += 1;
+        }
+        while let Some((_, close)) = closes.pop() {
+            self.close(close);
+        }
+        self.flush();
+        self.out.finish()
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.line.push(text) && !self.is_captured {
+            self.anchor = None;
+        }
+    }
+
+    fn note_anchor(&mut self, element: &Element<'_>) {
+        if FRAMES.contains(&element.id) {
+            return;
+        }
+        let Some(anchor) = element.anchor() else { return };
+        let holds = matches!(element.tag, Tag::Block(_));
+        if self.is_captured {
+            // The one in a heading or a term that has none itself.
+            if self.inner_anchor.is_none() {
+                self.inner_anchor = Some(anchor.into_owned());
+            }
+        } else if holds || self.anchor.as_ref().is_none_or(|(held, _)| !held) {
+            self.anchor = Some((holds, anchor.into_owned()));
+        }
+    }
+
+    /// Writes what needs no look into: code, pictures, formulas. Says whether it did.
+    fn leaf(&mut self, at: usize, element: &Element<'_>) -> bool {
+        match element.tag {
+            Tag::Block(Block::Pre) if !self.is_captured => self.code(at),
+            Tag::Block(Block::Div)
+                if element.has_class("member-signature") || element.has_class("type-signature") =>
+            {
+                self.flush();
+                let text = code::text(self.tree, at, self.by);
+                self.out.code("java", &text);
+            }
+            Tag::Block(Block::Div) if element.has_class("memproto") => {
+                self.flush();
+                let text = squeeze(&code::text(self.tree, at, self.by));
+                self.out.code("cpp", &text);
+            }
+            Tag::Inline(Inline::Br) if self.is_captured || self.line.in_cell => self.line.apart(),
+            Tag::Inline(Inline::Br) => self.line.break_line(),
+            Tag::Inline(Inline::Img) => {
+                let alt = element.attributes.get("alt").unwrap_or_default();
+                self.line.apart();
+                self.text(&alt);
+                self.line.apart();
+            }
+            Tag::Inline(Inline::Math) => return self.formula(at, element),
+            Tag::Inline(Inline::Script) => {
+                let text = self.tree.text(self.tree.range(at));
+                self.verbatim(&text);
+            }
+            Tag::Block(Block::Hr) => self.boundary(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A formula as its source, where the page has it.
+    fn formula(&mut self, at: usize, element: &Element<'_>) -> bool {
+        let range = self.tree.range(at);
+        let source = element.attributes.get("alttext").map(Cow::into_owned).or_else(|| {
+            let mut inner = self.tree.elements(range).take(NEAR);
+            let note = inner.find(|(_, element)| element.tag == Tag::Inline(Inline::Annotation))?;
+            Some(self.tree.text(self.tree.range(note.0)))
+        });
+        let Some(source) = source else { return false };
+        self.verbatim(&source);
+        true
+    }
+
+    fn verbatim(&mut self, text: &str) {
+        self.line.open_code();
+        self.text(text);
+        self.line.close_code();
+    }
+
+    fn code(&mut self, at: usize) {
+        let text = code::text(self.tree, at, self.by);
+        if self.line.in_cell {
+            if !code::is_gutter(&text) {
+                self.line.apart();
+                self.verbatim(&text);
+                self.line.apart();
+            }
+            return;
+        }
+        self.flush();
+        let mut up = at;
+        let is_in_cell = (0..NEAR_UP).any(|_| {
+            up = self.tree.parent(up);
+            self.tree.element(up).is_some_and(|cell| cell.is(Block::Td))
+        });
+        if is_in_cell && code::is_gutter(&text) {
+            return;
+        }
+        let language = code::language(self.tree, at, self.by);
+        self.anchor = None;
+        self.out.code(&language, &text);
+    }
+
+    fn open(&mut self, at: usize, element: &Element<'_>) -> Option<Close> {
+        if self.is_captured {
+            return self.open_inline(element);
+        }
+        if self.out.awaits_title() && self.table.is_none() && notes::is_title(element) {
+            self.boundary();
+            self.is_captured = true;
+            return Some(Close::Title);
+        }
+        if let Some(kind) = notes::kind(element) {
+            self.boundary();
+            self.out.open_note(kind);
+            return Some(Close::Note);
+        }
+        match element.tag {
+            Tag::Inline(_)
+                if self.by == Some(Generator::Rustdoc) && element.has_class("structfield") =>
+            {
+                Some(self.open_heading(at, element, 3))
+            }
+            Tag::Inline(_) => self.open_inline(element),
+            Tag::Heading(_) if self.table.is_some() => {
+                self.line.apart();
+                Some(Close::Apart)
+            }
+            // Doxygen heads groups and members alike.
+            Tag::Heading(_) if element.has_class("memtitle") => {
+                Some(self.open_heading(at, element, 3))
+            }
+            Tag::Heading(level) => Some(self.open_heading(at, element, level)),
+            Tag::Block(Block::Div)
+                if self.by == Some(Generator::Doxygen) && element.has_class("title") =>
+            {
+                Some(self.open_heading(at, element, 1))
+            }
+            // pdoc heads its members so: those of a module by a name, those of a class by two.
+            Tag::Block(Block::Div)
+                if self.by == Some(Generator::Pdoc) && element.has_class("attr") =>
+            {
+                let id = self.tree.element(self.tree.parent(at)).map_or("", |section| section.id);
+                Some(self.open_heading(at, element, if id.contains('.') { 3 } else { 2 }))
+            }
+            Tag::Block(block) => Some(self.open_block(at, element, block)),
+        }
+    }
+
+    fn open_inline(&mut self, element: &Element<'_>) -> Option<Close> {
+        match element.tag {
+            Tag::Inline(Inline::Code) if !self.is_captured => {
+                self.line.open_code();
+                Some(Close::Code)
+            }
+            Tag::Inline(Inline::A) if !self.is_captured => {
+                let target = element.attributes.get("href")?.trim().to_owned();
+                let leads = !target.is_empty() && !target.starts_with("javascript:");
+                (leads && self.line.open_link(target)).then_some(Close::Link)
+            }
+            Tag::Inline(Inline::Q) => {
+                self.line.push("“");
+                Some(Close::Quoted)
+            }
+            Tag::Inline(Inline::Label) | Tag::Block(_) | Tag::Heading(_) => {
+                self.line.apart();
+                Some(Close::Apart)
+            }
+            Tag::Inline(_) => None,
+        }
+    }
+
+    fn open_heading(&mut self, at: usize, element: &Element<'_>, level: u8) -> Close {
+        self.boundary();
+        self.is_captured = true;
+        self.inner_anchor = None;
+        let own = element.anchor().map(Cow::into_owned);
+        let is_item = self.by == Some(Generator::Rustdoc)
+            && items::is_signature(element)
+            && !items::is_described(self.tree, at);
+        Close::Heading { level, own, is_item }
+    }
+
+    fn open_block(&mut self, at: usize, element: &Element<'_>, block: Block) -> Close {
+        match block {
+            Block::Table if self.table.is_none() => {
+                self.boundary();
+                return self.open_table(at, element);
+            }
+            Block::Tr if self.is_column => {
+                self.boundary();
+                self.out.mark();
+                return Close::Paragraph;
+            }
+            Block::Div if self.table.is_none() && element.has_class("summary-table") => {
+                self.boundary();
+                self.table = Some(Table::default());
+                return Close::Table;
+            }
+            Block::Div
+                if self.table.is_some() && !self.line.in_cell && element.class.contains("col-") =>
+            {
+                self.flush();
+                self.line.in_cell = true;
+                return Close::Cell(at);
+            }
+            Block::Caption if self.table.is_some() => {
+                self.is_captured = true;
+                return Close::Caption;
+            }
+            Block::Tr if self.table.is_some() && !self.line.in_cell => {
+                self.flush();
+                if let Some(table) = &mut self.table {
+                    table.open_row();
+                }
+                return Close::Row;
+            }
+            Block::Td | Block::Th if self.table.is_some() && !self.line.in_cell => {
+                self.flush();
+                self.line.in_cell = true;
+                return Close::Cell(at);
+            }
+            // Doxygen lays out members in a table, headings and all.
+            Block::Td if self.by == Some(Generator::Doxygen) && element.class.starts_with('m') => {
+                self.line.apart();
+                return Close::Apart;
+            }
+            _ if self.table.is_some() => {
+                self.line.apart();
+                return Close::Apart;
+            }
+            _ => {}
+        }
+        self.boundary();
+        match block {
+            // Lists that hold headings only lay them out.
+            Block::Ul | Block::Ol if !element.has_heading => {
+                let first = element
+                    .attributes
+                    .raw("start")
+                    .and_then(|n| n.trim().parse::<u32>().ok())
+                    .unwrap_or(1);
+                self.out.open_list((block == Block::Ol).then_some(first));
+                Close::List
+            }
+            Block::Li if !element.has_heading && self.out.is_in_list() => {
+                self.out.mark();
+                Close::Paragraph
+            }
+            Block::Dl => self.open_definitions(at, element),
+            Block::Dt | Block::Dd => self.open_definition(at, element, block),
+            Block::Blockquote => {
+                self.out.open_quote();
+                Close::Note
+            }
+            _ => Close::Paragraph,
+        }
+    }
+
+    fn open_table(&mut self, at: usize, element: &Element<'_>) -> Close {
+        match table::shape(self.tree, at, element) {
+            Shape::Layout => Close::Paragraph,
+            Shape::Column => {
+                self.is_column = true;
+                self.out.open_list(None);
+                Close::Column
+            }
+            Shape::Data => {
+                self.table = Some(Table::default());
+                Close::Table
+            }
+        }
+    }
+
+    fn open_definitions(&mut self, at: usize, element: &Element<'_>) -> Close {
+        if element.has_heading {
+            return Close::Paragraph;
+        }
+        if self.out.is_in_list() || self.out.is_in_note() || !items::has_anchored(self.tree, at) {
+            self.out.open_list(None);
+            return Close::List;
+        }
+        self.out.open_definitions();
+        Close::Definitions
+    }
+
+    fn open_definition(&mut self, at: usize, element: &Element<'_>, block: Block) -> Close {
+        match block {
+            Block::Dt if self.out.is_in_list() => self.out.term(),
+            _ if self.out.is_in_list() => self.out.define(),
+            _ if !self.out.is_in_definitions() => {}
+            Block::Dt => {
+                self.is_captured = true;
+                if self.terms.is_empty() {
+                    self.inner_anchor = element.anchor().map(Cow::into_owned);
+                }
+                return Close::Term;
+            }
+            _ => self.define(content::has_text(self.tree, self.tree.range(at))),
+        }
+        Close::Paragraph
+    }
+
+    /// Starts the section of the terms that wait; those without a definition are only named.
+    fn define(&mut self, has_text: bool) {
+        let terms = std::mem::take(&mut self.terms);
+        let anchor = self.inner_anchor.take();
+        self.anchor = None;
+        if has_text {
+            self.out.definition(&terms.join(", "), anchor);
+        } else {
+            for term in terms {
+                self.out.item(term);
+            }
+        }
+    }
+
+    /// A block begins or ends.
+    fn boundary(&mut self) {
+        if self.is_captured || self.table.is_some() {
+            self.line.apart();
+        } else {
+            self.flush();
+        }
+    }
+
+    /// Running text so far is a paragraph.
+    fn flush(&mut self) {
+        if self.line.is_blank() {
+            // What is open in a line without text goes on as well.
+            self.line.take();
+        } else {
+            let text = self.line.take();
+            self.out.paragraph(text);
+        }
+    }
+
+    /// Running text so far, as a heading has it.
+    fn captured(&mut self) -> String {
+        self.is_captured = false;
+        squeeze(&self.line.take().plain)
+    }
+
+    fn close(&mut self, close: Close) {
+        match close {
+            Close::Paragraph => self.boundary(),
+            Close::Apart => self.line.apart(),
+            Close::Quoted => {
+                self.line.push("”");
+            }
+            Close::Code => self.line.close_code(),
+            Close::Link => self.line.close_link(),
+            Close::Heading { level, own, is_item } => {
+                let heading = self.captured();
+                let anchor = self.anchor.take().map(|(_, anchor)| anchor);
+                if is_item {
+                    return self.out.item(heading);
+                }
+                self.out.heading(level, &heading, own.or(anchor).or(self.inner_anchor.take()));
+            }
+            Close::List => {
+                self.flush();
+                self.out.close_list();
+            }
+            Close::Definitions => {
+                self.flush();
+                self.define(false);
+                self.out.close_definitions();
+            }
+            Close::Term => {
+                let term = self.captured();
+                self.terms.extend((!term.is_empty()).then_some(term));
+            }
+            Close::Cell(at) => {
+                let text = self.line.take();
+                self.line.in_cell = false;
+                if let (Some(table), Some(cell)) = (&mut self.table, self.tree.element(at)) {
+                    table.cell(&text, cell);
+                }
+            }
+            Close::Row => {
+                if let Some(table) = &mut self.table {
+                    table.close_row();
+                }
+            }
+            Close::Caption => {
+                let caption = self.captured();
+                self.out.paragraph(Text::new(caption));
+            }
+            Close::Column => {
+                self.flush();
+                self.is_column = false;
+                self.out.close_list();
+            }
+            Close::Table => {
+                self.flush();
+                if let Some(table) = self.table.take() {
+                    self.out.table(table.finish());
+                }
+            }
+            Close::Note => {
+                self.flush();
+                self.out.close_note();
+            }
+            Close::Title => {
+                let title = self.captured();
+                self.out.title(title);
+            }
+        }
+    }
+}

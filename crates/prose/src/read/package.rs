@@ -1,0 +1,122 @@
+//! Documents that are zip archives of XML files: their parts by name, each of them bounded.
+
+use crate::{
+    archive::zip::{self, Member},
+    format::Unreadable,
+};
+use roxmltree::{Node, ParsingOptions};
+use std::{cell::Cell, collections::HashMap};
+
+/// Larger parts are no text.
+const PART: u64 = 64 << 20;
+/// All parts that are read together.
+const ALL: u64 = 512 << 20;
+/// Elements and texts of one part; each takes many times its length in memory.
+const NODES: u32 = 4_000_000;
+
+/// A document's parts.
+pub(super) struct Package<'a> {
+    format: &'static str,
+    bytes: &'a [u8],
+    members: HashMap<String, Member>,
+    left: Cell<u64>,
+}
+
+impl<'a> Package<'a> {
+    /// Opens a document. The format is for messages.
+    pub(super) fn open(format: &'static str, bytes: &'a [u8]) -> Result<Self, Unreadable> {
+        if bytes.is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        // What is a compound file and not a zip archive is how offices store documents with a password.
+        if bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1]) {
+            return Err(Unreadable::Encrypted);
+        }
+        let directory = zip::directory(bytes).map_err(|error| renamed(format, error))?;
+        let mut members = HashMap::new();
+        for member in directory.members {
+            members.entry(member.name.clone()).or_insert(member);
+        }
+        Ok(Self { format, bytes, members, left: Cell::new(ALL) })
+    }
+
+    /// What a part holds. Nothing where there is none of that name.
+    pub(super) fn part(&self, name: &str) -> Result<Option<Vec<u8>>, Unreadable> {
+        let Some(member) = self.members.get(name) else { return Ok(None) };
+        let limit = PART.min(self.left.get());
+        let part = zip::part(self.bytes, member, limit);
+        let part = part.map_err(|error| renamed(self.format, error))?;
+        self.left.set(self.left.get().saturating_sub(part.len() as u64));
+        Ok(Some(part))
+    }
+
+    /// The text of a part.
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Unreadable> {
+        Ok(self.part(name)?.map(|bytes| decoded(&bytes)))
+    }
+
+    /// The text of a part that a document can't be without.
+    pub(super) fn needed(&self, name: &str) -> Result<String, Unreadable> {
+        self.text(name)?.ok_or_else(|| self.damaged(format!("it has no {name}")))
+    }
+
+    /// Says what is wrong with the document.
+    pub(super) fn damaged(&self, reason: impl Into<String>) -> Unreadable {
+        Unreadable::Damaged { format: self.format, reason: reason.into() }
+    }
+
+    /// Parses the text of a part.
+    pub(super) fn xml<'t>(
+        &self,
+        name: &str,
+        text: &'t str,
+    ) -> Result<roxmltree::Document<'t>, Unreadable> {
+        // Declarations are allowed, as old contents pages have them; the parser bounds what entities grow to.
+        let options =
+            ParsingOptions { allow_dtd: true, nodes_limit: NODES, ..ParsingOptions::default() };
+        roxmltree::Document::parse_with_options(text, options)
+            .map_err(|error| self.damaged(format!("{name}: {error}")))
+    }
+}
+
+fn renamed(format: &'static str, error: Unreadable) -> Unreadable {
+    match error {
+        Unreadable::Damaged { reason, .. } => Unreadable::Damaged { format, reason },
+        other => other,
+    }
+}
+
+/// The text of an XML file: UTF-8, or UTF-16 by its mark.
+fn decoded(bytes: &[u8]) -> String {
+    let wide = |order: fn([u8; 2]) -> u16| {
+        let (pairs, _) = bytes.as_chunks::<2>();
+        let units = pairs.iter().skip(1).map(|pair| order(*pair));
+        let letters = char::decode_utf16(units);
+        letters.map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        _ => String::from_utf8_lossy(bytes).trim_start_matches('\u{feff}').to_owned(),
+    }
+}
+
+/// The first child of that name, whatever its namespace.
+pub(super) fn child<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    node.children().find(|child| child.tag_name().name() == name)
+}
+
+/// An attribute by its local name, whatever its namespace.
+pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    node.attributes().find(|attribute| attribute.name() == name).map(|attribute| attribute.value())
+}
+
+/// All text of an element.
+pub(super) fn text_of(node: Node<'_, '_>) -> String {
+    node.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect()
+}
+
+/// The first element of that name anywhere in it.
+pub(super) fn find<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
+    node.descendants().find(|node| node.tag_name().name() == name)
+}

@@ -1,0 +1,310 @@
+//! Lines as blocks: paragraphs over line ends, lists, code, and rows of tables.
+
+use super::{
+    lines::Line,
+    sheet::{Mark, Sheet, Usual, bare},
+};
+use crate::document::{Kind, Writer};
+
+/// What is being put together.
+#[derive(Debug, Default)]
+enum Open {
+    #[default]
+    Nothing,
+    Paragraph {
+        text: String,
+        left: f64,
+    },
+    List {
+        items: Vec<(usize, String)>,
+        starts: Vec<f64>,
+        text_start: f64,
+    },
+    Code(Vec<Line>),
+    Rows(Vec<String>),
+}
+
+/// Writes pages as blocks.
+pub(super) struct Blocks<'u> {
+    pub(super) writer: Writer,
+    usual: &'u Usual,
+    open: Open,
+    last: Option<Line>,
+    /// The page that what is open began on, and the one that is read.
+    began: u32,
+    page: u32,
+    /// Where lines of this page end, most of them.
+    right: f64,
+}
+
+impl<'u> Blocks<'u> {
+    pub(super) fn new(usual: &'u Usual) -> Self {
+        let (writer, open) = (Writer::default(), Open::Nothing);
+        Self { writer, usual, open, last: None, began: 0, page: 0, right: 0.0 }
+    }
+
+    /// Writes a page. A paragraph may go on from the one before.
+    pub(super) fn page(&mut self, sheet: &Sheet) {
+        self.page = sheet.number;
+        if !matches!(self.open, Open::Paragraph { .. } | Open::List { .. }) {
+            self.end();
+        }
+        let mut ends: Vec<f64> = sheet.lines.iter().map(|line| line.end).collect();
+        ends.sort_by(f64::total_cmp);
+        self.right = ends.get(ends.len() * 9 / 10).copied().unwrap_or_default();
+        let mut unseen = sheet.unseen.iter().peekable();
+        for (at, (line, mark)) in sheet.lines.iter().zip(&sheet.marks).enumerate() {
+            while let Some((_, level, title)) = unseen.next_if(|(before, _, _)| *before <= at) {
+                self.heading(*level, title);
+            }
+            match mark {
+                Mark::Skip => {}
+                Mark::Heading(level, title) => self.heading(*level, title),
+                Mark::Text => self.line(line),
+            }
+        }
+        for (_, level, title) in unseen {
+            self.heading(*level, title);
+        }
+    }
+
+    /// Writes what is still open.
+    pub(super) fn end(&mut self) {
+        self.writer.page(self.began);
+        match std::mem::take(&mut self.open) {
+            Open::Nothing => {}
+            Open::Paragraph { text, .. } => self.writer.plain(Kind::Paragraph, text),
+            Open::List { items, .. } => {
+                let lines =
+                    items.iter().map(|(level, item)| format!("{}{item}", "   ".repeat(*level)));
+                self.writer.plain(Kind::List, lines.collect::<Vec<_>>().join("\n"));
+            }
+            Open::Code(lines) => self.writer.code("", &code(&lines)),
+            Open::Rows(rows) => match table(&rows) {
+                Some(table) => self.writer.plain(Kind::Table, table),
+                None => self.writer.plain(Kind::Paragraph, rows.join("\n")),
+            },
+        }
+        self.began = self.page;
+    }
+
+    fn heading(&mut self, level: u8, title: &str) {
+        self.end();
+        self.writer.page(self.page);
+        self.writer.heading(level, title, None);
+        self.last = None;
+    }
+
+    fn line(&mut self, line: &Line) {
+        let breaks = self.breaks(line);
+        let mark = item_mark(&line.text);
+        let rows = line.cells > 1 && mark.is_none();
+        match (&mut self.open, mark) {
+            (_, _) if line.mono => match &mut self.open {
+                Open::Code(lines) => lines.push(line.clone()),
+                _ => self.start(Open::Code(vec![line.clone()])),
+            },
+            (Open::List { .. }, Some((mark, text))) => self.item(line, &mark, &text),
+            (_, Some((mark, text))) if breaks || is_bullet(&mark) => {
+                let (items, starts) = (Vec::new(), Vec::new());
+                self.start(Open::List { items, starts, text_start: 0.0 });
+                self.item(line, &mark, &text);
+            }
+            (Open::Rows(all), _) if rows => all.push(line.text.clone()),
+            (_, _) if rows => self.start(Open::Rows(vec![line.text.clone()])),
+            (Open::List { items, text_start, .. }, _)
+                if line.start > *text_start - line.size * 0.7 && !breaks =>
+            {
+                if let Some((_, item)) = items.last_mut() {
+                    join(item, &line.text, self.usual);
+                }
+            }
+            (Open::Paragraph { text, left }, _) if !breaks => {
+                join(text, &line.text, self.usual);
+                // Another column or page has its own edge.
+                let higher = self.last.as_ref().is_some_and(|last| last.height < line.height);
+                *left = if higher { line.start } else { left.min(line.start) };
+            }
+            _ => {
+                self.start(Open::Paragraph { text: line.text.clone(), left: line.start });
+            }
+        }
+        self.last = Some(line.clone());
+    }
+
+    fn start(&mut self, open: Open) {
+        self.end();
+        self.open = open;
+    }
+
+    fn item(&mut self, line: &Line, mark: &str, text: &str) {
+        let Open::List { items, starts, text_start } = &mut self.open else { return };
+        starts.retain(|start| *start < line.start - line.size * 0.3);
+        let level = starts.len().min(8);
+        starts.push(line.start);
+        *text_start = if line.cells > 1 { line.second } else { line.start + line.size * 0.8 };
+        let mark = if is_bullet(mark) { "-" } else { mark };
+        items.push((level, format!("{mark} {text}")));
+    }
+
+    /// Whether a line starts something new.
+    fn breaks(&self, line: &Line) -> bool {
+        let Some(last) = &self.last else { return true };
+        if (last.size - line.size).abs() > line.size * 0.1 || last.mono != line.mono {
+            return true;
+        }
+        let gap = last.height - line.height;
+        let text = last.text.trim_end();
+        if gap < 0.0 || gap > line.size * 8.0 {
+            // Another column or page: a sentence goes on, whatever is between.
+            let ends = text.ends_with(['.', '!', '?', ':']);
+            let small = line.text.starts_with(|c: char| c.is_lowercase());
+            return ends || !small;
+        }
+        if gap > self.usual.spacing * line.size * 1.3 {
+            return true;
+        }
+        let indented = match &self.open {
+            Open::Paragraph { left, .. } => line.start > left + line.size * 0.8,
+            Open::Nothing => true,
+            _ => false,
+        };
+        let short = last.end < self.right - (self.right - last.start) * 0.2;
+        indented || short && text.ends_with(['.', '!', '?', ':'])
+    }
+}
+
+/// Adds a line to a text, and undoes hyphens at its end.
+fn join(text: &mut String, line: &str, usual: &Usual) {
+    let line = line.trim();
+    text.truncate(text.trim_end().len());
+    let small = line.starts_with(|c: char| c.is_lowercase());
+    let before = text.strip_suffix(['-', '\u{2010}', '\u{ad}']);
+    let worded = before.is_some_and(|before| before.ends_with(char::is_alphabetic));
+    if !worded {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line);
+        return;
+    }
+    let soft = text.ends_with('\u{ad}');
+    let head = before.and_then(|text| text.split_whitespace().next_back()).unwrap_or_default();
+    let tail = line.split_whitespace().next().unwrap_or_default();
+    let (head, tail) = (bare(head).to_lowercase(), bare(tail).to_lowercase());
+    let known = |word: &String| usual.words.contains(word);
+    let compound = known(&format!("{head}-{tail}")) && !known(&format!("{head}{tail}"));
+    if soft || small && !compound {
+        text.pop();
+    }
+    text.push_str(line);
+}
+
+const BULLETS: &str = "•◦▪●○■–∗‣·⁃";
+
+fn is_bullet(mark: &str) -> bool {
+    mark.chars().all(|c| BULLETS.contains(c) || c == '*' || c == '-')
+}
+
+/// The mark of an item and its text. Nothing where a line is none.
+fn item_mark(line: &str) -> Option<(String, String)> {
+    let (mark, text) = line.trim_start().split_once(char::is_whitespace)?;
+    let text = text.trim_start();
+    if text.is_empty() {
+        return None;
+    }
+    let mut letters = mark.chars();
+    let bullet = letters.next().is_some_and(|c| BULLETS.contains(c)) && letters.next().is_none();
+    let number = mark.strip_suffix(['.', ')']).map(|number| number.trim_start_matches('('));
+    let number = number.is_some_and(|number| {
+        (1..=3).contains(&number.len()) && number.chars().all(|c| c.is_ascii_digit())
+            || mark.ends_with(')') && number.len() == 1 && number.chars().all(char::is_alphanumeric)
+    });
+    (bullet || number).then(|| (mark.to_owned(), text.to_owned()))
+}
+
+/// Lines of code, each as far in as it stands on its page.
+fn code(lines: &[Line]) -> String {
+    let left = lines.iter().map(|line| line.start).min_by(f64::total_cmp).unwrap_or_default();
+    let mut text = String::new();
+    let mut above: Option<&Line> = None;
+    for line in lines {
+        #[expect(clippy::cast_precision_loss, reason = "a line has few letters")]
+        let width = (line.end - line.start) / line.text.chars().count().max(1) as f64;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a number from 0 to 100"
+        )]
+        let indent = ((line.start - left) / width.max(0.1)).round().clamp(0.0, 100.0) as usize;
+        if above.is_some_and(|above| above.height - line.height > line.size * 1.9) {
+            text.push('\n');
+        }
+        text.extend(std::iter::repeat_n(' ', indent));
+        text.push_str(line.text.trim());
+        text.push('\n');
+        above = Some(line);
+    }
+    text
+}
+
+/// Rows as a table, where all of them have the same number of cells.
+fn table(rows: &[String]) -> Option<String> {
+    let cells = |row: &String| -> Vec<String> {
+        let cells = row.split("  ").map(|cell| cell.trim().replace('|', "\\|"));
+        cells.filter(|cell| !cell.is_empty()).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    let columns = rows.first()?.len();
+    if rows.len() < 2 || columns < 2 || rows.iter().any(|row| row.len() != columns) {
+        return None;
+    }
+    let mut lines: Vec<String> =
+        rows.iter().map(|row| format!("| {} |", row.join(" | "))).collect();
+    lines.insert(1, format!("|{}", " --- |".repeat(columns)));
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hyphens_at_line_ends_are_undone_unless_the_word_has_one() {
+        let words = ["user-friendly", "configuration"].map(str::to_owned).into();
+        let usual = Usual { words, ..Usual::default() };
+        let cases = [
+            ("the con-", "figuration is", "the configuration is"),
+            ("a user-", "friendly error", "a user-friendly error"),
+            ("the un-", "known", "the unknown"),
+            ("the Anglo-", "Saxon", "the Anglo-Saxon"),
+            ("so\u{ad}", "Called", "soCalled"),
+            ("give --", "all", "give -- all"),
+            ("one", "two", "one two"),
+            ("", "two", "two"),
+        ];
+        for (before, line, want) in cases {
+            let mut text = before.to_owned();
+            join(&mut text, line, &usual);
+            assert_eq!(text, want);
+        }
+    }
+
+    #[test]
+    fn items_are_told_by_their_mark() {
+        let cases = [
+            ("• one", Some("•")),
+            ("12. twelve", Some("12.")),
+            ("(3) three", Some("(3)")),
+            ("a) first", Some("a)")),
+            ("1996. A year", None),
+            ("a. b", None),
+            ("•", None),
+            ("word word", None),
+            ("", None),
+        ];
+        for (line, want) in cases {
+            assert_eq!(item_mark(line).as_ref().map(|(mark, _)| mark.as_str()), want, "{line}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `list_collections`: which documentation there is.
+
+use super::{DocumentProblem, Library, address, collection::Origin};
+use crate::indexing::Phase;
+use docent_tool::{Answer, Block, CallContext, Tool, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::{fmt::Write as _, sync::Arc};
+
+/// `list_collections`.
+#[derive(Debug)]
+pub(crate) struct ListCollections {
+    pub(crate) library: Arc<Library>,
+}
+
+/// Arguments of `list_collections`: none.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListArgs {}
+
+/// Answer of `list_collections`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ListAnswer {
+    /// In configured order.
+    pub collections: Vec<CollectionInfo>,
+    /// Whether documents are still being read, so that counts may grow.
+    pub complete: bool,
+}
+
+/// One collection.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CollectionInfo {
+    /// A value of `doc_type`, and the first part of its documents' ids.
+    pub name: String,
+    /// What it is about; also a value of `doc_type`.
+    pub doc_type: String,
+    /// The version that it describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What is in it.
+    pub description: String,
+    /// Its table of contents.
+    pub uri: String,
+    /// Where its files are.
+    pub path: String,
+    /// Where it is on the web.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Documents that can be found.
+    pub documents: usize,
+    /// The pieces that they are searched in.
+    pub chunks: u64,
+    /// What could not be read, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<DocumentProblem>,
+}
+
+impl Tool for ListCollections {
+    const NAME: &'static str = "list_collections";
+    const TITLE: &'static str = "List the documentation";
+    const ABOUT: &'static str = "List the collections of documentation that can be searched: name, version, what is in it, how many documents, \
+         and what could not be read.";
+    type Args = ListArgs;
+    type Answer = ListAnswer;
+
+    async fn call(
+        &self,
+        _args: ListArgs,
+        context: &CallContext,
+    ) -> Result<Answer<ListAnswer>, ToolError> {
+        let library = Arc::clone(&self.library);
+        context.blocking(move |context| list(&library, context)).await
+    }
+}
+
+fn list(library: &Library, context: &CallContext) -> Result<Answer<ListAnswer>, ToolError> {
+    let shelves = library.shelves();
+    let phase = if shelves.is_empty() { Phase::InStep } else { library.live.ready(context)? };
+    let mut collections = Vec::with_capacity(shelves.len());
+    for shelf in shelves.iter() {
+        let sources = library.live.sources(&shelf.key, context)?;
+        let (one, chunks) = (&shelf.collection, sources.iter().flat_map(|one| one.kinds.values()));
+        collections.push(CollectionInfo {
+            name: one.name.clone(),
+            doc_type: one.doc_type().to_owned(),
+            version: one.version.clone(),
+            description: one.description.clone(),
+            uri: address::contents(one),
+            path: match &one.origin {
+                Origin::Roots(path) => path.clone(),
+                Origin::Anywhere(path) => path.display().to_string(),
+            },
+            url: one.url.clone(),
+            documents: sources.iter().filter(|one| !one.kinds.is_empty()).count(),
+            chunks: chunks.map(|count| u64::from(*count)).sum(),
+            problems: library.problems_of(&one.name),
+        });
+    }
+    let complete = phase == Phase::InStep;
+    let structured = ListAnswer { collections, complete };
+    let text = text(&structured);
+    Ok(Answer { structured, content: vec![Block::text(text)], partial: false })
+}
+
+fn text(answer: &ListAnswer) -> String {
+    if answer.collections.is_empty() {
+        return "No documentation is configured: run `docent docs add NAME FOLDER`.".into();
+    }
+    let mut text = String::new();
+    for one in &answer.collections {
+        let version = one.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        // Writing to a string can't fail.
+        let _ok = writeln!(
+            text,
+            "- {}{version}: {} ({} documents, {} chunks; contents: {})",
+            one.name, one.description, one.documents, one.chunks, one.uri
+        );
+        if !one.problems.is_empty() {
+            let _ok = writeln!(
+                text,
+                "  {} problems; the first: {}: {}",
+                one.problems.len(),
+                one.problems[0].path,
+                one.problems[0].reason
+            );
+        }
+    }
+    if !answer.complete {
+        text.push_str("Documents are still being read: counts may grow.\n");
+    }
+    text
+}

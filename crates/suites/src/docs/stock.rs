@@ -1,0 +1,469 @@
+//! Brings the index in step with what lies on the shelves.
+
+use super::{
+    Collection,
+    collection::{Item, PREFIX, Reader, Shelf, Site, Stamp, Stocktaking, folders},
+    units::units,
+};
+use crate::{
+    files::{Problem, Roots},
+    indexing::{BATCH, Batches, Callbacks, Written},
+};
+use docent_index::{Change, Digest, Genre, Repairs, Source, Store, StoreError, Unit};
+use docent_prose::{Archive, Entry, Format, Limits};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::PathBuf,
+    sync::{Arc, PoisonError, RwLock},
+    time::Instant,
+};
+
+/// Goes up whenever the same file gives other units than before, so that every file is read anew.
+const UNITS_VERSION: &[u8] = b"1";
+/// Files that are read at once, between two looks at whether to go on.
+const AT_ONCE: usize = 128;
+
+/// What a run did.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocsReport {
+    /// Each collection, in order.
+    pub collections: Vec<CollectionReport>,
+    /// The generation of the index that holds it.
+    pub generation: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// Whether it was stopped before the end: the next run goes on from there.
+    pub stopped: bool,
+    /// Why the whole index was made anew, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<String>,
+    /// The model whose vectors were made anew with another one, where they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedded_anew: Option<String>,
+}
+
+/// What a run did with one collection.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CollectionReport {
+    /// Its name.
+    pub name: String,
+    /// Documents that it has now.
+    pub documents: usize,
+    /// Those that were new or different, and were written.
+    pub changed: usize,
+    /// Those of them that were not there before.
+    pub added: usize,
+    /// Documents that are gone.
+    pub removed: usize,
+    /// Files that no format reads, or that its patterns leave out.
+    pub passed_over: usize,
+    /// What can't be read, and what is missing of documents that can.
+    pub problems: Vec<Problem>,
+    /// Which documents came, changed or went.
+    #[serde(skip)]
+    pub(crate) touched: Vec<String>,
+}
+
+/// Brings the index in step with those collections that are wanted, and takes out those that are no more.
+pub fn sync(
+    roots: &Roots,
+    collections: &[Collection],
+    wanted: &(dyn Fn(&Collection) -> bool + Sync),
+    store: &dyn Store,
+    callbacks: Callbacks<'_>,
+) -> Result<DocsReport, StoreError> {
+    let shelves: Vec<Shelf> =
+        collections.iter().map(|one| Shelf::new(one.clone(), roots)).collect();
+    Stock::default().all(&shelves, &|shelf| wanted(&shelf.collection), store, callbacks)
+}
+
+/// How many documents and chunks of a collection the index has.
+pub fn held(collection: &Collection, store: &dyn Store) -> Result<(usize, u64), StoreError> {
+    let sources = store.view()?.sources(&collection.key())?;
+    let chunks = sources.iter().flat_map(|one| one.kinds.values()).map(|count| u64::from(*count));
+    Ok((sources.iter().filter(|one| !one.kinds.is_empty()).count(), chunks.sum()))
+}
+
+/// How far the index is behind a collection: documents that are new or different, and such that are gone.
+pub fn behind(
+    roots: &Roots,
+    collection: &Collection,
+    store: &dyn Store,
+) -> Result<(usize, usize), StoreError> {
+    let shelf = Shelf::new(collection.clone(), roots);
+    let known = store.digests(&shelf.key)?;
+    let found = shelf.stock(&|| false);
+    let there = There::of(&found.items);
+    let gone = known.keys().filter(|path| !there.has(path)).count();
+    let Ok(site) = shelf.site() else { return Ok((0, gone)) };
+    let differs = |item: &&Item| {
+        let Ok(bytes) = site.read(item) else { return false };
+        let before = known.get(&item.path);
+        // What never could be read is not missing.
+        before != Some(&digest(&shelf, item.reader, &bytes))
+            && (before.is_some() || readable(item, &bytes))
+    };
+    Ok((found.items.par_iter().filter(differs).count(), gone))
+}
+
+/// When the files were written that the store has, by collection and path.
+#[derive(Debug, Default)]
+pub(crate) struct Stamps(RwLock<HashMap<String, HashMap<String, Stamp>>>);
+
+impl Stamps {
+    /// When it was written that the store has; `None` where it has nothing of it.
+    pub(crate) fn get(&self, key: &str, path: &str) -> Option<Stamp> {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(key)?.get(path).copied()
+    }
+
+    fn set(&self, key: &str, path: &str, stamp: Option<Stamp>) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let of = all.entry(key.to_owned()).or_default();
+        match stamp {
+            Some(stamp) => drop(of.insert(path.to_owned(), stamp)),
+            None => drop(of.remove(path)),
+        }
+    }
+}
+
+/// What the store has of the shelves.
+#[derive(Debug, Default)]
+pub(crate) struct Stock {
+    known: BTreeMap<String, BTreeMap<String, Digest>>,
+    stamps: Arc<Stamps>,
+    /// Folders to listen to.
+    pub(crate) folders: BTreeSet<PathBuf>,
+}
+
+/// A file that was looked at.
+enum Read {
+    Same,
+    /// No document, as it turned out.
+    Other,
+    Changed(Source, Vec<String>),
+    /// An archive that is not as the store has it.
+    Opened(Archive, Vec<u8>, Digest),
+}
+
+impl Stock {
+    /// Nothing is known yet; what is found out about files goes to these stamps.
+    pub(crate) fn new(stamps: Arc<Stamps>) -> Self {
+        Self { stamps, ..Self::default() }
+    }
+
+    /// Looks at those shelves that are wanted, and takes out what belongs to none.
+    pub(crate) fn all(
+        &mut self,
+        shelves: &[Shelf],
+        wanted: &(dyn Fn(&Shelf) -> bool + Sync),
+        store: &dyn Store,
+        callbacks: Callbacks<'_>,
+    ) -> Result<DocsReport, StoreError> {
+        let Repairs { rebuilt, embedded_anew } = store.repair()?;
+        self.known.clear();
+        for collection in store.collections()?.into_iter().filter(|one| one.starts_with(PREFIX)) {
+            let digests = store.digests(&collection)?;
+            self.known.insert(collection, digests);
+        }
+        self.drop_unknown(shelves, store)?;
+        let report = self.some(shelves, wanted, store, callbacks)?;
+        let embedded_anew = embedded_anew.map(|identity| identity.to_string());
+        Ok(DocsReport { rebuilt, embedded_anew, ..report })
+    }
+
+    /// Takes out the collections that are no more.
+    fn drop_unknown(&mut self, shelves: &[Shelf], store: &dyn Store) -> Result<(), StoreError> {
+        let wanted: BTreeSet<&str> = shelves.iter().map(|shelf| shelf.key.as_str()).collect();
+        let gone: Vec<String> =
+            self.known.keys().filter(|key| !wanted.contains(key.as_str())).cloned().collect();
+        for collection in gone {
+            let paths = self.known.remove(&collection).unwrap_or_default().into_keys();
+            let remove = paths.map(|path| Change::Remove { collection: collection.clone(), path });
+            store.write(&mut remove.collect::<Vec<_>>().into_iter())?;
+        }
+        Ok(())
+    }
+
+    /// Looks at some of the shelves.
+    pub(crate) fn some(
+        &mut self,
+        shelves: &[Shelf],
+        wanted: &(dyn Fn(&Shelf) -> bool + Sync),
+        store: &dyn Store,
+        callbacks: Callbacks<'_>,
+    ) -> Result<DocsReport, StoreError> {
+        let start = Instant::now();
+        let mut stocks: Vec<(&Shelf, Stocktaking)> = shelves
+            .iter()
+            .filter(|shelf| wanted(shelf))
+            .map(|shelf| (shelf, shelf.stock(callbacks.stopped)))
+            .collect();
+        for (_, found) in &mut stocks {
+            self.folders.extend(std::mem::take(&mut found.folders));
+        }
+        let total = stocks.iter().map(|(_, found)| found.items.len()).sum();
+        let mut report = DocsReport { stopped: (callbacks.stopped)(), ..DocsReport::default() };
+        let mut done = 0;
+        (callbacks.progress)(0, total);
+        for (shelf, found) in stocks {
+            let before = done;
+            let progress = |within: usize| (callbacks.progress)(before + within, total);
+            done += found.items.len();
+            let mut run = Run { stock: self, shelf, store, stopped: callbacks.stopped };
+            let (one, stopped) = run.shelve(found, &progress, report.stopped)?;
+            report.collections.push(one);
+            report.stopped |= stopped;
+        }
+        report.generation = store.status()?.generation;
+        report.seconds = crate::indexing::rounded(start.elapsed());
+        Ok(report)
+    }
+
+    fn apply(&mut self, written: Vec<Written>) {
+        for (collection, path, digest) in written {
+            let known = self.known.entry(collection).or_default();
+            match digest {
+                Some(digest) => drop(known.insert(path, digest)),
+                None => drop(known.remove(&path)),
+            }
+        }
+    }
+}
+
+/// One shelf that is brought in step.
+struct Run<'a> {
+    stock: &'a mut Stock,
+    shelf: &'a Shelf,
+    store: &'a dyn Store,
+    stopped: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Run<'_> {
+    fn shelve(
+        &mut self,
+        found: Stocktaking,
+        progress: &dyn Fn(usize),
+        already_stopped: bool,
+    ) -> Result<(CollectionReport, bool), StoreError> {
+        let mut report = CollectionReport {
+            name: self.shelf.collection.name.clone(),
+            passed_over: found.passed_over,
+            problems: found.problems,
+            ..CollectionReport::default()
+        };
+        let mut batches = Batches::new(self.store, BATCH);
+        let mut stopped = already_stopped;
+        if !stopped {
+            self.remove_gone(&found.items, &mut batches, &mut report)?;
+        }
+        let site = self.shelf.site().ok();
+        for (n, items) in found.items.chunks(AT_ONCE).enumerate() {
+            stopped = stopped || (self.stopped)();
+            let Some(site) = site.as_ref().filter(|_| !stopped) else { break };
+            let stock = &*self.stock;
+            let of = self.shelf;
+            let read: Vec<_> = items.par_iter().map(|item| read(of, site, item, stock)).collect();
+            for (item, read) in items.iter().zip(read) {
+                self.take(item, read, &mut batches, &mut report)?;
+            }
+            progress((n * AT_ONCE + items.len()).min(found.items.len()));
+        }
+        batches.write(&mut |written| self.stock.apply(written))?;
+        let archives = found.items.iter().filter(|item| matches!(item.reader, Reader::Archive(_)));
+        let known = self.stock.known.get(&self.shelf.key).map_or(0, BTreeMap::len);
+        report.documents = known.saturating_sub(archives.count());
+        Ok((report, stopped))
+    }
+
+    fn remove_gone(
+        &mut self,
+        items: &[Item],
+        batches: &mut Batches<'_>,
+        report: &mut CollectionReport,
+    ) -> Result<(), StoreError> {
+        let there = There::of(items);
+        let known = self.stock.known.get(&self.shelf.key);
+        let gone: Vec<String> = known
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .filter(|path| !there.has(path))
+            .cloned()
+            .collect();
+        for path in gone {
+            self.remove(&path, batches, report)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what an archive holds. The archive itself is written last: where a run is killed, it is opened again.
+    fn unpack(
+        &mut self,
+        item: &Item,
+        (archive, bytes, digest): (Archive, &[u8], Digest),
+        batches: &mut Batches<'_>,
+        report: &mut CollectionReport,
+    ) -> Result<(), StoreError> {
+        let mut held: BTreeSet<String> = BTreeSet::new();
+        let mut failed = None;
+        let of = self.shelf;
+        let wanted = |path: &str| of.takes(path) && Format::may_be(path);
+        let mut each = |entry: Entry<'_>| {
+            let path = format!("{}/{}", item.path, entry.path);
+            let read = member(of, self.stock, &path, entry.bytes);
+            held.insert(path.clone());
+            let member = Item { path, ..item.clone() };
+            let taken = self.take(&member, read, batches, report);
+            failed = failed.take().or(taken.err());
+        };
+        let opened = archive.entries(bytes, &Limits::default(), &wanted, &mut each);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let mut reasons = match opened {
+            Ok(problems) => {
+                let more = (problems.more > 0).then(|| format!("and {} more", problems.more));
+                problems.listed.into_iter().chain(more).collect()
+            }
+            Err(error) => vec![error.to_string()],
+        };
+        let problem = |reason| Problem { path: item.path.clone(), reason };
+        report.problems.extend(reasons.drain(..).map(problem));
+        let prefix = format!("{}/", item.path);
+        let known = self.stock.known.get(&of.key);
+        let members = known.into_iter().flat_map(|known| known.range(prefix.clone()..));
+        let gone: Vec<String> = members
+            .map(|(path, _)| path)
+            .take_while(|path| path.starts_with(&prefix))
+            .filter(|path| !held.contains(*path))
+            .cloned()
+            .collect();
+        for path in gone {
+            self.remove(&path, batches, report)?;
+        }
+        let put = Change::Put(source(of, &item.path, digest, Vec::new()));
+        batches.add(put, &mut |written| self.stock.apply(written))
+    }
+
+    fn remove(
+        &mut self,
+        path: &str,
+        batches: &mut Batches<'_>,
+        report: &mut CollectionReport,
+    ) -> Result<(), StoreError> {
+        let collection = self.shelf.key.clone();
+        self.stock.stamps.set(&collection, path, None);
+        report.removed += 1;
+        report.touched.push(path.to_owned());
+        let change = Change::Remove { collection, path: path.to_owned() };
+        batches.add(change, &mut |written| self.stock.apply(written))
+    }
+
+    fn take(
+        &mut self,
+        item: &Item,
+        read: Result<Read, Problem>,
+        batches: &mut Batches<'_>,
+        report: &mut CollectionReport,
+    ) -> Result<(), StoreError> {
+        let known = self.stock.known.get(&self.shelf.key);
+        let was_there = known.is_some_and(|known| known.contains_key(&item.path));
+        match read {
+            Ok(Read::Same) => {}
+            Ok(Read::Other) => {
+                report.passed_over += 1;
+                return if was_there { self.remove(&item.path, batches, report) } else { Ok(()) };
+            }
+            Ok(Read::Opened(archive, bytes, digest)) => {
+                self.unpack(item, (archive, &bytes, digest), batches, report)?;
+            }
+            Ok(Read::Changed(source, problems)) => {
+                report.changed += 1;
+                report.added += usize::from(!was_there);
+                report.touched.push(item.path.clone());
+                let problem = |reason| Problem { path: item.path.clone(), reason };
+                report.problems.extend(problems.into_iter().map(problem));
+                let put = Change::Put(source);
+                batches.add(put, &mut |written| self.stock.apply(written))?;
+            }
+            Err(problem) => {
+                report.problems.push(problem);
+                // What can't be read any more must not be found as it once was.
+                return if was_there { self.remove(&item.path, batches, report) } else { Ok(()) };
+            }
+        }
+        self.stock.stamps.set(&self.shelf.key, &item.path, Some(item.stamp));
+        Ok(())
+    }
+}
+
+/// Reads a file that is not as the store has it.
+fn read(shelf: &Shelf, site: &Site, item: &Item, stock: &Stock) -> Result<Read, Problem> {
+    let known = stock.known.get(&shelf.key).and_then(|known| known.get(&item.path));
+    let last = stock.stamps.get(&shelf.key, &item.path);
+    if known.is_some() && item.stamp.1.is_some() && last == Some(item.stamp) {
+        return Ok(Read::Same);
+    }
+    let problem = |reason: String| Problem { path: item.path.clone(), reason };
+    let bytes = site.read(item).map_err(|error| problem(Problem::from(&error).reason))?;
+    let digest = digest(shelf, item.reader, &bytes);
+    if known == Some(&digest) {
+        return Ok(Read::Same);
+    }
+    if let Reader::Archive(archive) = item.reader {
+        return Ok(Read::Opened(archive, bytes, digest));
+    }
+    let Some(format) = item.reader.format(&item.path, &bytes) else { return Ok(Read::Other) };
+    let document = format.read(&item.path, &bytes).map_err(|error| problem(error.to_string()))?;
+    let units = units(&document, shelf.collection.version.as_deref());
+    Ok(Read::Changed(source(shelf, &item.path, digest, units), document.problems))
+}
+
+fn source(shelf: &Shelf, path: &str, digest: Digest, units: Vec<Unit>) -> Source {
+    let (collection, path) = (shelf.key.clone(), path.to_owned());
+    Source { collection, path, genre: Genre::Prose, digest, units }
+}
+
+/// Reads a document that an archive holds, unless the store has it as it is.
+fn member(shelf: &Shelf, stock: &Stock, path: &str, bytes: &[u8]) -> Result<Read, Problem> {
+    let Some(format) = Format::guess(path, bytes) else { return Ok(Read::Other) };
+    let digest = digest(shelf, Reader::Format(format), bytes);
+    let known = stock.known.get(&shelf.key).and_then(|known| known.get(path));
+    if known == Some(&digest) {
+        return Ok(Read::Same);
+    }
+    let problem = |reason: String| Problem { path: path.to_owned(), reason };
+    let document = format.read(path, bytes).map_err(|error| problem(error.to_string()))?;
+    let units = units(&document, shelf.collection.version.as_deref());
+    Ok(Read::Changed(source(shelf, path, digest, units), document.problems))
+}
+
+/// The files of a shelf by their paths, and whether each is an archive.
+struct There<'a>(BTreeMap<&'a str, bool>);
+
+impl<'a> There<'a> {
+    fn of(items: &'a [Item]) -> Self {
+        let is_archive = |item: &Item| matches!(item.reader, Reader::Archive(_));
+        Self(items.iter().map(|item| (item.path.as_str(), is_archive(item))).collect())
+    }
+
+    /// Whether a document is one of the files, or may be in one of the archives.
+    fn has(&self, path: &str) -> bool {
+        self.0.contains_key(path) || folders(path).any(|folder| self.0.get(folder) == Some(&true))
+    }
+}
+
+fn readable(item: &Item, bytes: &[u8]) -> bool {
+    let format = item.reader.format(&item.path, bytes);
+    let is_archive = matches!(item.reader, Reader::Archive(_));
+    is_archive || format.is_some_and(|format| format.read(&item.path, bytes).is_ok())
+}
+
+fn digest(shelf: &Shelf, reader: Reader, bytes: &[u8]) -> Digest {
+    let version = shelf.collection.version.as_deref().unwrap_or_default();
+    Digest::of(&[bytes, reader.name().as_bytes(), UNITS_VERSION, version.as_bytes()])
+}

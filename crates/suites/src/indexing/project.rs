@@ -1,0 +1,70 @@
+//! The files of the roots as the ground of an index: code, and the documents beside it.
+
+use super::{
+    Report,
+    follow::{FollowError, Follower},
+    live::{Following, Ground, Live, Opener},
+    survey::Wanted,
+};
+use crate::{
+    files::{Place, Roots},
+    watch::Batch,
+};
+use docent_syntax::Language;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What the roots hold, and what was asked for by name.
+#[derive(Debug)]
+pub struct Project {
+    roots: Roots,
+    wanted: RwLock<Wanted>,
+}
+
+impl Ground for Project {
+    type Report = Report;
+
+    fn follow(&self, following: Following<'_, Report>) -> Result<(), FollowError> {
+        let Following { store, callbacks, pending, listening, heard, synced } = following;
+        let wanted = || self.wanted.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let follower =
+            Follower { roots: &self.roots, store, callbacks, pending, wanted: &wanted, listening };
+        follower.run(heard, synced)
+    }
+
+    fn is_other_set(report: &Report) -> bool {
+        report.added + report.removed > 0
+    }
+}
+
+impl Live<Project> {
+    /// An index of these roots. Nothing is opened or read until somebody asks.
+    pub fn new(roots: Roots, opener: Opener) -> Arc<Self> {
+        Self::on(Project { roots, wanted: RwLock::default() }, opener)
+    }
+
+    /// Adds files that were asked for by name, whatever the project ignores.
+    pub(crate) fn want(&self, files: impl IntoIterator<Item = (Place, Language)>) {
+        let mut batch = Batch::default();
+        let mut wanted = self.ground.wanted.write().unwrap_or_else(PoisonError::into_inner);
+        for (place, language) in files {
+            if wanted.insert(place.clone(), language) != Some(language) {
+                batch.paths.insert(self.ground.roots.absolute(&place));
+            }
+        }
+        drop(wanted);
+        if !batch.paths.is_empty() {
+            self.pending.add(batch);
+        }
+    }
+
+    /// As which language a file was asked for.
+    pub(crate) fn wanted(&self, place: &Place) -> Option<Language> {
+        self.ground.wanted.read().unwrap_or_else(PoisonError::into_inner).get(place).copied()
+    }
+
+    /// Has these files looked at again, and waits a moment for it.
+    pub(crate) fn refresh(&self, places: impl IntoIterator<Item = Place>, generation: u64) {
+        let paths = places.into_iter().map(|place| self.ground.roots.absolute(&place)).collect();
+        self.look_again(Batch { paths, lost: false }, generation);
+    }
+}

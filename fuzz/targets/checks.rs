@@ -1,0 +1,77 @@
+//! What holds for every document, whatever it was read from.
+
+use docent_prose::{Document, Format, Section, Text, chunks};
+
+/// Bytes of a chunk: its words are counted, and a long word counts for its length.
+const LONGEST_CHUNK: usize = 128 << 10;
+/// Sections of a document that are looked up by their anchor.
+const LOOKED_UP: usize = 20;
+
+/// Reads a document and checks it. Gives it back, where there is one.
+pub fn read(format: Format, path: &str, bytes: &[u8]) -> Option<Document> {
+    match format.read(path, bytes) {
+        Ok(document) => {
+            hold(&document);
+            Some(document)
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn hold(document: &Document) {
+    for (at, section) in document.sections.iter().enumerate() {
+        assert!(at == 0 || section.heading().is_some(), "section {at} has no heading");
+        assert!(section.path.len() <= 6, "{:?}", section.path);
+        assert!(
+            section.level <= 6 && (section.level == 0) == section.path.is_empty(),
+            "level {}",
+            section.level
+        );
+        section.blocks.iter().for_each(|block| links_hold(&block.text));
+    }
+    // Looking one up goes through all of them.
+    document.sections.iter().take(LOOKED_UP).for_each(|section| found(document, section));
+    let mut before = None;
+    for chunk in chunks(document) {
+        assert!(chunk.text.len() <= LONGEST_CHUNK, "a chunk of {} bytes", chunk.text.len());
+        let next = match before {
+            Some((section, part)) if section == chunk.section => (section, part + 1),
+            Some((section, _)) => (section + 1, 0),
+            None => (0, 0),
+        };
+        assert_eq!((chunk.section, chunk.part), next);
+        before = Some(next);
+    }
+    assert_eq!(before.map_or(0, |(section, _)| section + 1), document.sections.len());
+    document.markdown(&|target| Some(target.to_owned()));
+    document.markdown(&|_| None);
+}
+
+fn links_hold(text: &Text) {
+    let mut from = 0;
+    for link in &text.links {
+        assert!(from <= link.label.start, "{:?} of {:?}", text.links, text.plain);
+        let label = text.plain.get(link.label.clone());
+        assert!(
+            label.is_some_and(|label| !label.is_empty()),
+            "{:?} of {:?}",
+            text.links,
+            text.plain
+        );
+        from = link.label.end;
+    }
+}
+
+/// What links to a section leads somewhere. Names are trimmed and lose their `#` before they are looked up.
+fn found(document: &Document, section: &Section) {
+    let Some(anchor) = &section.anchor else { return };
+    if section.level == 0 || anchor.is_empty() || anchor.trim() != anchor || anchor.starts_with('#')
+    {
+        return;
+    }
+    let range = document.section(anchor).unwrap_or_else(|| panic!("{anchor:?} is not found"));
+    assert!(!range.is_empty() && range.end <= document.sections.len());
+}

@@ -1,0 +1,13 @@
+//! DOCX files: whole ones, and ones of made-up parts.
+#![no_main]
+
+mod checks;
+mod packing;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    checks::read(Format::Docx, "a/b.docx", bytes);
+    checks::read(Format::Docx, "a/b.docx", &packing::zip(&packing::parts(bytes)));
+});

@@ -1,0 +1,23 @@
+//! Encodings: any bytes, and a text in two-byte characters that must read as it does in UTF-8.
+#![no_main]
+
+mod checks;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for format in [Format::Plain, Format::Html] {
+        let document = checks::read(format, "a/b", bytes);
+        // A mark or a NUL in the text means something else in UTF-8 than in the others.
+        let Ok(text) = std::str::from_utf8(bytes) else { continue };
+        if text.contains(['\u{feff}', '\0']) {
+            continue;
+        }
+        let marked = || "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        let little: Vec<u8> = marked().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = marked().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(format.read("a/b", &little).ok(), document);
+        assert_eq!(format.read("a/b", &big).ok(), document);
+    }
+});

@@ -1,0 +1,13 @@
+//! EPUB files: whole ones, and ones of made-up parts.
+#![no_main]
+
+mod checks;
+mod packing;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    checks::read(Format::Epub, "a/b.epub", bytes);
+    checks::read(Format::Epub, "a/b.epub", &packing::zip(&packing::parts(bytes)));
+});

@@ -1,0 +1,16 @@
+//! Manual pages: packed, they give the same document.
+#![no_main]
+
+mod checks;
+mod gz;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let plain = checks::read(Format::Man, "man1/a.1", bytes);
+    // What begins as a packed file does is unpacked once, and no more.
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        assert_eq!(Format::Man.read("man1/a.1", &gz::gz(bytes)).ok(), plain);
+    }
+});

@@ -1,0 +1,13 @@
+//! Markdown, and MDX, which is told by its name.
+#![no_main]
+
+mod checks;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for path in ["a/b.md", "a/b.mdx"] {
+        checks::read(Format::Markdown, path, bytes);
+    }
+});

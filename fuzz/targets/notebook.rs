@@ -1,0 +1,11 @@
+//! Jupyter notebooks.
+#![no_main]
+
+mod checks;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    checks::read(Format::Notebook, "a/b.ipynb", bytes);
+});

@@ -1,0 +1,13 @@
+//! ODT files: whole ones, and ones of made-up parts.
+#![no_main]
+
+mod checks;
+mod packing;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    checks::read(Format::Odt, "a/b.odt", bytes);
+    checks::read(Format::Odt, "a/b.odt", &packing::zip(&packing::parts(bytes)));
+});

@@ -1,0 +1,13 @@
+//! Descriptions of HTTP interfaces, in both forms.
+#![no_main]
+
+mod checks;
+
+use docent_prose::Format;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    for path in ["openapi.json", "openapi.yaml"] {
+        checks::read(Format::OpenApi, path, bytes);
+    }
+});

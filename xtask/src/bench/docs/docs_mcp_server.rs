@@ -1,0 +1,129 @@
+//! A peer that serves documentation over MCP, in its full-text mode, which needs no key of an embedding service: how it is
+//! installed, how it reads pages and how it is asked.
+
+use super::manual;
+use crate::{
+    bench::pipe::Server,
+    install::{self, Node},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+pub(super) const VERSION: &str = "2.4.4";
+const PACKAGE: &str = "@arabold/docs-mcp-server";
+const TOOL: &str = "search_docs";
+const LIBRARY: &str = "manual";
+/// As many as docent is asked for: several of them may be of one page.
+const HITS: u32 = 20;
+const MOST_PAGES: &str = "100000";
+
+/// The program, ready to run.
+#[derive(Debug)]
+pub(super) struct DocsMcpServer {
+    node: PathBuf,
+    script: PathBuf,
+    /// What it writes for its user goes here. It reads documents in a folder of this one alone, and none below a folder
+    /// that is called `target`.
+    home: TempDir,
+}
+
+impl DocsMcpServer {
+    /// From npm, or a copy that is there already.
+    pub(super) fn install(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
+        let (node, folder) = if let Some(folder) = given {
+            // What a copy was compiled for is the machine's own Node.
+            (PathBuf::from("node"), fs::canonicalize(folder)?)
+        } else {
+            let Node { program } = install::node(workspace)?;
+            let pin = format!("{PACKAGE}@{VERSION}");
+            let modules = install::npm_package(workspace, "bench-docs-mcp-server", &pin)?;
+            (program, modules.join(PACKAGE))
+        };
+        let script = folder.join("dist/index.js");
+        ensure!(script.is_file(), "{} is missing", script.display());
+        let home = tempfile::Builder::new().prefix("docs-mcp-server-").tempdir()?;
+        fs::create_dir(home.path().join("Documents"))?;
+        Ok(Self { node, script, home })
+    }
+
+    /// A first index of all pages.
+    pub(super) fn index(&self, pages: &Path) -> Result<Command> {
+        let documents = self.home.path().join("Documents").join(LIBRARY);
+        copy(pages, &documents)?;
+        let mut command = self.command("scrape");
+        command.arg(LIBRARY).arg(format!("file://{}", documents.display()));
+        command.args(["--scrape-mode", "fetch", "--max-pages", MOST_PAGES]);
+        Ok(command)
+    }
+
+    /// A server over what was indexed.
+    pub(super) fn server(&self) -> Result<Server> {
+        let mut command = self.command("mcp");
+        command.args(["--protocol", "stdio", "--read-only"]);
+        Server::start(command).map(|(server, _)| server)
+    }
+
+    fn command(&self, task: &str) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(&self.script).arg(task);
+        command.arg("--store-path").arg(self.home.path().join("store"));
+        command.args(["--quiet", "--telemetry=false"]);
+        command.env_clear().env("HOME", self.home.path()).env("DOCS_MCP_TELEMETRY", "false");
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        // It reads files, and needs no browser for them.
+        command.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
+        command
+    }
+}
+
+/// The pages that answer a question, best first.
+pub(super) fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
+    let arguments = json!({"library": LIBRARY, "query": question, "limit": HITS});
+    pages(&server.call(TOOL, &arguments)?)
+}
+
+/// Reads the lines that say where a result comes from.
+fn pages(result: &Value) -> Result<Vec<String>> {
+    let text = result["content"][0]["text"].as_str();
+    let text = text.with_context(|| format!("{TOOL} answered {result}"))?;
+    ensure!(result["isError"] != true, "{TOOL} answered {text}");
+    let addresses = text.lines().filter_map(|line| {
+        let (number, address) = line.strip_prefix("Result ")?.split_once(": ")?;
+        number.parse::<u32>().ok().map(|_| address.trim())
+    });
+    Ok(addresses.map(manual::page_name).collect())
+}
+
+fn copy(pages: &Path, to: &Path) -> Result<()> {
+    let mut cp = Command::new("cp");
+    cp.arg("-r").arg(pages).arg(to);
+    let done = cp.status().context("running cp")?;
+    ensure!(done.success(), "copying {} failed ({done})", pages.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_read_from_the_text() {
+        let check = |text: &str, expected: &[&str]| {
+            let result = json!({"content": [{"type": "text", "text": text}]});
+            assert_eq!(pages(&result).unwrap(), expected, "{text}");
+        };
+        check("", &[]);
+        check("No results found for 'x' in manual.", &[]);
+        let two = "\n-----\nResult 1: file:///a/b.html#x\n\nText.\n\n-----\nResult 2: file:///a/c.html\n\nResult of it: none\n";
+        check(two, &["b.html", "c.html"]);
+        assert!(pages(&json!({"content": []})).is_err());
+        assert!(pages(&json!({"content": [{"text": "no"}], "isError": true})).is_err());
+    }
+}

@@ -1,0 +1,342 @@
+//! `cargo xtask bench docs`: what it costs to bring a collection of documentation in step and to ask it, beside a program
+//! around a search library and beside another server of documentation, and how well each of them finds the page.
+
+mod docs_mcp_server;
+mod manual;
+mod tantivy;
+
+use super::{
+    peer::{eprint_step, folder},
+    pipe::Server,
+    repo::table::{Aim, Section, Table},
+    usage::{self, Used},
+};
+use crate::{
+    corpus::{self, Fetched, Package},
+    docent::Docent,
+    eval::docs::MANUAL,
+    machine,
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use docs_mcp_server::DocsMcpServer;
+use manual::{Collection, Question};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+use tantivy::Tantivy;
+
+const LARGE: &str = "tests/real/docs.toml";
+const DOCENT: &str = "docent";
+const TANTIVY: &str = "tantivy";
+const DOCS_MCP_SERVER: &str = "docs-mcp-server";
+const TOOL: &str = "search_documentation";
+const HITS: u32 = 20;
+const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of docent; CPU is user and\n  \
+    system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the page cache;\n  \
+    tantivy reads every page into one document with the tags taken out, and knows no other sync than a first one";
+
+/// What to measure, and how often.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How often each program has its turn; docs-mcp-server has one.
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+    /// The parts to measure; `large` is not among those that are measured unless asked for.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "sync,queries")]
+    only: Vec<Part>,
+    /// The programs beside docent.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tantivy,docs-mcp-server")]
+    peers: Vec<Peer>,
+    /// How many terms of the manual's index are asked.
+    #[arg(long, default_value_t = 1000)]
+    queries: usize,
+    /// The docent to measure; left out, this workspace's is built.
+    #[arg(long)]
+    docent: Option<PathBuf>,
+    /// A folder with docs-mcp-server as it is published; left out, npm is asked for it.
+    #[arg(long)]
+    docs_mcp_server: Option<PathBuf>,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// From nothing, with nothing changed, and with one page changed.
+    Sync,
+    /// The terms of the manual's index.
+    Queries,
+    /// A sync of tens of thousands of pages.
+    Large,
+}
+
+/// A program beside docent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Peer {
+    /// A program around the search library.
+    Tantivy,
+    /// A server of documentation.
+    DocsMcpServer,
+}
+
+/// A collection that is too large to be measured each time.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Large {
+    package: Package,
+    folder: String,
+}
+
+/// Measures, prints the tables and writes them to target/bench/docs.json.
+pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let place = folder(workspace, "docs")?;
+    let mut table = Table::new("Documentation", NOTE);
+    table.describe("machine", machine::describe()?);
+    table.describe("date", machine::now()?);
+    table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
+    let mut versions = vec![docent.version(workspace)?];
+    let tantivy = if options.peers.contains(&Peer::Tantivy) {
+        eprint_step("preparing tantivy");
+        let tantivy = Tantivy::build(workspace, place.join("tantivy-index"))?;
+        versions.push(format!("tantivy {}", tantivy.version()));
+        Some(tantivy)
+    } else {
+        None
+    };
+    if options.peers.contains(&Peer::DocsMcpServer) {
+        versions.push(format!("{DOCS_MCP_SERVER} {}", docs_mcp_server::VERSION));
+    }
+    table.describe("versions", versions.join("; "));
+    table.describe("load average at the start", machine::load_average()?);
+    let bench = Bench { workspace, options, docent, tantivy, place };
+    if options.only.iter().any(|part| *part != Part::Large) {
+        bench.manual(&mut table)?;
+    }
+    if options.only.contains(&Part::Large) {
+        table.push(bench.large()?);
+    }
+    table.describe("load average at the end", machine::load_average()?);
+    write!(std::io::stdout(), "{table}")?;
+    let path = folder(workspace, "")?.join("docs.json");
+    fs::write(&path, serde_json::to_vec_pretty(&table.json())?)
+        .with_context(|| format!("writing {}", path.display()))
+}
+
+struct Bench<'a> {
+    workspace: &'a Workspace,
+    options: &'a Options,
+    docent: Docent,
+    tantivy: Option<Tantivy>,
+    /// The benchmark's own folder.
+    place: PathBuf,
+}
+
+impl Bench<'_> {
+    fn manual(&self, table: &mut Table) -> Result<()> {
+        let (set, fetched) = corpus::search_set(self.workspace, MANUAL)?;
+        let tree = match fetched {
+            Fetched::Tree(tree) => tree.join(&set.folder),
+            Fetched::Away(reason) => {
+                anyhow::bail!("{} can't be fetched ({reason})", set.package)
+            }
+        };
+        let collection = Collection::copy(&tree, self.place.join("manual"), "postgresql")?;
+        let questions = manual::questions(self.workspace, &tree, self.options.queries)?;
+        let title = format!("{}, {} pages", set.package, collection.count);
+        let mut sync = Section::new(format!("Sync: {title}"), DOCENT);
+        let mut asked = Section::new(format!("Questions: {title}"), DOCENT);
+        asked.describe(format!(
+            "{} terms of the manual's printed index, one at a time over pipes; MRR@10 in % of the best",
+            questions.len()
+        ));
+        self.sync(&collection, &mut sync)?;
+        if self.options.only.contains(&Part::Queries) {
+            self.queries(&collection, &questions, &mut asked)?;
+        }
+        if self.options.peers.contains(&Peer::DocsMcpServer) {
+            eprint_step("once: docs-mcp-server");
+            if let Err(problem) =
+                self.docs_mcp_server(&collection, &questions, [&mut sync, &mut asked])
+            {
+                let reason = corpus::reason(&format!("{problem:#}"));
+                sync.describe(format!("{DOCS_MCP_SERVER} was left out: {reason}"));
+            }
+        }
+        if self.options.only.contains(&Part::Sync) {
+            table.push(sync);
+        }
+        if !asked.is_empty() {
+            table.push(asked);
+        }
+        Ok(())
+    }
+
+    /// Also leaves everything in step, which questions need.
+    fn sync(&self, collection: &Collection, section: &mut Section) -> Result<()> {
+        let rounds = self.options.rounds.max(1);
+        for round in 1..=rounds {
+            eprint_step(&format!("round {round} of {rounds}: sync"));
+            collection.forget()?;
+            let sync = || usage::run(&mut self.docent.sync_docs(&collection.root));
+            add(section, "from nothing", DOCENT, [Some(Aim::AtMost(3000.0)), None], sync()?);
+            if let Some(tantivy) = &self.tantivy {
+                let used = usage::run(&mut tantivy.index(&collection.pages))?;
+                add(section, "from nothing", TANTIVY, [None; 2], used);
+            }
+            let unchanged = [Some(Aim::AtMost(200.0)), None];
+            add(section, "nothing changed", DOCENT, unchanged, sync()?);
+            collection.change(round)?;
+            add(section, "one page changed", DOCENT, [None; 2], sync()?);
+        }
+        Ok(())
+    }
+
+    fn queries(
+        &self,
+        collection: &Collection,
+        questions: &[Question],
+        section: &mut Section,
+    ) -> Result<()> {
+        eprint_step(&format!("{} questions", questions.len()));
+        let (mut server, _) = Server::start(self.docent.serve(&collection.root))?;
+        ask(&mut server, "the first question loads what later ones share")?;
+        measure(section, DOCENT, Some(Aim::AtMost(5.0)), questions, |one| ask(&mut server, one))?;
+        drop(server);
+        if let Some(tantivy) = &self.tantivy {
+            let mut child = tantivy.answering()?;
+            child.ask("the first question opens the index")?;
+            measure(section, TANTIVY, None, questions, |one| child.ask(one))?;
+        }
+        Ok(())
+    }
+
+    fn docs_mcp_server(
+        &self,
+        collection: &Collection,
+        questions: &[Question],
+        [sync, asked]: [&mut Section; 2],
+    ) -> Result<()> {
+        let given = self.options.docs_mcp_server.as_deref();
+        let peer = DocsMcpServer::install(self.workspace, given)?;
+        let used = usage::run(&mut peer.index(&collection.pages)?)?;
+        let mut server = peer.server()?;
+        // It succeeds with nothing to show where it passes all pages over, and then fails to answer.
+        docs_mcp_server::ask(&mut server, "the first question opens the store")?;
+        add(sync, "from nothing", DOCS_MCP_SERVER, [None; 2], used);
+        if self.options.only.contains(&Part::Queries) {
+            let ask = |one: &str| docs_mcp_server::ask(&mut server, one);
+            measure(asked, DOCS_MCP_SERVER, None, questions, ask)?;
+        }
+        Ok(())
+    }
+
+    fn large(&self) -> Result<Section> {
+        let large: Large = corpus::expectations(self.workspace, LARGE)?;
+        let tree = corpus::tree(self.workspace, &large.package)?.join(&large.folder);
+        let collection = Collection::copy(&tree, self.place.join("large"), "large")?;
+        let title = format!("Sync: {}, {} pages", large.package, collection.count);
+        let mut section = Section::new(title, DOCENT);
+        eprint_step("once: a large sync");
+        let sync = || usage::run(&mut self.docent.sync_docs(&collection.root));
+        let aims = [Some(Aim::AtMost(90_000.0)), Some(Aim::AtMost(500.0))];
+        add(&mut section, "from nothing", DOCENT, aims, sync()?);
+        add(&mut section, "nothing changed", DOCENT, [None; 2], sync()?);
+        if let Some(tantivy) = &self.tantivy {
+            let used = usage::run(&mut tantivy.index(&collection.pages))?;
+            add(&mut section, "from nothing", TANTIVY, [None; 2], used);
+        }
+        Ok(section)
+    }
+}
+
+/// Everything that one run used, with what its time and its memory have to reach.
+fn add(section: &mut Section, what: &str, subject: &str, aims: [Option<Aim>; 2], used: Used) {
+    let [wall, peak] = aims;
+    section.add(&format!("{what}, wall time (ms)"), subject, wall, milliseconds(used.wall));
+    section.add(&format!("{what}, CPU (ms)"), subject, None, milliseconds(used.cpu));
+    section.add(&format!("{what}, peak RSS (MB)"), subject, peak, used.peak_mb);
+}
+
+/// Asks everything, one question at a time.
+fn measure(
+    section: &mut Section,
+    subject: &str,
+    aim: Option<Aim>,
+    questions: &[Question],
+    mut ask: impl FnMut(&str) -> Result<Vec<String>>,
+) -> Result<()> {
+    let (mut samples, mut found) = (Vec::new(), Vec::new());
+    for (question, _) in questions {
+        let began = Instant::now();
+        found.push(ask(question).with_context(|| format!("asking {subject} for {question:?}"))?);
+        samples.push(milliseconds(began.elapsed()));
+    }
+    for sample in &samples {
+        section.add("a question, p50 (ms)", subject, aim, *sample);
+    }
+    let slow = super::code::percentile(&samples, 95);
+    section.add("a question, p95 (ms)", subject, None, slow);
+    let mean = manual::mean_reciprocal_rank(questions, &found);
+    section.add("MRR@10 (%)", subject, None, mean);
+    Ok(())
+}
+
+/// The pages that answer a question, best first.
+fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
+    pages(&server.call(TOOL, &json!({"query": question, "max_results": HITS}))?)
+}
+
+fn pages(result: &Value) -> Result<Vec<String>> {
+    let results = result["structuredContent"]["results"].as_array();
+    let results = results.with_context(|| format!("{TOOL} answered {result}"))?;
+    let sources = results.iter().filter_map(|one| one["metadata"]["source"].as_str());
+    Ok(sources.map(manual::page_name).collect())
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn pages_are_read_from_the_results() {
+        let source = |source: &str| json!({"metadata": {"source": source}, "score": 0.9});
+        let result =
+            json!({"structuredContent": {"results": [source("a/b.html"), source("c.html")]}});
+        assert_eq!(pages(&result).unwrap(), ["b.html", "c.html"]);
+        let problem = pages(&json!({"isError": true})).unwrap_err().to_string();
+        assert!(problem.contains("isError"), "{problem}");
+    }
+
+    #[test]
+    fn every_subject_has_its_rows() {
+        let mut section = Section::new("Pages", DOCENT);
+        let questions = [("q".to_owned(), ["a.html".to_owned()].into())];
+        let answer = |_: &str| Ok(vec!["b.html".to_owned(), "a.html".to_owned()]);
+        measure(&mut section, DOCENT, Some(Aim::AtMost(1e6)), &questions, answer).unwrap();
+        let text = section.to_string();
+        assert!(text.contains("| MRR@10 (%) | docent | 50.0 |"), "{text}");
+        assert!(text.contains("≤ 1000000: yes"), "{text}");
+        let fails = |_: &str| anyhow::bail!("no luck");
+        let problem = measure(&mut section, TANTIVY, None, &questions, fails).unwrap_err();
+        assert!(format!("{problem:#}").contains("tantivy for \"q\": no luck"), "{problem:#}");
+    }
+
+    #[test]
+    fn the_large_collection_is_pinned() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let large: Large = toml::from_str(&fs::read_to_string(root.join(LARGE)).unwrap()).unwrap();
+        assert_eq!((large.package.sha256.len(), large.folder.is_empty()), (64, false));
+    }
+}

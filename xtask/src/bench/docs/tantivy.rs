@@ -1,0 +1,98 @@
+//! A peer that somebody would write with a search library in an afternoon: benches/peers/tantivy.
+
+use crate::{bench::peer::Built, workspace::Workspace};
+use anyhow::{Context, Result, bail};
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+
+/// The program, ready to run.
+#[derive(Debug)]
+pub(super) struct Tantivy {
+    built: Built,
+    /// Where it keeps its index.
+    index: PathBuf,
+}
+
+impl Tantivy {
+    pub(super) fn build(workspace: &Workspace, index: PathBuf) -> Result<Self> {
+        Ok(Self { built: Built::of(workspace, "tantivy")?, index })
+    }
+
+    pub(super) fn version(&self) -> &str {
+        &self.built.version
+    }
+
+    /// An index of all pages, made anew.
+    pub(super) fn index(&self, pages: &Path) -> Command {
+        let mut command = Command::new(&self.built.program);
+        command.arg("index").arg(pages).arg(&self.index);
+        command
+    }
+
+    /// A process that answers questions.
+    pub(super) fn answering(&self) -> Result<Answering> {
+        let mut command = Command::new(&self.built.program);
+        command.arg("ask").arg(&self.index);
+        Answering::start(command)
+    }
+}
+
+/// A process that answers each line with a line. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Answering {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Answering {
+    fn start(mut command: Command) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("starting {}", command.get_program().display()))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("the child has no pipes");
+        };
+        Ok(Self { child, input, output: BufReader::new(output) })
+    }
+
+    /// The pages that answer a question, best first.
+    pub(super) fn ask(&mut self, question: &str) -> Result<Vec<String>> {
+        let line = question.replace('\n', " ") + "\n";
+        self.input.write_all(line.as_bytes()).context("writing to the child")?;
+        let mut said = String::new();
+        self.output.read_line(&mut said).context("reading from the child")?;
+        serde_json::from_str(&said).with_context(|| format!("the child said {said:?}"))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        // One that has ended already is what was wanted.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_is_answered_with_a_list() {
+        let shell = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            Answering::start(command).unwrap()
+        };
+        let mut child = shell("while read line; do echo \"[\\\"$line.html\\\"]\"; done");
+        assert_eq!(child.ask("one").unwrap(), ["one.html"]);
+        assert_eq!(child.ask("two\nthree").unwrap(), ["two three.html"]);
+        assert!(shell("read line; echo no").ask("one").is_err());
+        assert!(shell("read line").ask("one").unwrap_err().to_string().contains("said \"\""));
+    }
+}
