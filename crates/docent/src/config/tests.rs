@@ -301,7 +301,7 @@ fn problems_name_their_place() {
         ),
         (
             "docs.collections.\"a/b\".path = \"x\"",
-            "`docs.collections.a/b`: a name is the first part of ids and addresses, without / \\ # ? in it",
+            "`docs.collections.\"a/b\"`: a name is the first part of ids and addresses, without / \\ # ? in it",
         ),
     ];
     for (text, want) in cases {
