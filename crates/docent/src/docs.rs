@@ -222,26 +222,30 @@ fn sync(names: &[String], as_json: bool, inputs: &Inputs) -> anyhow::Result<Prin
         return Ok(Printed { text, code: ExitCode::SUCCESS });
     }
     let wanted = |one: &Collection| names.is_empty() || names.contains(&one.name);
-    let mut fetched = Vec::new();
+    let (mut fetched, mut unfetched) = (Vec::new(), Vec::new());
     for one in collections::of(&config).iter().filter(|one| wanted(one)) {
-        if let Some(crawled) = collections::fetch(&config, &one.name)? {
-            fetched.push((one.name.clone(), crawled));
+        // What can't be fetched keeps nothing else from being read.
+        match collections::fetch(&config, &one.name) {
+            Ok(Some(crawled)) => fetched.push((one.name.clone(), crawled)),
+            Ok(None) => {}
+            Err(error) => unfetched.push(format!("{error:#}")),
         }
     }
-    let (site, report) = run_sync(inputs, &wanted)?;
+    let (_, report) = run_sync(inputs, &wanted)?;
     let text = if as_json {
         let mut shown = serde_json::to_value(&report)?;
         let fetched = fetched.iter().map(|(name, crawled)| (name.clone(), fetched_json(crawled)));
         shown["fetched"] = Value::Object(fetched.collect());
+        shown["unfetched"] = json!(unfetched);
         format!("{shown:#}\n")
     } else {
         let fetched = fetched.iter().map(|(name, crawled)| fetched_text(name, crawled));
-        fetched.collect::<String>() + &told(&report)
+        let unfetched = unfetched.iter().map(|reason| format!("{reason}\n"));
+        fetched.chain(unfetched).collect::<String>() + &told(&report)
     };
-    let unopened =
-        report.collections.iter().any(|one| one.documents == 0 && !one.problems.is_empty());
-    drop(site);
-    Ok(Printed { text, code: ExitCode::from(u8::from(unopened)) })
+    let empty = |one: &CollectionReport| one.documents == 0 && !one.problems.is_empty();
+    let failed = !unfetched.is_empty() || report.collections.iter().any(empty);
+    Ok(Printed { text, code: ExitCode::from(u8::from(failed)) })
 }
 
 fn run_sync(

@@ -225,10 +225,17 @@ fn a_site_is_fetched_where_the_user_allows_its_host() {
     let place = Place::new();
     let host = site();
     let url = format!("http://{host}/docs/");
-    let run = place.run(&["docs", "add", "zoo", &url]);
-    run.ends(1);
-    assert!(run.err.contains(&format!("the policy does not name {host}")), "{}", run.err);
-    assert!(run.err.contains("policy.network.hosts"), "{}", run.err);
+    fs::create_dir(place.project().join("manual")).unwrap();
+    place.write("manual/vacuum.md", VACUUM);
+    place.run(&["docs", "add", "pg", "manual"]).ends(0);
+    place.write("manual/new.md", "# New\n\nNews.\n");
+    place.run(&["docs", "add", "zoo", &url]).ends(1);
+    // One that can't be fetched keeps the others from nothing.
+    let run = place.run(&["docs", "sync"]);
+    run.ends(1)
+        .prints(&format!("zoo can't be fetched: the policy does not name {host}"))
+        .prints("policy.network.hosts")
+        .prints("pg: 2 documents (1 new");
     let allowed = format!("policy.network.hosts = [\"{host}\"]\n");
     // A project's own file can't open the network.
     let before = fs::read_to_string(place.project().join("docent.toml")).unwrap();

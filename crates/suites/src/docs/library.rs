@@ -197,20 +197,22 @@ impl Library {
     ) -> Option<Result<Arc<Document>, ToolError>> {
         let (site, item) = on.find(path)?;
         let stamp = site.stamp(&item.place)?;
-        let mut at_hand = self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
-        let held = at_hand
-            .iter()
-            .find(|held| held.key == on.key && held.path == path && held.stamp == stamp);
-        if let Some(held) = held {
-            return Some(Ok(Arc::clone(&held.document)));
+        let at_hand = || self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |held: &&Held| held.key == on.key && held.path == path && held.stamp == stamp;
+        let held = at_hand().iter().find(is_it).map(|held| Arc::clone(&held.document));
+        if let Some(document) = held {
+            return Some(Ok(document));
         }
+        // A book may take seconds to read, and nobody else waits for it.
         let document = match read(&site, &item) {
             Ok(document) => Arc::new(document),
             Err(error) => return Some(Err(error)),
         };
-        at_hand.truncate(AT_HAND - 1);
         let (key, path) = (on.key.clone(), path.to_owned());
-        at_hand.push_front(Held { key, path, stamp, document: Arc::clone(&document) });
+        let held = Held { key, path, stamp, document: Arc::clone(&document) };
+        let mut at_hand = at_hand();
+        at_hand.truncate(AT_HAND - 1);
+        at_hand.push_front(held);
         Some(Ok(document))
     }
 
