@@ -136,6 +136,8 @@ impl Stamps {
 pub(crate) struct Stock {
     known: BTreeMap<String, BTreeMap<String, Digest>>,
     stamps: Arc<Stamps>,
+    /// Stamps of what waits to be written. Until it is, what the store has counts as old.
+    waiting: HashMap<(String, String), Stamp>,
     /// Folders to listen to.
     pub(crate) folders: BTreeSet<PathBuf>,
 }
@@ -226,6 +228,11 @@ impl Stock {
 
     fn apply(&mut self, written: Vec<Written>) {
         for (collection, path, digest) in written {
+            let place = (collection, path);
+            // A document of an archive has no stamp of its own.
+            let stamp = self.waiting.remove(&place);
+            let (collection, path) = place;
+            self.stamps.set(&collection, &path, stamp);
             let known = self.known.entry(collection).or_default();
             match digest {
                 Some(digest) => drop(known.insert(path, digest)),
@@ -356,7 +363,6 @@ impl Run<'_> {
         report: &mut CollectionReport,
     ) -> Result<(), StoreError> {
         let collection = self.shelf.key.clone();
-        self.stock.stamps.set(&collection, path, None);
         report.removed += 1;
         report.touched.push(path.to_owned());
         let change = Change::Remove { collection, path: path.to_owned() };
@@ -373,13 +379,17 @@ impl Run<'_> {
         let known = self.stock.known.get(&self.shelf.key);
         let was_there = known.is_some_and(|known| known.contains_key(&item.path));
         match read {
-            Ok(Read::Same) => {}
+            Ok(Read::Same) => {
+                self.stock.stamps.set(&self.shelf.key, &item.path, Some(item.stamp));
+                Ok(())
+            }
             Ok(Read::Other) => {
                 report.passed_over += 1;
-                return if was_there { self.remove(&item.path, batches, report) } else { Ok(()) };
+                if was_there { self.remove(&item.path, batches, report) } else { Ok(()) }
             }
             Ok(Read::Opened(archive, bytes, digest)) => {
-                self.unpack(item, (archive, &bytes, digest), batches, report)?;
+                self.wait(item);
+                self.unpack(item, (archive, &bytes, digest), batches, report)
             }
             Ok(Read::Changed(source, problems)) => {
                 report.changed += 1;
@@ -387,17 +397,21 @@ impl Run<'_> {
                 report.touched.push(item.path.clone());
                 let problem = |reason| Problem { path: item.path.clone(), reason };
                 report.problems.extend(problems.into_iter().map(problem));
+                self.wait(item);
                 let put = Change::Put(source);
-                batches.add(put, &mut |written| self.stock.apply(written))?;
+                batches.add(put, &mut |written| self.stock.apply(written))
             }
             Err(problem) => {
                 report.problems.push(problem);
                 // What can't be read any more must not be found as it once was.
-                return if was_there { self.remove(&item.path, batches, report) } else { Ok(()) };
+                if was_there { self.remove(&item.path, batches, report) } else { Ok(()) }
             }
         }
-        self.stock.stamps.set(&self.shelf.key, &item.path, Some(item.stamp));
-        Ok(())
+    }
+
+    fn wait(&mut self, item: &Item) {
+        let place = (self.shelf.key.clone(), item.path.clone());
+        self.stock.waiting.insert(place, item.stamp);
     }
 }
 
