@@ -23,6 +23,8 @@ pub(crate) struct Keyring {
     keys: Vec<(Principal, [u8; 32])>,
     required: bool,
     anonymous: Principal,
+    /// Names of keys that were known once. Whoever came in with one may still be here.
+    former: HashSet<Arc<str>>,
 }
 
 impl Keyring {
@@ -51,7 +53,8 @@ impl Keyring {
         }
         let everything: &[&str] = if required { &[] } else { &["*"] };
         let scopes = everything.iter().map(ToString::to_string).collect();
-        Ok(Self { keys: ring, required, anonymous: Principal { name: ANONYMOUS.into(), scopes } })
+        let anonymous = Principal { name: ANONYMOUS.into(), scopes };
+        Ok(Self { keys: ring, required, anonymous, former: HashSet::new() })
     }
 
     pub(crate) fn required(&self) -> bool {
@@ -61,6 +64,27 @@ impl Keyring {
     /// Whether lists depend on who asks.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
+    }
+
+    /// Remembers the keys of the ring that this one replaces.
+    pub(crate) fn succeed(&mut self, other: &Self) {
+        let known = other.keys.iter().map(|(principal, _)| &principal.name);
+        self.former = known.chain(&other.former).cloned().collect();
+    }
+
+    /// What somebody who came in earlier may do now.
+    pub(crate) fn current(&self, principal: Principal) -> Principal {
+        if principal.name == self.anonymous.name {
+            return self.anonymous.clone();
+        }
+        let known = self.keys.iter().map(|(known, _)| known);
+        match known.into_iter().find(|known| known.name == principal.name) {
+            Some(known) => known.clone(),
+            None if self.former.contains(&principal.name) => {
+                Principal { name: principal.name, scopes: Arc::from([]) }
+            }
+            None => principal,
+        }
     }
 
     /// Nobody in particular. Where a key is required, this principal may use nothing.

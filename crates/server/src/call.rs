@@ -2,6 +2,7 @@
 
 use crate::{
     admit::Place,
+    approval,
     audience::Listener,
     cursor::Forged,
     finish::{self, Finish, Finished},
@@ -166,8 +167,14 @@ impl Call {
                 self.bounds.cancel.clone(),
                 Some(self.bounds.deadline),
             );
-            let ended =
-                bounded(route.tool.call(given, &context), &self.bounds, &self.listener).await;
+            let work: docent_tool::Running<'_, _> = match self.admitted.approval() {
+                None => route.tool.call(given, &context),
+                Some(rule) => Box::pin(async {
+                    approval::ask(&context, &route.info.name, &given, rule).await?;
+                    route.tool.call(given, &context).await
+                }),
+            };
+            let ended = bounded(work, &self.bounds, &self.listener).await;
             let needed = match ended {
                 Ended::Done(Err(ToolError::NeedsInput(needed))) => needed,
                 other => return self.end(other),
@@ -236,15 +243,12 @@ pub(crate) fn capability(ask: &docent_tool::Ask) -> &'static str {
 }
 
 /// A principal that asks for a tool outside its scopes.
-pub(crate) fn out_of_scope(guest: &Guest, tool: &str) -> ErrorData {
+pub(crate) fn out_of_scope(guest: &Guest, tool: &str, rule: &str) -> ErrorData {
     let name = &guest.principal().name;
-    let message = format!(
-        "`{name}` may not use the tool `{tool}`: its key's scopes are {:?}",
-        guest.principal().scopes
-    );
+    let message = format!("`{name}` may not use the tool `{tool}`: refused by {rule}",);
     ErrorData::new(
         ErrorCode(-32000),
         message,
-        Some(json!({"tool": tool, "scopes": &*guest.principal().scopes})),
+        Some(json!({"tool": tool, "scopes": &*guest.principal().scopes, "rule": rule})),
     )
 }

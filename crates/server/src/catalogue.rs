@@ -4,8 +4,8 @@ use crate::{
     admit::Meter,
     convert,
     metrics::{Metrics, ToolStats},
-    policy,
-    setup::{Limits, SetupError},
+    policy::Policy,
+    setup::SetupError,
     tasks::TaskUse,
     validate::Checker,
 };
@@ -14,8 +14,9 @@ use docent_transport::Principal;
 use rmcp::{ErrorData, model::Tool};
 use serde_json::json;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     fmt,
+    num::NonZeroU32,
     sync::Arc,
     time::Duration,
 };
@@ -57,17 +58,29 @@ pub(crate) struct Catalogue {
 /// What every catalogue of a server is built with.
 pub(crate) struct Builder {
     pub(crate) timeout: Duration,
-    pub(crate) timeouts: std::collections::BTreeMap<String, Duration>,
+    pub(crate) timeouts: BTreeMap<String, Duration>,
     /// Kept across catalogues, so that a change of tools does not reset what has been counted.
     pub(crate) meters: HashMap<String, Arc<Meter>>,
 }
 
 impl Builder {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let meters = limits.tool_rates.iter();
-        let meters =
-            meters.map(|(name, rate)| (name.clone(), Arc::new(Meter::per_minute(*rate)))).collect();
-        Self { timeout: limits.tool_timeout, timeouts: limits.tool_timeouts.clone(), meters }
+    pub(crate) fn new(
+        timeout: Duration,
+        timeouts: BTreeMap<String, Duration>,
+        rates: BTreeMap<String, NonZeroU32>,
+    ) -> Self {
+        let meter = |(name, rate)| (name, Arc::new(Meter::per_minute(rate)));
+        Self { timeout, timeouts, meters: rates.into_iter().map(meter).collect() }
+    }
+
+    /// Goes on with what another one has counted, where the rate is the same.
+    pub(crate) fn count_on(&mut self, other: &Self) {
+        for (name, meter) in &mut self.meters {
+            if let Some(known) = other.meters.get(name).filter(|known| known.rate() == meter.rate())
+            {
+                *meter = Arc::clone(known);
+            }
+        }
     }
 
     /// Every tool of every provider, and what was wrong with those that were left out.
@@ -144,18 +157,22 @@ impl Catalogue {
     }
 
     /// The tools that this principal may use, as a list shows them.
-    pub(crate) fn listed(&self, who: &Principal) -> Vec<Tool> {
-        self.seen_by(who).map(|route| route.listed.clone()).collect()
+    pub(crate) fn listed(&self, who: &Principal, policy: &Policy) -> Vec<Tool> {
+        self.seen_by(who, policy).map(|route| route.listed.clone()).collect()
     }
 
-    fn seen_by<'a>(&'a self, who: &'a Principal) -> impl Iterator<Item = &'a Arc<Route>> {
-        self.routes.iter().filter(|route| policy::may_use(who, route))
+    fn seen_by<'a>(
+        &'a self,
+        who: &'a Principal,
+        policy: &'a Policy,
+    ) -> impl Iterator<Item = &'a Arc<Route>> {
+        self.routes.iter().filter(|route| policy.may_use(who, route))
     }
 
     /// A name that leads nowhere: says which tools there are, and which of them may have been meant.
-    pub(crate) fn unknown(&self, name: &str, who: &Principal) -> ErrorData {
+    pub(crate) fn unknown(&self, name: &str, who: &Principal, policy: &Policy) -> ErrorData {
         let available: Vec<&str> =
-            self.seen_by(who).map(|route| route.info.name.as_str()).collect();
+            self.seen_by(who, policy).map(|route| route.info.name.as_str()).collect();
         let closest = nearest(name, available.iter().copied());
         let hint =
             closest.first().map(|name| format!("; did you mean {name}?")).unwrap_or_default();

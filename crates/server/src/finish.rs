@@ -218,10 +218,11 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalogue::Builder, metrics::Metrics, setup::Limits};
+    use crate::{catalogue::Builder, metrics::Metrics};
     use docent_tool::{Answer, CallContext, FailureKind, Provider, Stop, Tool, erase};
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
+    use std::collections::BTreeMap;
 
     struct Fixture;
 
@@ -261,7 +262,8 @@ mod tests {
     ) -> T {
         let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(One)];
         let (catalogue, problems) =
-            Builder::new(&Limits::default()).build(&providers, &Metrics::default());
+            Builder::new(Duration::from_secs(1), BTreeMap::new(), BTreeMap::new())
+                .build(&providers, &Metrics::default());
         assert!(problems.is_empty());
         let results = Results::new(Duration::from_mins(1));
         let route = catalogue.find("fixture").unwrap();

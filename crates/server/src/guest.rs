@@ -1,5 +1,6 @@
 //! What is known of whoever sent one request.
 
+use crate::admit::Keyring;
 use docent_transport::{Caller, Origin, Principal, Via};
 use docent_wire::Dialect;
 use rmcp::{
@@ -21,12 +22,15 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Reads the origin that the transport attached. A request without one is nobody's: `anonymous` decides what it may do.
-    pub(crate) fn of(context: &RequestContext<RoleServer>, anonymous: &Principal) -> Self {
+    /// Reads the origin that the transport attached. A request without one is nobody's.
+    pub(crate) fn of(context: &RequestContext<RoleServer>, keys: &Keyring) -> Self {
         let origin = Origin::of(&context.extensions);
         let caller = match origin {
-            Some(origin) => origin.caller.clone(),
-            None => Caller { principal: anonymous.clone(), via: Via::Stdio, remote: None },
+            Some(origin) => {
+                let caller = origin.caller.clone();
+                Caller { principal: keys.current(caller.principal), ..caller }
+            }
+            None => Caller { principal: keys.anonymous().clone(), via: Via::Stdio, remote: None },
         };
         let dialect = origin.and_then(|origin| origin.dialect).unwrap_or_else(|| spoken(context));
         Self { caller, dialect, streams: origin.is_some_and(|origin| origin.streams) }

@@ -10,6 +10,7 @@
 //! `audit` (one line).
 
 mod admit;
+mod approval;
 mod audience;
 mod audit;
 mod call;
@@ -30,10 +31,12 @@ mod session;
 mod setup;
 mod subscriptions;
 mod tasks;
+mod terms;
 mod validate;
 
 pub use audit::Audit;
+pub use policy::{Action, Policy, Rule, Verdict};
 pub use server::Server;
 pub use session::Session;
-pub use setup::{AdoptTrace, Key, Limits, Rate, Setup, SetupError};
+pub use setup::{AdoptTrace, Key, Limits, Rate, Setup, SetupError, Terms};
 pub use tasks::TASK_KEY;

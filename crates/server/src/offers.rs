@@ -8,7 +8,7 @@ use crate::{
     finish::{self, invalid_params},
     guest::Guest,
     metrics::Outcome,
-    paging, policy,
+    paging,
     results::Results,
     run::{Bounds, Ended, bounded, in_time},
     server::Server,
@@ -50,9 +50,10 @@ impl Server {
     }
 
     fn seen_by<'a>(&'a self, guest: &'a Guest) -> impl Iterator<Item = &'a Arc<dyn Provider>> {
+        let terms = self.terms();
         self.providers()
             .iter()
-            .filter(|provider| policy::may_see(guest.principal(), provider.key()))
+            .filter(move |provider| terms.policy.may_see(guest.principal(), provider.key()))
     }
 
     fn place<'a>(
@@ -69,7 +70,7 @@ impl Server {
         guest: &Guest,
         cursor: Option<&str>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.catalogue().listed(guest.principal());
+        let tools = self.catalogue().listed(guest.principal(), &self.terms().policy);
         let place = self.place("tools", guest, cursor);
         listed!(
             ListToolsResult,

@@ -2,18 +2,19 @@
 
 use crate::{
     Audit, Session,
-    admit::{ClientKey, Keyring, Lanes, Meter, Place, Seats},
+    admit::{ClientKey, Lanes, Meter, Place, Seats},
     audit::{self, Line},
     call,
-    catalogue::{Builder, Catalogue, Route},
+    catalogue::{Catalogue, Route},
     cursor::Seal,
     guest::{self, Guest},
     metrics::{Gauges, Metrics, Outcome},
     policy::Admitted,
     results::Results,
-    setup::{AdoptTrace, Limits, Setup, SetupError},
+    setup::{AdoptTrace, Limits, Setup, SetupError, Terms},
     subscriptions::Hub,
     tasks::Tasks,
+    terms::InForce,
 };
 use docent_tool::{Change, Object, Provider};
 use docent_transport::{Caller, Door, Principal, Seat, Via};
@@ -43,9 +44,8 @@ const SHUTTING_DOWN: &str = "shutting down";
 pub struct Server {
     info: ServerConfig,
     providers: Arc<[Arc<dyn Provider>]>,
-    builder: Builder,
     catalogue: RwLock<Arc<Catalogue>>,
-    keyring: Keyring,
+    terms: RwLock<Arc<InForce>>,
     meter: Option<Meter>,
     sessions: Seats,
     streams: Seats,
@@ -74,8 +74,8 @@ impl fmt::Debug for Server {
 impl Server {
     /// Makes a server. Where a provider tells of changes, this must be called inside a tokio runtime.
     pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
-        let Setup { name, version, title, instructions, providers, keys, auth_required, .. } =
-            setup;
+        let terms = InForce::new(setup.terms(), setup.limits.tool_timeout)?;
+        let Setup { name, version, title, instructions, providers, .. } = setup;
         let Setup { limits, audit, list_page, adopt_trace, .. } = setup;
         for (limit, value) in [
             ("calls_in_flight", limits.calls_in_flight),
@@ -88,12 +88,10 @@ impl Server {
                 return Err(SetupError::ZeroLimit(limit));
             }
         }
-        let keyring = Keyring::new(keys, auth_required)?;
         let seal = Seal::new().map_err(SetupError::NoRandomness)?;
         let providers: Arc<[Arc<dyn Provider>]> = providers.into();
         let metrics = Metrics::default();
-        let builder = Builder::new(&limits);
-        let (catalogue, problems) = builder.build(&providers, &metrics);
+        let (catalogue, problems) = terms.builder.build(&providers, &metrics);
         if let Some(problem) = problems.into_iter().next() {
             return Err(problem);
         }
@@ -109,9 +107,8 @@ impl Server {
                 .filter_map(|provider| listen(server, provider.changes()?))
                 .collect(),
             providers,
-            builder,
             catalogue: RwLock::new(Arc::new(catalogue)),
-            keyring,
+            terms: RwLock::new(Arc::new(terms)),
             meter: limits.rate.map(Meter::new),
             sessions: Seats::new(limits.sessions),
             streams: Seats::new(limits.streams),
@@ -146,6 +143,17 @@ impl Server {
             result_bytes,
             audit_failures: self.audit.failures(),
         })
+    }
+
+    /// Puts other terms in force. Calls that run keep those that they began under; a key that is no longer known opens
+    /// nothing from now on, whichever session it opened before.
+    pub fn renew(&self, terms: Terms) -> Result<(), SetupError> {
+        let next = self.terms().renewed(terms, self.limits.tool_timeout)?;
+        *self.terms.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        self.rebuild();
+        // What each caller sees may have changed.
+        self.hub.announce_all();
+        Ok(())
     }
 
     /// Cancels tasks: nobody waits for their answers on an open request.
@@ -221,17 +229,22 @@ impl Server {
         &self.providers
     }
 
+    pub(crate) fn terms(&self) -> Arc<InForce> {
+        Arc::clone(&self.terms.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
     pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
         Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether what a list shows depends on who asks.
     pub(crate) fn lists_are_private(&self) -> bool {
-        self.keyring.has_keys()
+        let terms = self.terms();
+        terms.keyring.has_keys() || !terms.policy.rules.is_empty()
     }
 
     pub(crate) fn guest(&self, context: &RequestContext<RoleServer>) -> Guest {
-        Guest::of(context, self.keyring.anonymous())
+        Guest::of(context, &self.terms().keyring)
     }
 
     /// What the newest revision is told of this server.
@@ -255,7 +268,7 @@ impl Server {
     }
 
     fn rebuild(&self) {
-        let (catalogue, problems) = self.builder.build(&self.providers, &self.metrics);
+        let (catalogue, problems) = self.terms().builder.build(&self.providers, &self.metrics);
         for problem in problems {
             tracing::error!(%problem, "a tool is left out of the catalogue");
         }
@@ -312,10 +325,13 @@ impl Server {
     ) -> Result<(Admitted, Permit), ErrorData> {
         let running = self.begin()?;
         let catalogue = self.catalogue();
-        let route =
-            catalogue.find(tool).ok_or_else(|| catalogue.unknown(tool, guest.principal()))?;
-        let admitted = Admitted::check(guest.principal(), route)
-            .ok_or_else(|| call::out_of_scope(guest, tool))?;
+        let terms = self.terms();
+        let policy = &terms.policy;
+        let route = catalogue
+            .find(tool)
+            .ok_or_else(|| catalogue.unknown(tool, guest.principal(), policy))?;
+        let admitted = Admitted::check(policy, guest.principal(), route)
+            .map_err(|rule| call::out_of_scope(guest, tool, &rule))?;
         let client = ClientKey::of(&guest.caller);
         self.check_tool_rate(route, &client)?;
         let place = self.take_place(client, route.timeout, cancel).await?;
@@ -480,11 +496,11 @@ pub(crate) struct Permit {
 
 impl Door for Server {
     fn needs_token(&self) -> bool {
-        self.keyring.required()
+        self.terms().keyring.required()
     }
 
     fn identify(&self, token: Option<&str>) -> Option<Principal> {
-        let found = self.keyring.identify(token);
+        let found = self.terms().keyring.identify(token);
         if found.is_none() {
             self.metrics.refused_token.fetch_add(1, Ordering::Relaxed);
         }

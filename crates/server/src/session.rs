@@ -338,7 +338,9 @@ impl ServerHandler for Session {
         let guest = self.server.guest(&context);
         let mut membership = self.membership();
         let member = membership.get_or_insert_with(|| self.server.hub().join_session(context.peer));
-        member.watch(&request.uri, guest.principal()).map_err(|problem| match problem {
+        let terms = self.server.terms();
+        let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
+        member.watch(&request.uri, &may_see).map_err(|problem| match problem {
             NotWatched::Unknown => Server::missing(&guest, &request.uri),
             NotWatched::TooMany => {
                 refused("too many subscriptions in one session; end some first", None)
@@ -373,7 +375,9 @@ impl ServerHandler for Session {
                 None,
             ));
         };
-        self.server.hub().listen(context, guest.principal(), self.server.stopping()).await
+        let terms = self.server.terms();
+        let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
+        self.server.hub().listen(context, &may_see, self.server.stopping()).await
     }
 
     async fn get_task(

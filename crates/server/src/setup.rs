@@ -1,6 +1,6 @@
 //! What a server is made of, and why it can't be made.
 
-use crate::Audit;
+use crate::{Audit, policy::Policy};
 use docent_tool::Provider;
 use std::{collections::BTreeMap, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -20,6 +20,8 @@ pub struct Setup {
     pub keys: Vec<Key>,
     /// Whether a caller without a key is turned away.
     pub auth_required: bool,
+    /// Rules on top of the keys' scopes.
+    pub policy: Policy,
     /// Bounds.
     pub limits: Limits,
     /// Where audit lines go.
@@ -30,8 +32,36 @@ pub struct Setup {
     pub adopt_trace: Option<AdoptTrace>,
 }
 
+/// What may change while the server runs: the same parts of a [`Setup`] and its [`Limits`].
+#[derive(Debug, Clone, Default)]
+pub struct Terms {
+    /// Who may come in.
+    pub keys: Vec<Key>,
+    /// Whether a caller without a key is turned away.
+    pub auth_required: bool,
+    /// Rules on top of the keys' scopes.
+    pub policy: Policy,
+    /// How long a call of this tool may take.
+    pub tool_timeouts: BTreeMap<String, Duration>,
+    /// Calls of this tool a minute and client.
+    pub tool_rates: BTreeMap<String, NonZeroU32>,
+}
+
 /// Gives a span, not entered yet, the parent that a `traceparent` names.
 pub type AdoptTrace = fn(&tracing::Span, &str);
+
+impl Setup {
+    /// The part that may change.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            keys: self.keys.clone(),
+            auth_required: self.auth_required,
+            policy: self.policy.clone(),
+            tool_timeouts: self.limits.tool_timeouts.clone(),
+            tool_rates: self.limits.tool_rates.clone(),
+        }
+    }
+}
 
 impl fmt::Debug for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,6 +70,7 @@ impl fmt::Debug for Setup {
             .field("version", &self.version)
             .field("keys", &self.keys)
             .field("auth_required", &self.auth_required)
+            .field("policy", &self.policy)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

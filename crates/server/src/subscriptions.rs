@@ -1,8 +1,6 @@
 //! Who wants to hear of which changes. Nothing is kept of a session or a stream that has gone.
 
-use crate::policy;
 use docent_tool::{Change, Provider};
-use docent_transport::Principal;
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{
@@ -262,7 +260,7 @@ impl Hub {
     pub(crate) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
-        who: &Principal,
+        may_see: &(dyn Fn(&str) -> bool + Sync),
         stopping: &CancellationToken,
     ) -> Result<(), ErrorData> {
         let accepted = context.accepted();
@@ -274,7 +272,7 @@ impl Hub {
         };
         let membership = self.join(wants, None);
         for uri in accepted.resource_subscriptions.iter().flatten() {
-            if membership.watch(uri, who).is_err() {
+            if membership.watch(uri, may_see).is_err() {
                 tracing::debug!(
                     uri,
                     "an address of a subscription is not watched for this principal"
@@ -312,7 +310,11 @@ pub(crate) struct Membership {
 
 impl Membership {
     /// Begins to watch an address. Watching it again changes nothing.
-    pub(crate) fn watch(&self, uri: &str, who: &Principal) -> Result<(), NotWatched> {
+    pub(crate) fn watch(
+        &self,
+        uri: &str,
+        may_see: &dyn Fn(&str) -> bool,
+    ) -> Result<(), NotWatched> {
         let mut wants = locked(&self.subscriber.wants);
         if wants.uris.contains(uri) {
             return Ok(());
@@ -320,7 +322,7 @@ impl Membership {
         if wants.uris.len() >= MOST_WATCHED {
             return Err(NotWatched::TooMany);
         }
-        if !self.hub.watch(uri, |provider| policy::may_see(who, provider)) {
+        if !self.hub.watch(uri, may_see) {
             return Err(NotWatched::Unknown);
         }
         wants.uris.insert(uri.to_owned());
@@ -348,6 +350,8 @@ impl Drop for Membership {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Policy;
+    use docent_transport::Principal;
 
     #[derive(Default)]
     struct Files(Mutex<Vec<String>>);
@@ -368,8 +372,9 @@ mod tests {
         }
     }
 
-    fn principal(scope: &str) -> Principal {
-        Principal { name: "ann".into(), scopes: [scope.to_owned()].into() }
+    fn principal(scope: &str) -> impl Fn(&str) -> bool {
+        let who = Principal { name: "ann".into(), scopes: [scope.to_owned()].into() };
+        move |provider| Policy::default().may_see(&who, provider)
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod fixture;
 mod handshake;
 mod limits;
 mod lists;
+mod policy;
 mod scopes;
 mod tasks;
 mod telling;

@@ -1,6 +1,6 @@
 //! A client that speaks raw JSON lines to a session.
 
-use docent_server::{Audit, Key, Limits, Server, Session, Setup};
+use docent_server::{Audit, Key, Limits, Policy, Server, Session, Setup};
 use docent_transport::{Caller, Door, Origin, Via};
 use docent_wire::Dialect;
 use rmcp::{
@@ -27,6 +27,7 @@ pub(crate) fn setup(provider: Arc<crate::fixture::Fixture>) -> Setup {
         providers: vec![provider],
         keys: Vec::new(),
         auth_required: false,
+        policy: Policy::default(),
         limits: Limits::default(),
         audit: Audit::off(),
         list_page: 0,

@@ -48,6 +48,7 @@ pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
         providers: vec![Arc::new(Fixture::new())],
         keys: Vec::new(),
         auth_required: false,
+        policy: Policy::default(),
         limits,
         audit: Audit::off(),
         list_page: 0,

@@ -1,0 +1,34 @@
+//! The terms in force: keys, policy, and bounds of single tools. A reload replaces them as one.
+
+use crate::{
+    admit::Keyring,
+    catalogue::Builder,
+    policy::Policy,
+    setup::{SetupError, Terms},
+};
+use std::time::Duration;
+
+pub(crate) struct InForce {
+    pub(crate) keyring: Keyring,
+    pub(crate) policy: Policy,
+    pub(crate) builder: Builder,
+}
+
+impl InForce {
+    pub(crate) fn new(terms: Terms, timeout: Duration) -> Result<Self, SetupError> {
+        let Terms { keys, auth_required, policy, tool_timeouts, tool_rates } = terms;
+        Ok(Self {
+            keyring: Keyring::new(keys, auth_required)?,
+            policy,
+            builder: Builder::new(timeout, tool_timeouts, tool_rates),
+        })
+    }
+
+    /// Other terms that go on from these: what was counted counts, and who was known is remembered.
+    pub(crate) fn renewed(&self, terms: Terms, timeout: Duration) -> Result<Self, SetupError> {
+        let mut next = Self::new(terms, timeout)?;
+        next.keyring.succeed(&self.keyring);
+        next.builder.count_on(&self.builder);
+        Ok(next)
+    }
+}

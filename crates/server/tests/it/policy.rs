@@ -1,0 +1,131 @@
+//! Rules on top of scopes: what is hidden, what is asked about, what a reload changes.
+
+use crate::{
+    fixture::Fixture,
+    wire::{Wire, code, key, origin, setup, text},
+};
+use docent_server::{Action, Policy, Rule, Server, Setup};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn rule(tools: &str, action: Action) -> Rule {
+    let tools = vec![tools.to_owned()];
+    Rule { name: "policy.rules[0]".into(), keys: Vec::new(), scopes: Vec::new(), tools, action }
+}
+
+fn server(rules: Vec<Rule>) -> Arc<Server> {
+    Server::new(Setup { policy: Policy { rules }, ..setup(Fixture::new()) }).unwrap()
+}
+
+async fn tools(wire: &mut Wire) -> String {
+    wire.ask("tools/list", json!({})).await["result"]["tools"].to_string()
+}
+
+#[tokio::test]
+async fn a_denied_tool_is_neither_shown_nor_run() {
+    let server = server(vec![rule("echo", Action::Deny)]);
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    assert!(!tools(&mut wire).await.contains("\"echo\""));
+    let reply = wire.call("echo", json!({"text": "x"})).await;
+    assert_eq!(code(&reply), -32000);
+    assert_eq!(reply["error"]["data"]["rule"], "policy.rules[0]", "{reply}");
+    assert!(!text(&wire.call("samples", json!({})).await).is_empty(), "others are as they were");
+}
+
+#[tokio::test]
+async fn a_denied_suite_has_no_resources_either() {
+    let server = server(vec![rule("fixture:*", Action::Deny)]);
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let list = wire.ask("resources/list", json!({})).await;
+    assert_eq!(list["result"]["resources"], json!([]));
+    assert_eq!(code(&wire.ask("resources/read", json!({"uri": "memo://a"})).await), -32002);
+}
+
+#[tokio::test]
+async fn a_person_is_asked_before_each_call() {
+    let server = server(vec![rule("echo", Action::Approve)]);
+    let able = json!({"elicitation": {}});
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able, None).await;
+    assert!(tools(&mut wire).await.contains("\"echo\""));
+    let cases = [
+        (json!({"action": "accept", "content": {"approve": true}}), false),
+        (json!({"action": "accept", "content": {"approve": false}}), true),
+        (json!({"action": "accept", "content": {}}), true),
+        (json!({"action": "decline"}), true),
+        (json!({"action": "cancel", "content": {"approve": true}}), true),
+    ];
+    for (answer, is_refused) in cases {
+        let params = json!({"name": "echo", "arguments": {"text": "hello"}});
+        let id = wire.begin("tools/call", params).await;
+        let asked = wire.read().await;
+        assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        let message = asked["params"]["message"].as_str().unwrap();
+        assert!(message.contains("`echo`") && message.contains("hello"), "{message}");
+        wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer})).await;
+        let reply = wire.answer(&id).await;
+        assert_eq!(reply["result"]["isError"] == true, is_refused, "{answer}: {reply}");
+        assert_eq!(text(&reply) == "hello", !is_refused, "{answer}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_can_not_ask_is_refused() {
+    let server = server(vec![rule("echo", Action::Approve)]);
+    let mut wire = Wire::legacy(&server, "2025-06-18").await;
+    let reply = wire.call("echo", json!({"text": "x"})).await;
+    assert_eq!(reply["result"]["isError"], true);
+    assert!(text(&reply).contains("this client can't ask for it"), "{reply}");
+}
+
+#[tokio::test]
+async fn approval_of_one_call_is_none_of_another() {
+    let server = server(vec![rule("echo", Action::Approve)]);
+    let mut wire = Wire::open(&server);
+    let able = || json!({"elicitation": {}});
+    let asked = wire.modern_call("echo", json!({"text": "a"}), able(), json!({})).await;
+    let requests = asked["result"]["inputRequests"].as_object().unwrap().clone();
+    let yes = json!({"action": "accept", "content": {"approve": true}});
+    let responses: Value = requests.keys().map(|key| (key.clone(), yes.clone())).collect();
+    let state = asked["result"]["requestState"].clone();
+    let more = json!({"inputResponses": responses, "requestState": state});
+    let reply = wire.modern_call("echo", json!({"text": "b"}), able(), more.clone()).await;
+    assert_eq!(reply["result"]["resultType"], "input_required", "{reply}");
+    let reply = wire.modern_call("echo", json!({"text": "a"}), able(), more).await;
+    assert_eq!(text(&reply), "a");
+}
+
+#[tokio::test]
+async fn new_terms_hold_at_once_and_drop_no_call() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    let server = Server::new(Setup { keys, auth_required: true, ..setup(fixture) }).unwrap();
+    let open = async |name: &str| {
+        let token = format!("{name}-token");
+        let origin = origin(&server, Some(&token));
+        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await
+    };
+    let (mut ann, mut bob) = (open("ann").await, open("bob").await);
+    let running = ann.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    let policy = Policy { rules: vec![rule("echo", Action::Deny)] };
+    let mut terms = Setup { policy, ..setup(Fixture::new()) }.terms();
+    (terms.keys, terms.auth_required) = (vec![key("ann", &["*"])], true);
+    server.renew(terms).unwrap();
+    ann.notified("notifications/tools/list_changed").await;
+    gate.let_through(1);
+    assert_eq!(text(&ann.answer(&running).await), "waited", "a call that runs is not dropped");
+    assert_eq!(code(&ann.call("echo", json!({"text": "x"})).await), -32000);
+    let reply = bob.call("waits", json!({})).await;
+    assert_eq!(code(&reply), -32000, "a key that is gone opens nothing: {reply}");
+}
+
+#[tokio::test]
+async fn terms_that_can_not_work_change_nothing() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut terms = setup(Fixture::new()).terms();
+    terms.auth_required = true;
+    assert!(server.renew(terms).is_err());
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
+}
