@@ -1,6 +1,7 @@
 //! Reads files of documentation and prints them as readable text: what search and readers see of them.
 //!
 //! With `--time` nothing is printed but how long it took. With `--outline`, only titles and headings.
+#![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 
 use docent_prose::{Document, Format};
 use std::{io::Write as _, time::Instant};

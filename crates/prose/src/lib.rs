@@ -2,6 +2,7 @@
 //!
 //! Pure: bytes are handed in, nothing is opened, and no clock is asked. Knows formats and how documents are built of
 //! sections and blocks; must not know collections, an index or a protocol.
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 mod archive;
 mod chunk;

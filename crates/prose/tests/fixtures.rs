@@ -1,6 +1,7 @@
 //! Real pages, as each generator makes them, are read as the snapshots beside them say.
 //!
 //! `DOCENT_BLESS=1` writes the snapshots anew.
+#![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 
 use docent_prose::{Document, Format};
 use std::{fs, path::Path};

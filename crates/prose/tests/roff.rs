@@ -1,5 +1,5 @@
 //! Man pages and `AsciiDoc` documents, read whole and compared with what was read before.
-
+#![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 use docent_prose::{Document, Format, chunks};

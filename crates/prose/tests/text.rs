@@ -1,4 +1,5 @@
 //! Documents in formats of text, read as their snapshots say.
+#![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 
 use docent_prose::{Document, Format};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Parses every file below a folder that docent has a grammar for, once, and does nothing with the trees: what
 //! `cargo xtask bench repo` measures a deep analysis against.
-
+#![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "a program that prints what it did")]
 
 use docent_syntax::Language;

@@ -4,12 +4,14 @@
 //! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
 
 mod denied;
+#[cfg_attr(not(unix), path = "files/links_elsewhere.rs")]
+mod links;
 mod place;
 #[cfg_attr(not(target_os = "linux"), path = "files/plain_elsewhere.rs")]
 mod plain;
 mod walk;
 
-pub use denied::denied;
+pub use denied::{BadPattern, Rules, denied};
 pub use place::{PathError, Place};
 pub(crate) use walk::OWN_RULES;
 pub use walk::{Entry, Kind, Problem, Walk, WalkOptions};
@@ -20,6 +22,7 @@ use cap_std::{
     fs::{Dir, Metadata, OpenOptions},
 };
 use docent_tool::ToolError;
+use links::Links;
 use std::{
     fmt,
     io::{self, Read},
@@ -34,6 +37,8 @@ pub struct Roots {
     all: Arc<[Root]>,
     /// Places whose documents somebody else looks after.
     aside: Arc<[Place]>,
+    rules: Arc<Rules>,
+    links: Arc<Links>,
 }
 
 pub(crate) struct Root {
@@ -123,7 +128,21 @@ impl Roots {
         if all.is_empty() {
             return Err(RootsError::None);
         }
-        Ok(Self { all: all.into(), aside: Arc::default() })
+        let (rules, links) = (Arc::default(), Arc::default());
+        Ok(Self { all: all.into(), aside: Arc::default(), rules, links })
+    }
+
+    /// The same folders under the operator's rules. `secrets` are files and folders outside of them that are refused under
+    /// any name that a hard link gives them here.
+    #[must_use]
+    pub fn guarded(self, rules: Rules, secrets: &[PathBuf]) -> Self {
+        Self { rules: Arc::new(rules), links: Arc::new(Links::to(secrets)), ..self }
+    }
+
+    /// Other folders under the same rules.
+    pub fn beside(&self, paths: &[PathBuf]) -> Result<Self, RootsError> {
+        let (rules, links) = (Arc::clone(&self.rules), Arc::new(self.links.anew()));
+        Ok(Self { rules, links, ..Self::open(paths)? })
     }
 
     /// The same folders, where the documents in these places belong to collections of their own.
@@ -156,10 +175,12 @@ impl Roots {
     pub fn resolve(&self, raw: &str) -> Result<Place, PathError> {
         let place = self.parse(raw)?;
         match self.canonical(&place) {
-            Ok((canonical, metadata)) => match denied(canonical.relative(), metadata.is_dir()) {
-                Some(rule) => Err(PathError::Denied { path: place.to_string(), rule }),
-                None => Ok(canonical),
-            },
+            Ok((canonical, metadata)) => {
+                match self.rules.denied(canonical.relative(), metadata.is_dir()) {
+                    Some(rule) => Err(PathError::Denied { path: place.to_string(), rule }),
+                    None => Ok(canonical),
+                }
+            }
             Err(error) => Err(self.refusal(&place, error)),
         }
     }
@@ -242,6 +263,9 @@ impl Roots {
 
     /// The first `limit` bytes of a regular file, and how many it has.
     pub fn read_start(&self, place: &Place, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
+        if let Some(rule) = self.rules.denied(place.relative(), false) {
+            return Err(ReadProblem::Denied { path: place.to_string(), rule });
+        }
         let file = match plain::open(self.dir(place), place) {
             Some(file) => file?,
             None => self.open_through_links(place)?,
@@ -249,6 +273,10 @@ impl Roots {
         let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
         if !metadata.is_file() {
             return Err(ReadProblem::NotAFile { path: place.to_string() });
+        }
+        if self.links.lead_to_denied(&metadata, self.paths(), &self.rules) {
+            let rule = "it is another name of a file that is not served";
+            return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
         let mut bytes = Vec::with_capacity(
             usize::try_from(metadata.len().min(limit)).unwrap_or(0).min(1 << 24),
@@ -261,7 +289,7 @@ impl Roots {
     fn open_through_links(&self, place: &Place) -> Result<std::fs::File, ReadProblem> {
         let (canonical, metadata) =
             self.canonical(place).map_err(|source| io_problem(place, source))?;
-        if let Some(rule) = denied(canonical.relative(), metadata.is_dir()) {
+        if let Some(rule) = self.rules.denied(canonical.relative(), metadata.is_dir()) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
         if !metadata.is_file() {
@@ -281,7 +309,7 @@ impl Roots {
 
     /// The same, with a choice.
     pub fn walk_with(&self, place: &Place, options: WalkOptions) -> Walk {
-        Walk::start(&self.all[place.root()].path, place, options)
+        Walk::start(self.start(place), place, options)
     }
 
     /// The same as [`Roots::walk_with`] in one go, on all cores.
@@ -291,7 +319,11 @@ impl Roots {
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Result<Entry, Problem>> {
-        Walk::all(&self.all[place.root()].path, place, options, stopped)
+        Walk::all(self.start(place), place, options, stopped)
+    }
+
+    fn start(&self, place: &Place) -> (&Path, &Arc<Rules>) {
+        (&self.all[place.root()].path, &self.rules)
     }
 
     fn dir(&self, place: &Place) -> &Dir {
@@ -331,6 +363,7 @@ impl Roots {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "this is where roots are opened")]
 fn open_root(given: &Path) -> Result<Root, RootsError> {
     let unusable = |source| RootsError::Unusable { path: given.to_owned(), source };
     let path = given.canonicalize().map_err(unusable)?;

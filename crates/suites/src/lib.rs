@@ -1,6 +1,7 @@
 //! The built-in tools: what a repository is, what its code says, what its documents say.
 //!
 //! Knows tools, files and parsers. Must not know the wire, a session or a transport.
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 pub mod code;
 pub mod docs;

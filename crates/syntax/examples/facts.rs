@@ -1,6 +1,7 @@
 //! What is found in the files of a folder, one line of JSON a file, for oracles to be held against.
 //!
 //!     cargo run -p docent-syntax --example facts -- FOLDER [definitions|complexity|imports|security|patterns|shapes]
+#![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 
 use docent_syntax::{
     Language,

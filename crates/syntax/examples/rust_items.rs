@@ -1,5 +1,6 @@
 //! What syn finds in the Rust files of a folder, one line of JSON a file: `tests/oracles/definitions.py` holds it
 //! against what docent finds.
+#![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 
 use serde_json::{Value, json};
 use std::{

@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the rules of the house that a compiler doesn't check.
 
+mod closed;
 mod edges;
 mod sources;
 
@@ -10,6 +11,7 @@ use anyhow::Result;
 pub(crate) fn run(workspace: &Workspace) -> Result<usize> {
     let mut breaches = edges::check(&workspace.metadata)?;
     breaches.extend(sources::check(&workspace.root)?);
+    breaches.extend(closed::check(&workspace.root)?);
     for breach in &breaches {
         println!("{breach}");
     }

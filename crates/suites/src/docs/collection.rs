@@ -228,7 +228,9 @@ impl Shelf {
                 let problem = |reason: String| Problem { path: path.display().to_string(), reason };
                 let is_file = path.is_file();
                 let folder = if is_file { path.parent().unwrap_or(path) } else { path };
-                let roots = Roots::open(&[folder.to_owned()])
+                let roots = self
+                    .roots
+                    .beside(&[folder.to_owned()])
                     .map_err(|error| problem(error.to_string()))?;
                 let top = roots.top();
                 let name = path.file_name().filter(|_| is_file);

@@ -1,4 +1,68 @@
-//! Names that hold secrets, refused wherever they lie.
+//! Names that hold secrets, refused wherever they lie, and what the operator adds to them.
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::path::Path;
+
+/// What is served inside the roots: everything but secrets, unless the operator says otherwise.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    deny: Gitignore,
+    allow: Gitignore,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { deny: Gitignore::empty(), allow: Gitignore::empty() }
+    }
+}
+
+/// Why a pattern can't be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{pattern:?} is not a pattern: {reason}")]
+pub struct BadPattern {
+    pattern: String,
+    reason: String,
+}
+
+impl Rules {
+    /// Patterns as `.gitignore` has them. What `deny` names is refused; what `allow` names is served though its name is
+    /// one of a secret.
+    pub fn new<'a>(
+        deny: impl IntoIterator<Item = &'a str>,
+        allow: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, BadPattern> {
+        Ok(Self { deny: patterns(deny)?, allow: patterns(allow)? })
+    }
+
+    /// The rule that keeps this path from being served, if there is one.
+    pub fn denied(&self, relative: &str, is_folder: bool) -> Option<&'static str> {
+        if relative == "." {
+            return None;
+        }
+        let names = |patterns: &Gitignore| {
+            !patterns.is_empty()
+                && patterns.matched_path_or_any_parents(Path::new(relative), is_folder).is_ignore()
+        };
+        if names(&self.deny) {
+            return Some("`policy.filesystem.deny` names it");
+        }
+        denied(relative, is_folder).filter(|_| !names(&self.allow))
+    }
+}
+
+fn patterns<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Gitignore, BadPattern> {
+    let mut builder = GitignoreBuilder::new("");
+    let bad = |pattern: &str, reason: String| BadPattern { pattern: pattern.to_owned(), reason };
+    builder.case_insensitive(true).map_err(|error| bad("", error.to_string()))?;
+    for pattern in all {
+        if pattern.trim().is_empty() || pattern.starts_with(['!', '#']) {
+            let reason = "write what is meant, such as *.secret or /drafts/";
+            return Err(bad(pattern, reason.to_owned()));
+        }
+        builder.add_line(None, pattern).map_err(|error| bad(pattern, error.to_string()))?;
+    }
+    builder.build().map_err(|error| bad("", error.to_string()))
+}
 
 /// Folders whose contents are credentials.
 const FOLDERS: [&str; 3] = [".ssh", ".aws", ".gnupg"];
@@ -44,7 +108,29 @@ fn is_key(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::denied;
+    use super::*;
+
+    #[test]
+    fn the_operator_adds_and_lifts() {
+        let rules = Rules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
+        for (path, want) in [
+            ("drafts/a.md", true),
+            ("src/drafts/a.md", false),
+            ("deep/x.SECRET", true),
+            ("docs/plan.md", true),
+            (".env.example", false),
+            (".env", true),
+            ("src/main.rs", false),
+            (".", false),
+        ] {
+            assert_eq!(rules.denied(path, false).is_some(), want, "{path}");
+        }
+        assert!(rules.denied("drafts", true).is_some() && rules.denied("drafts", false).is_none());
+        for bad in ["[z-a]", "!kept", "# a remark", " "] {
+            let error = Rules::new([bad], []).unwrap_err().to_string();
+            assert!(error.contains(bad), "{error}");
+        }
+    }
 
     #[test]
     fn secrets_by_name() {

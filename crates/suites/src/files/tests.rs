@@ -296,3 +296,51 @@ fn odd_names_are_problems_and_the_rest_still_comes() {
         ["! bad\u{fffd}: its name is not UTF-8", "good.txt"]
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn another_name_of_a_denied_file_is_denied() {
+    let Fixture { base, roots } = fixture();
+    let secret = base.path().join("home/.ssh/id_ed25519");
+    write(&secret, "PRIVATE");
+    let roots = roots.guarded(Rules::default(), &[base.path().join("home/.ssh")]);
+    let root = roots.primary().to_owned();
+    let read = |path: &str| {
+        let place = roots.resolve(path).unwrap();
+        match roots.read(&place, 100) {
+            Ok(bytes) => String::from_utf8(bytes).unwrap(),
+            Err(problem) => problem.to_string(),
+        }
+    };
+    fs::hard_link(root.join("src/main.rs"), root.join("main-again.rs")).unwrap();
+    assert_eq!(read("main-again.rs"), "fn main() {}", "a second name alone is no harm");
+    for (from, name) in [
+        (root.join(".env"), "notes.txt"),
+        (root.join(".git/config"), "src/remote.txt"),
+        (secret, "docs.md"),
+    ] {
+        fs::hard_link(&from, root.join(name)).unwrap();
+        let want =
+            format!("{name}: not served, because it is another name of a file that is not served");
+        assert_eq!(read(name), want);
+    }
+}
+
+#[test]
+fn the_operator_s_rules_hold_everywhere() {
+    let Fixture { base: _base, roots } = fixture();
+    let roots = roots.guarded(Rules::new(["src/deep"], [".env"]).unwrap(), &[]);
+    assert_eq!(verdict(roots.resolve("src/deep/a b.txt")), "denied");
+    assert_eq!(verdict(roots.resolve(".env")), ".env");
+    let beside = roots.beside(&[roots.primary().to_owned()]).unwrap();
+    for roots in [roots, beside] {
+        let place = roots.top().join("src/deep/a b.txt").unwrap();
+        let error = roots.read(&place, 100).unwrap_err().to_string();
+        assert!(error.contains("`policy.filesystem.deny` names it"), "{error}");
+        let all = WalkOptions { hidden: true, ignored: true, flat: false };
+        let walked = roots.walk_with(&roots.top(), all).filter_map(Result::ok);
+        let names: Vec<String> = walked.map(|entry| entry.place.to_string()).collect();
+        assert!(!names.iter().any(|name| name.starts_with("src/deep")), "{names:?}");
+        assert!(names.contains(&".env".to_owned()), "{names:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! What lies under a place: sorted, without what the project itself ignores, without secrets.
 
-use super::{Place, denied, place::with_slashes};
+use super::{Place, Rules, place::with_slashes};
 use ignore::{
     DirEntry, WalkBuilder, WalkState,
     gitignore::{Gitignore, GitignoreBuilder},
@@ -10,7 +10,7 @@ use std::{
     ffi::OsStr,
     fmt,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
 };
 
@@ -87,21 +87,25 @@ impl fmt::Debug for Walk {
 }
 
 impl Walk {
-    pub(super) fn start(root: &Path, place: &Place, options: WalkOptions) -> Self {
-        let entries = Self::builder(root, place, options).build();
+    pub(super) fn start(
+        (root, rules): (&Path, &Arc<Rules>),
+        place: &Place,
+        options: WalkOptions,
+    ) -> Self {
+        let entries = Self::builder((root, rules), place, options).build();
         Self { entries: Some(entries), root: root.to_owned(), top: place.clone() }
     }
 
     /// Everything at once, on all cores, in the same order; `stopped` ends it early.
     pub(super) fn all(
-        root: &Path,
+        (root, rules): (&Path, &Arc<Rules>),
         place: &Place,
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Result<Entry, Problem>> {
         let walk = Self { entries: None, root: root.to_owned(), top: place.clone() };
         let all = Mutex::new(Vec::new());
-        Self::builder(root, place, options).build_parallel().run(|| {
+        Self::builder((root, rules), place, options).build_parallel().run(|| {
             Box::new(|found| {
                 if let Some(item) = walk.item(found) {
                     all.lock().unwrap_or_else(PoisonError::into_inner).push(item);
@@ -118,10 +122,14 @@ impl Walk {
         all
     }
 
-    fn builder(root: &Path, place: &Place, options: WalkOptions) -> WalkBuilder {
+    fn builder(
+        (root, rules): (&Path, &Arc<Rules>),
+        place: &Place,
+        options: WalkOptions,
+    ) -> WalkBuilder {
         let start = if place.is_top() { root.to_owned() } else { root.join(place.relative()) };
         let above = if options.ignored { Vec::new() } else { ignored_above(root, place) };
-        let base = root.to_owned();
+        let (base, rules) = (root.to_owned(), Arc::clone(rules));
         let mut builder = WalkBuilder::new(start);
         builder
             .hidden(!options.hidden)
@@ -134,7 +142,7 @@ impl Walk {
             .ignore(!options.ignored)
             .max_depth(options.flat.then_some(1))
             .sort_by_file_name(OsStr::cmp)
-            .filter_entry(move |entry| shown(entry, &base, &above));
+            .filter_entry(move |entry| shown(entry, (&base, &rules), &above));
         if !options.ignored {
             builder.add_custom_ignore_filename(OWN_RULES);
         }
@@ -194,7 +202,7 @@ impl Iterator for Walk {
     }
 }
 
-fn shown(entry: &DirEntry, root: &Path, above: &[Gitignore]) -> bool {
+fn shown(entry: &DirEntry, (root, rules): (&Path, &Rules), above: &[Gitignore]) -> bool {
     if entry.depth() == 0 {
         return true;
     }
@@ -202,7 +210,7 @@ fn shown(entry: &DirEntry, root: &Path, above: &[Gitignore]) -> bool {
         return false;
     }
     let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    if relative(root, entry.path()).is_some_and(|path| denied(&path, is_folder).is_some()) {
+    if relative(root, entry.path()).is_some_and(|path| rules.denied(&path, is_folder).is_some()) {
         return false;
     }
     let verdict = above

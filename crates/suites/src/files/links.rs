@@ -1,0 +1,104 @@
+//! Hard links: a denied file has the same contents under every name, so it is known by its number as well.
+
+use super::denied::Rules;
+use ignore::WalkBuilder;
+use std::{
+    collections::HashSet,
+    fs::Metadata,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// The kernel's stamps lag behind its clock by up to a tick.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Device and number of a file.
+type Number = (u64, u64);
+
+/// The numbers of denied files. Looked for only once a file with several names is read.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// Secrets that lie outside the roots.
+    elsewhere: Vec<PathBuf>,
+    known: Mutex<Option<Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    since: SystemTime,
+    numbers: HashSet<Number>,
+}
+
+impl Links {
+    /// What lies in these places is denied under any name; folders are listed now.
+    pub(super) fn to(places: &[PathBuf]) -> Self {
+        let files = places.iter().flat_map(|place| everything(place));
+        Self { elsewhere: files.collect(), known: Mutex::default() }
+    }
+
+    /// For other roots, where nothing has been looked at.
+    pub(super) fn anew(&self) -> Self {
+        Self { elsewhere: self.elsewhere.clone(), known: Mutex::default() }
+    }
+
+    /// Whether a file is one of the denied ones under another name.
+    pub(super) fn lead_to_denied<'a>(
+        &self,
+        file: &Metadata,
+        roots: impl Iterator<Item = &'a Path>,
+        rules: &Rules,
+    ) -> bool {
+        if file.nlink() < 2 {
+            return false;
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // A new name changes the stamp of the file, so that what was found before then may lack it.
+        let named = changed(file);
+        let is_fresh = |known: &Known| named.is_some_and(|named| named + TICK < known.since);
+        let known = match &mut *known {
+            Some(known) if is_fresh(known) => known,
+            slot => slot.insert(self.look(roots, rules)),
+        };
+        known.numbers.contains(&number(file))
+    }
+
+    fn look<'a>(&self, roots: impl Iterator<Item = &'a Path>, rules: &Rules) -> Known {
+        let since = SystemTime::now();
+        let mut numbers: HashSet<Number> =
+            self.elsewhere.iter().filter_map(|path| Some(number(&path.metadata().ok()?))).collect();
+        for root in roots {
+            let denied = everything(root).filter(|path| {
+                let relative = path.strip_prefix(root).ok().and_then(Path::to_str);
+                relative.is_some_and(|path| rules.denied(path, false).is_some())
+            });
+            numbers.extend(denied.filter_map(|path| Some(number(&path.symlink_metadata().ok()?))));
+        }
+        Known { since, numbers }
+    }
+}
+
+/// Every file under a path, hidden and ignored ones too. Git's own store holds no names.
+fn everything(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let walk = WalkBuilder::new(path)
+        .standard_filters(false)
+        .follow_links(false)
+        .filter_entry(|entry| {
+            let in_git = || entry.path().parent().is_some_and(|above| above.ends_with(".git"));
+            !(entry.file_name() == "objects" && in_git())
+        })
+        .build();
+    let is_file = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_file());
+    walk.filter_map(Result::ok).filter(is_file).map(ignore::DirEntry::into_path)
+}
+
+fn number(file: &Metadata) -> Number {
+    (file.dev(), file.ino())
+}
+
+fn changed(file: &Metadata) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(file.ctime()).ok()?);
+    let nanoseconds = Duration::from_nanos(u64::try_from(file.ctime_nsec()).ok()?);
+    Some(UNIX_EPOCH + seconds + nanoseconds)
+}

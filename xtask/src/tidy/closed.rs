@@ -1,0 +1,96 @@
+//! Crates that tools are made of open no file, no socket and no program by themselves: clippy refuses it, by a list that
+//! each of them has.
+
+use anyhow::{Context, Result};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The crates, and where one of them may say that it is the guard.
+const CLOSED: [(&str, &[&str]); 4] =
+    [("suites", &["files.rs"]), ("prose", &[]), ("syntax", &[]), ("tool", &[])];
+
+/// What the list names at least.
+const NAMED: [&str; 8] = [
+    "std::fs::read",
+    "std::fs::write",
+    "std::fs::read_dir",
+    "std::fs::File::open",
+    "std::fs::OpenOptions::open",
+    "std::net::TcpStream::connect",
+    "std::net::UdpSocket::bind",
+    "std::process::Command::new",
+];
+
+/// Every crate without the list, and every place that gets round it.
+pub(super) fn check(root: &Path) -> Result<Vec<String>> {
+    let mut breaches = Vec::new();
+    let mut first: Option<String> = None;
+    for (name, guards) in CLOSED {
+        let folder = root.join("crates").join(name);
+        let list = fs::read_to_string(folder.join("clippy.toml")).unwrap_or_default();
+        for method in NAMED {
+            if !list.contains(&format!("\"{method}\"")) {
+                breaches.push(format!("crates/{name}/clippy.toml doesn't refuse {method}"));
+            }
+        }
+        if first.get_or_insert_with(|| list.clone()) != &list {
+            breaches.push(format!("crates/{name}/clippy.toml differs from that of its like"));
+        }
+        for file in sources(&folder.join("src"))? {
+            let text = fs::read_to_string(&file)?;
+            let inside = file.strip_prefix(folder.join("src")).unwrap_or(&file);
+            let is_guard = guards.iter().any(|guard| inside == Path::new(guard));
+            if !is_guard && gets_round(&text) {
+                let shown = file.strip_prefix(root).unwrap_or(&file).display();
+                breaches.push(format!("{shown} gets round the list of methods that are refused"));
+            }
+        }
+    }
+    Ok(breaches)
+}
+
+/// Whether a source turns the lint off for more than its tests.
+fn gets_round(text: &str) -> bool {
+    text.lines().any(|line| line.contains("disallowed_methods") && !line.contains("cfg_attr(test,"))
+}
+
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() {
+            all.extend(sources(&path)?);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            all.push(path);
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tests_get_round() {
+        for (line, want) in [
+            ("#![cfg_attr(test, expect(clippy::disallowed_methods, reason = \"\"))]", false),
+            ("#[expect(clippy::disallowed_methods, reason = \"\")]", true),
+            ("#![allow(clippy::disallowed_methods)]", true),
+            ("fn main() {}", false),
+        ] {
+            assert_eq!(gets_round(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_crate_without_the_list_is_a_breach() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, _) in CLOSED {
+            fs::create_dir_all(folder.path().join("crates").join(name).join("src")).unwrap();
+        }
+        assert_eq!(check(folder.path()).unwrap().len(), NAMED.len() * CLOSED.len());
+    }
+}
