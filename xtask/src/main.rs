@@ -1,4 +1,4 @@
-//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval`.
+//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval | soak`.
 
 #![expect(
     clippy::print_stdout,
@@ -18,6 +18,7 @@ mod lab;
 mod machine;
 mod process;
 mod report;
+mod soak;
 mod tidy;
 mod tokei;
 mod workspace;
@@ -58,6 +59,8 @@ enum Chore {
     /// Compare what docent finds with what people found: repo, code, docs
     #[command(subcommand)]
     Eval(eval::Evaluation),
+    /// Many clients on every network transport for minutes, with faults: no answer lost, crossed or wrong, nothing leaks
+    Soak(soak::Options),
 }
 
 fn main() -> ExitCode {
@@ -85,6 +88,7 @@ fn run(chore: Chore) -> Result<bool> {
             true
         }
         Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
+        Chore::Soak(options) => soak::run(&workspace, &options)?,
     })
 }
 

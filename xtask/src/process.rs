@@ -2,7 +2,7 @@
 //! when its leader ends, when time is up, when its owner drops it and when xtask itself is interrupted.
 
 use anyhow::{Context, Result, bail};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
@@ -147,6 +147,19 @@ impl Background {
         Ok(server)
     }
 
+    /// The leader's process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks the leader to end and waits for it; nothing when it takes longer than that.
+    pub(crate) fn terminate(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
+        if let Some(pid) = Pid::from_raw(self.group) {
+            kill_process(pid, Signal::TERM).context("sending SIGTERM")?;
+        }
+        self.wait_until(Instant::now() + limit)
+    }
+
     fn wait_until(&mut self, deadline: Instant) -> Result<Option<ExitStatus>> {
         let mut pause = Duration::from_millis(1);
         loop {
@@ -263,6 +276,25 @@ mod tests {
         assert_eq!((lines, done.ending.as_str()), (vec!["err", "out"], "exit status: 3"));
         let said = done.or_fail("the script").unwrap_err().to_string();
         assert!(said.starts_with("the script failed (exit status: 3):"), "{said}");
+    }
+
+    #[test]
+    fn a_leader_is_asked_to_end() {
+        let check = |script: &str, limit, expected: Option<Option<i32>>| {
+            let mut child = Background::spawn(&mut shell(script), Output::Kept).unwrap();
+            while !lock(&child.text).contains("ready") {
+                thread::yield_now();
+            }
+            let status = child.terminate(limit).unwrap();
+            assert_eq!(status.map(|status| status.code()), expected, "{script}");
+        };
+        let minute = Duration::from_mins(1);
+        check(
+            "trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done",
+            minute,
+            Some(Some(3)),
+        );
+        check("trap '' TERM; echo ready; sleep 1000", Duration::from_millis(50), None);
     }
 
     #[test]

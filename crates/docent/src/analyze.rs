@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use docent_server::{Audit, Limits, Setup};
+use docent_server::{Audit, Limits, Policy, Setup};
 use docent_suites::repo::{findings::Findings, render, report::Report};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -171,7 +171,8 @@ fn setup(config: &Config) -> anyhow::Result<Setup> {
         ..Limits::default()
     };
     let served = serve::setup(config, serve::suites(config)?.providers, audit);
-    Ok(Setup { keys: Vec::new(), auth_required: false, limits, ..served })
+    let policy = Policy::default();
+    Ok(Setup { keys: Vec::new(), auth_required: false, policy, limits, ..served })
 }
 
 fn ask(setup: Setup, tool: &str, arguments: Value) -> anyhow::Result<Reply> {

@@ -4,11 +4,14 @@
 
 use crate::{
     analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
+    audit::{self, AuditCommand},
     config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
     docs::{self, DocsCommand},
     doctor,
     indexing::{self, IndexFlags},
     logging,
+    policy::{self, Question},
+    run, sandbox,
     search::{self, SearchFlags},
     serve, tools_page,
 };
@@ -20,7 +23,7 @@ use std::{
     ffi::OsString,
     fmt::Write as _,
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -48,6 +51,28 @@ enum Command {
         #[command(subcommand)]
         command: DocsCommand,
     },
+    /// Check, read and count the record of calls
+    Audit {
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
+    /// Become another MCP server: no shell, a clean environment, and the sandbox around it
+    Run {
+        /// Directory that it may read; may be repeated [default: the working directory]
+        #[arg(long, value_name = "DIR")]
+        root: Vec<PathBuf>,
+        /// Configuration file to read in place of the root's own
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// A name of `mcp_servers`, or a program and its arguments after --
+        #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
+        words: Vec<OsString>,
+    },
+    /// Ask what the policy says
+    Policy {
+        #[command(subcommand)]
+        command: PolicyCommand,
+    },
     /// Show or write the configuration
     Config {
         #[command(subcommand)]
@@ -65,6 +90,30 @@ enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+}
+
+#[derive(Subcommand)]
+enum PolicyCommand {
+    /// Say whether a call would be allowed, and by which rule; exits with 1 where it would not
+    Test {
+        /// The tool
+        tool: String,
+        /// Its arguments: key=value, or one JSON object
+        #[arg(value_name = "ARGUMENT")]
+        arguments: Vec<String>,
+        /// The name of the key that the caller shows [default: none]
+        #[arg(long, value_name = "NAME")]
+        key: Option<String>,
+        /// Directory that tools may read; may be repeated [default: the working directory]
+        #[arg(long, value_name = "DIR")]
+        root: Vec<PathBuf>,
+        /// Configuration file to read in place of the root's own
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+        /// Print for programs
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -89,6 +138,18 @@ enum ConfigCommand {
         /// Replace the file if it exists
         #[arg(long)]
         force: bool,
+    },
+    /// Take over a security policy in YAML (network, filesystem, commands, tools, audit)
+    Import {
+        /// The policy
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// The file to write to [default: ~/.config/docent/docent.toml]
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+        /// Print the keys, and write nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Print the JSON Schema of docent.toml
     #[command(hide = true)]
@@ -185,6 +246,11 @@ impl SettingFlags {
 
 /// Runs one command line to its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // The child's side of a launch: nothing of docent's is to run before the sandbox is in force.
+    if args.get(1).is_some_and(|word| word == docent_sandbox::SUBCOMMAND) {
+        return docent_sandbox::run_confined(args.into_iter().skip(2));
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(usage) => {
@@ -211,7 +277,10 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             let inputs = inputs(flags.into_flags())?;
             let config = Config::load(&inputs)?;
             config.check_serving()?;
+            // Threads that start later are bound as well, so that logging comes after.
+            let in_force = sandbox::enter(&config)?;
             let guard = logging::init(&config)?;
+            sandbox::tell(&in_force);
             serve::run(&config, inputs)?;
             drop(guard);
         }
@@ -221,6 +290,23 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Index(flags) => return told(&indexing::run(&flags, Environment::of_process())?),
         Command::Search(flags) => return told(&search::run(&flags, Environment::of_process())?),
         Command::Docs { command } => return told(&docs::run(command, Environment::of_process())?),
+        Command::Audit { command } => {
+            let inputs = inputs(command.flags())?;
+            return told(&audit::run(command, &inputs)?);
+        }
+        Command::Run { root, config, words } => {
+            let flags = Flags { roots: root, config_file: config, ..Flags::default() };
+            let config = Config::load(&inputs(flags)?)?;
+            let _guard = logging::init(&config)?;
+            run::run(&words, &config)?;
+        }
+        Command::Policy { command } => {
+            let PolicyCommand::Test { tool, arguments, key, root, config, json } = command;
+            let inputs = inputs(Flags { roots: root, config_file: config, ..Flags::default() })?;
+            let key = key.as_deref();
+            let question = Question { tool: &tool, arguments: &arguments, key, json };
+            return told(&policy::test(&question, &inputs)?);
+        }
         Command::Config { command } => configure(command)?,
         Command::Doctor { settings, json } => {
             let inputs = inputs(settings.into_flags())?;
@@ -262,6 +348,7 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
             let path = config::init(&config::root_of(&inputs(flags)?), json, force)?;
             print(&format!("wrote {}\n", path.display()))
         }
+        ConfigCommand::Import { file, to, dry_run } => import(&file, to.as_deref(), dry_run),
         ConfigCommand::Schema => print(&config::json_schema()),
         ConfigCommand::Reference => print(&config::reference_page()),
         ConfigCommand::CliReference => print(&reference_page()),
@@ -269,6 +356,25 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
             print(&tools_page::reference_page(&inputs(Flags::default())?.working_dir)?)
         }
     }
+}
+
+fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
+    let inputs = inputs(Flags::default())?;
+    let mut imported = config::import::read(file, &inputs)?;
+    let mut text = String::new();
+    if dry_run {
+        text.push_str("nothing is written\n");
+    } else {
+        let path = config::import::write(&mut imported, to, &inputs)?;
+        writeln!(text, "wrote {}", path.display()).unwrap_or_default();
+    }
+    for (key, value) in &imported.keys {
+        writeln!(text, "  {key} = {value}").unwrap_or_default();
+    }
+    for note in &imported.notes {
+        writeln!(text, "note: {note}").unwrap_or_default();
+    }
+    print(&text)
 }
 
 fn inputs(flags: Flags) -> anyhow::Result<Inputs> {

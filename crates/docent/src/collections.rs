@@ -78,7 +78,7 @@ pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawle
     let unmade = || format!("{} can't be made", folder.display());
     fs::create_dir_all(&folder).with_context(unmade)?;
     let folder = Dir::open_ambient_dir(&folder, ambient_authority()).with_context(unmade)?;
-    let client = Client::new(config.network.clone(), Limits::default());
+    let client = Client::new(config.policy.network.clone(), Limits::default());
     let mut shelf = FolderShelf::new(folder);
     let crawled = progress(|callbacks| {
         let mut told = |done, known| (callbacks.progress)(done, known);

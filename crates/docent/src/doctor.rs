@@ -7,6 +7,7 @@ use crate::{
     state::StateDir,
     unmet,
 };
+use docent_sandbox::{Control, Mode, Offered, State};
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -99,6 +100,8 @@ pub fn examine(inputs: &Inputs) -> Report {
             safety(&config, &mut report);
             limits(&config, &mut report);
             telemetry(&config, &mut report);
+            policy(&config, &mut report);
+            sandbox(&config, &mut report);
         }
         Err(error) => {
             let mut detail = error.to_string();
@@ -111,8 +114,6 @@ pub fn examine(inputs: &Inputs) -> Report {
             }
         }
     }
-    let (mark, detail) = landlock();
-    report.add("landlock", mark, detail);
     report
 }
 
@@ -257,6 +258,32 @@ fn limits(config: &Config, report: &mut Report) {
     report.add("limits", Mark::Ok, detail);
 }
 
+/// What the policy lets docent do.
+fn policy(config: &Config, report: &mut Report) {
+    let policy = &config.policy;
+    let network = match policy.network.hosts.len() {
+        0 => "no host is named, so that no tool reaches the network".to_owned(),
+        count => format!("{count} rules name what tools may reach"),
+    };
+    report.add("network", Mark::Ok, network);
+    let rules = policy.tools.rules.len();
+    report.add("policy", Mark::Ok, format!("{rules} rules on top of the scopes of keys"));
+    let (mark, detail) = match (policy.redaction.secrets, policy.redaction.hidden) {
+        (true, true) => (Mark::Ok, "secrets are taken out of results, hidden characters shown"),
+        (true, false) => {
+            (Mark::Warn, "hidden characters reach the model (policy.redaction.hidden)")
+        }
+        (false, true) => (Mark::Warn, "secrets reach the model (policy.redaction.secrets)"),
+        (false, false) => (Mark::Warn, "secrets and hidden characters reach the model"),
+    };
+    report.add("redaction", mark, detail);
+    let detail = match &config.server.tls {
+        Some(tls) => format!("certificate {}", tls.certificate.display()),
+        None => "none; put a proxy that encrypts before a listener beyond this machine".to_owned(),
+    };
+    report.add("tls", Mark::Ok, detail);
+}
+
 fn telemetry(config: &Config, report: &mut Report) {
     let Some(endpoint) = &config.telemetry.otlp_endpoint else { return };
     let host = endpoint.trim_start_matches("http://").split('/').next().unwrap_or_default();
@@ -273,33 +300,37 @@ fn telemetry(config: &Config, report: &mut Report) {
     }
 }
 
-/// Asks the kernel by its syscall, from a thread of its own: the ruleset that the question takes binds that thread
-/// alone, and ends with it.
-#[cfg(target_os = "linux")]
-fn landlock() -> (Mark, String) {
-    use landlock::{AccessFs, LandlockStatus, Ruleset, RulesetAttr, RulesetError};
-    let ask = || -> Result<LandlockStatus, RulesetError> {
-        let ruleset = Ruleset::default().handle_access(AccessFs::MakeBlock)?.create()?;
-        Ok(ruleset.restrict_self()?.landlock)
+/// What the kernel offers, what holds while docent serves, and what strict would refuse.
+fn sandbox(config: &Config, report: &mut Report) {
+    let offered = Offered::look();
+    let kernel = match offered.landlock {
+        0 => "the kernel offers no Landlock".to_owned(),
+        abi => format!("the kernel offers Landlock, ABI {abi}"),
     };
-    let status = std::thread::spawn(ask).join();
-    match status {
-        Ok(Ok(LandlockStatus::Available { effective_abi, kernel_abi })) => {
-            let abi = kernel_abi.unwrap_or(effective_abi as i32);
-            (Mark::Warn, format!("the kernel has ABI {abi}; not enforced"))
+    let seccomp = if offered.seccomp { "seccomp" } else { "no seccomp" };
+    let wrap = offered.bubblewrap.as_ref();
+    let wrap = wrap.map_or("no bubblewrap".to_owned(), |path| path.display().to_string());
+    report.add("sandbox", Mark::Ok, format!("{kernel}, {seccomp}, {wrap}"));
+    let (confinement, mode) = (crate::sandbox::own(config), crate::sandbox::mode(config));
+    match docent_sandbox::plan(&confinement, mode, &offered) {
+        Ok(planned) => {
+            for Control { name, state, detail } in planned.controls {
+                let mark = if state == State::InForce { Mark::Ok } else { Mark::Warn };
+                report.add(
+                    "sandbox",
+                    mark,
+                    format!("{name}: {state} while serving ({mode}); {detail}"),
+                );
+            }
         }
-        Ok(Ok(LandlockStatus::NotEnabled)) => {
-            (Mark::Warn, "built into the kernel but not enabled at boot; not enforced".to_owned())
-        }
-        Ok(Ok(LandlockStatus::NotImplemented)) => {
-            (Mark::Warn, "the kernel has none; not enforced".to_owned())
-        }
-        Ok(Err(error)) => (Mark::Warn, format!("the kernel would not say ({error}); not enforced")),
-        Err(_) => (Mark::Warn, "the question failed; not enforced".to_owned()),
+        Err(error) => report.add("sandbox", Mark::Fail, error.to_string()),
     }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn landlock() -> (Mark, String) {
-    (Mark::Warn, "not available on this system; not enforced".to_owned())
+    if mode != Mode::Strict {
+        let strict = docent_sandbox::plan(&confinement, Mode::Strict, &offered);
+        let detail = match strict {
+            Ok(_) => "strict would start here".to_owned(),
+            Err(error) => format!("strict would refuse to start: {error}"),
+        };
+        report.add("sandbox", Mark::Ok, detail);
+    }
 }

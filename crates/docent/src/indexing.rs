@@ -4,7 +4,7 @@ use crate::{
     analyze::Printed,
     cli, collections,
     config::{Config, Environment, Flags, Inputs},
-    embedding,
+    embedding, serve,
     state::StateDir,
 };
 use anyhow::Context as _;
@@ -82,7 +82,7 @@ impl Site {
 
     /// What is configured.
     pub(crate) fn of(config: Config) -> anyhow::Result<Self> {
-        let roots = Roots::open(&config.roots)?;
+        let roots = serve::roots(&config)?;
         let collections = collections::of(&config);
         let shelved = docs::shelved(&roots, &collections);
         let roots = roots.set_aside(shelved);

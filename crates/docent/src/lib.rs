@@ -3,6 +3,7 @@
 //! The only crate that reads the environment, prints, or uses anyhow. `main` calls [`cli::run`] and nothing else.
 
 mod analyze;
+mod audit;
 pub mod cli;
 mod collections;
 pub mod config;
@@ -12,8 +13,13 @@ mod embedding;
 mod indexing;
 mod local;
 pub mod logging;
+mod policy;
+mod reload;
+mod run;
+mod sandbox;
 mod search;
 pub mod serve;
 pub mod state;
+mod strangers;
 mod tools_page;
 mod unmet;

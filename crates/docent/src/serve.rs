@@ -4,20 +4,24 @@ use crate::{
     collections,
     config::{self, Config, Inputs, Transport},
     indexing, logging,
+    reload::{Network, Reload},
     state::StateDir,
-    unmet,
+    strangers, unmet,
 };
 use anyhow::{Context, anyhow};
-use docent_server::{AdoptTrace, Audit, Key, Limits, Rate, Server, Setup};
+use docent_server::{
+    AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
+};
 use docent_suites::{
     Options, Suites,
     docs::DocsSuite,
-    files::Roots,
+    files::{Roots, RootsError},
     watch::{Batch, Watch},
+    web,
 };
 use docent_tool::Provider;
 use docent_transport::{
-    http::{self, Shown, Spoken, Web},
+    http::{self, Bounds, Shown, Spoken, Web},
     stdio::{self, Stdio},
 };
 use docent_wire::Handshake;
@@ -26,7 +30,7 @@ use std::{
     io::{self, IsTerminal},
     num::NonZeroU32,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
 use tokio::{net::TcpListener, signal};
@@ -37,8 +41,6 @@ const INSTRUCTIONS: &str = "docent shows you round a project: its structure, its
     Start with analyze_repository in a project you don't know; find code with query_annotations and answers with \
     search_documentation instead of reading whole files.";
 
-/// An audit file begins anew after this many bytes, unless the configuration says otherwise.
-const AUDIT_BYTES: u64 = 16 << 20;
 /// Calls that are running when the server closes have this long to be answered.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 
@@ -66,13 +68,29 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
-    let Suites { providers, docs } = suites(config)?;
-    let _following = follow_collections(config, inputs, docs);
+    let inputs = Arc::new(inputs);
+    let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
+    let Suites { providers, docs } = suites_on(config, &network)?;
+    let _following = follow_collections(config, Arc::clone(&inputs), docs.clone());
     for problem in unmet::names(config, &providers) {
         tracing::warn!("{problem}");
     }
     hint_on_terminal(config);
-    let server = Server::new(setup(config, providers.clone(), audit(config)))?;
+    let strangers = strangers::of(config)?;
+    strangers::warm(&strangers);
+    let setup = setup(config, providers.clone(), audit(config));
+    let server = Server::new(Setup { strangers, ..setup })?;
+    let tls = strangers::tls(config)?;
+    let oauth = strangers::door(config)?;
+    let reload = Reload {
+        inputs,
+        server: Arc::clone(&server),
+        docs,
+        network,
+        tls: tls.clone(),
+        config: Mutex::new(config.clone()),
+    };
+    tokio::spawn(reload.on_signal());
     let closing = CancellationToken::new();
     tokio::spawn(close_on_signal(closing.clone()));
     let stopped = CancellationToken::new();
@@ -83,8 +101,13 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
         match listener {
             Some(listener) => {
                 let made = Arc::clone(&server);
-                let web =
-                    Web { closing: closing.clone(), stopped, ..web(config, &server, providers) };
+                let web = Web {
+                    closing: closing.clone(),
+                    stopped,
+                    tls,
+                    oauth,
+                    ..web(config, &server, providers)
+                };
                 http::serve(listener, Arc::new(move || made.session()), web).await
             }
             None => Ok(()),
@@ -122,7 +145,7 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
 }
 
 /// Collections that come and go in the configuration do so while docent runs.
-fn follow_collections(config: &Config, inputs: Inputs, docs: DocsSuite) -> Option<Watch> {
+fn follow_collections(config: &Config, inputs: Arc<Inputs>, docs: DocsSuite) -> Option<Watch> {
     let files = config::files_of(&inputs);
     let folders: Vec<PathBuf> =
         files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
@@ -157,13 +180,39 @@ fn hint_on_terminal(config: &Config) {
     }
 }
 
+/// The folders that tools may read, under the operator's rules.
+pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
+    let rules = config.policy.files.clone();
+    Ok(Roots::open(&config.roots)?.guarded(rules, &config.secret_places))
+}
+
 /// What the built-in suites offer over the configured roots and collections. Nothing is read yet.
 pub(crate) fn suites(config: &Config) -> anyhow::Result<Suites> {
-    let roots = Roots::open(&config.roots)?;
+    suites_on(config, &Arc::new(RwLock::new(config.policy.network.clone())))
+}
+
+/// The same, on a policy of the network that may change.
+fn suites_on(config: &Config, network: &Network) -> anyhow::Result<Suites> {
+    let roots = roots(config)?;
     let collections = collections::of(config);
     let synonyms = Arc::clone(&config.synonyms);
     let index = indexing::opener(config.clone());
-    Ok(docent_suites::suites(Options { roots, collections, synonyms, index }))
+    let network = Arc::clone(network);
+    let web = web::Settings {
+        client: Arc::new(move || {
+            let policy = network.read().unwrap_or_else(PoisonError::into_inner).clone();
+            docent_net::Client::new(policy, docent_net::Limits::default())
+        }),
+        providers: config.web.providers.clone(),
+        ..web::Settings::off()
+    };
+    Ok(docent_suites::suites(Options { roots, collections, synonyms, index, web }))
+}
+
+/// What may change while docent runs.
+pub(crate) fn terms(config: &Config) -> anyhow::Result<Terms> {
+    let strangers = strangers::of(config)?;
+    Ok(Setup { strangers, ..setup(config, Vec::new(), Audit::off()) }.terms())
 }
 
 pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
@@ -180,9 +229,12 @@ pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: A
         instructions: Some(INSTRUCTIONS.into()),
         providers,
         keys: keys.collect(),
+        strangers: Strangers::default(),
         auth_required: auth.required,
+        policy: config.policy.tools.clone(),
         limits: limits(config),
         audit,
+        screening: screening(config),
         list_page: 0,
         adopt_trace: config
             .telemetry
@@ -224,12 +276,18 @@ pub(crate) fn audit(config: &Config) -> Audit {
         None => StateDir::open(config).map(|state| state.path().join("audit.jsonl")),
     };
     match file {
-        Ok(file) => Audit::to_file(file, config.audit.max_bytes.unwrap_or(AUDIT_BYTES)),
+        Ok(file) => Audit::open(file, config.audit.settings.clone()),
         Err(error) => {
             tracing::warn!(%error, "calls are not recorded");
             Audit::off()
         }
     }
+}
+
+fn screening(config: &Config) -> Screening {
+    let redaction = config.policy.redaction;
+    let known = || config.secrets().iter().map(|secret| secret.expose().to_owned()).collect();
+    Screening::new(redaction.secrets.then(known), redaction.hidden)
 }
 
 fn handshake(config: &Config) -> Handshake {
@@ -257,7 +315,8 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
         };
         anyhow!(error).context(format!("can't listen on {host}:{port} ({remedy})"))
     })?;
-    tracing::info!("listening on http://{}", listener.local_addr()?);
+    let scheme = if config.server.tls.is_some() { "https" } else { "http" };
+    tracing::info!("listening on {scheme}://{}", listener.local_addr()?);
     Ok(listener)
 }
 
@@ -290,6 +349,16 @@ fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>)
         },
         handshake: handshake(config),
         message_bytes: config.limits.message_bytes,
+        bounds: Bounds {
+            connections: config.limits.connections,
+            connections_per_address: config.limits.connections_per_address,
+            head: config.limits.head_timeout,
+            body: config.limits.body_timeout,
+            ..Bounds::default()
+        },
+        tally: Arc::default(),
+        tls: None,
+        oauth: None,
         metrics: Arc::new(move || measured.metrics()),
         tools: Arc::new(shown),
         closing: CancellationToken::new(),

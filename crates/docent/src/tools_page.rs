@@ -1,6 +1,6 @@
 //! The reference page of the built-in tools, resource templates and prompts, written from what clients are told of them.
 
-use docent_suites::{Options, docs::Collection, files::Roots};
+use docent_suites::{Options, docs::Collection, files::Roots, web};
 use docent_tool::{Hints, Object, PromptInfo, Provider, TemplateInfo, ToolInfo};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path, sync::Arc};
@@ -23,10 +23,8 @@ pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     let collections = vec![Collection::new(COLLECTION, ".", "")];
     // No tool runs for this page, so that there is nothing to search.
     let index = Arc::new(|| Err("there is no index here".into()));
-    Ok(page(
-        &docent_suites::suites(Options { roots, collections, synonyms: Arc::default(), index })
-            .providers,
-    ))
+    let (synonyms, web) = (Arc::default(), web::Settings::off());
+    Ok(page(&docent_suites::suites(Options { roots, collections, synonyms, index, web }).providers))
 }
 
 fn page(providers: &[Arc<dyn Provider>]) -> String {

@@ -3,6 +3,7 @@
 use crate::{
     policy::Policy,
     refusal::{FetchError, Refusal},
+    request::Request,
     resolve::{Guard, Lookup, SystemLookup},
     unpack::{self, Taken},
 };
@@ -13,7 +14,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 use ureq::{
-    Agent,
+    Agent, AsSendBody,
     http::{self, HeaderMap},
     unversioned::transport::DefaultConnector,
 };
@@ -134,6 +135,8 @@ pub struct Client {
     agent: Agent,
     policy: Arc<Policy>,
     limits: Limits,
+    /// When whoever asks stops waiting, whatever the limits are.
+    until: Option<Instant>,
 }
 
 impl Client {
@@ -158,12 +161,20 @@ impl Client {
             .build();
         let guard = Guard { policy: policy.clone(), lookup };
         let agent = Agent::with_parts(config, DefaultConnector::default(), guard);
-        Self { agent, policy: Arc::new(policy), limits }
+        Self { agent, policy: Arc::new(policy), limits, until: None }
     }
 
     /// What may be reached.
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// The same client for a caller who waits until then, and no longer. All that it fetches shares the time.
+    #[must_use]
+    pub fn until(&self, at: Instant) -> Self {
+        let left = at.saturating_duration_since(Instant::now());
+        let limits = Limits { whole: self.limits.whole.min(left), ..self.limits };
+        Self { limits, until: Some(self.until.map_or(at, |until| until.min(at))), ..self.clone() }
     }
 
     /// Fetches a page, following redirects. Each of them is checked as the first address is.
@@ -181,7 +192,7 @@ impl Client {
         let deadline = self.deadline();
         let mut at = url.clone();
         for _ in 0..=self.limits.redirects {
-            let answer = self.hop(&at, conditional, body, deadline)?;
+            let answer = self.hop(&Request::get(at.clone()), conditional, body, deadline)?;
             let Some(next) = answer.redirect() else { return Ok(answer) };
             at = step(&at, next)?;
         }
@@ -192,33 +203,67 @@ impl Client {
     /// Fetches a page, and hands a redirect to the caller.
     pub fn get_once(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
         let deadline = self.deadline();
-        self.hop(url, conditional, Body::AtMost(self.limits.body), deadline)
+        self.hop(&Request::get(url.clone()), conditional, Body::AtMost(self.limits.body), deadline)
+    }
+
+    /// Sends a request. A redirect is followed, and checked, only where the request carries nothing but its address.
+    pub fn send(&self, request: &Request, body: Body) -> Result<Response, FetchError> {
+        let (deadline, nothing) = (self.deadline(), Validators::default());
+        let mut request = request.clone();
+        let first = request.url.clone();
+        for _ in 0..=self.limits.redirects {
+            let answer = self.hop(&request, &nothing, body, deadline)?;
+            let Some(next) = answer.redirect() else { return Ok(answer) };
+            if request.stays() {
+                let to = format!("{}://{}", next.scheme(), host_of(&next));
+                return Err(Refusal::Forwarded { from: host_of(&request.url), to }.into());
+            }
+            request.url = step(&request.url, next)?;
+        }
+        let (url, last) = (first.to_string(), request.url.to_string());
+        Err(Refusal::Redirects { url, last, limit: self.limits.redirects }.into())
     }
 
     /// A limit beyond the clock's range is a day.
     fn deadline(&self) -> Instant {
         let now = Instant::now();
-        now.checked_add(self.limits.whole).unwrap_or(now + Duration::from_hours(24))
+        let at = now.checked_add(self.limits.whole).unwrap_or(now + Duration::from_hours(24));
+        self.until.map_or(at, |until| until.min(at))
     }
 
     fn hop(
         &self,
-        url: &Url,
+        request: &Request,
         conditional: &Validators,
         body: Body,
         deadline: Instant,
     ) -> Result<Response, FetchError> {
+        let url = &request.url;
         // Before anything is looked up; the lookup checks what is sent once more.
         self.policy.check(url)?;
         let left = deadline.saturating_duration_since(Instant::now());
-        let mut request = self.agent.get(url.as_str()).config().timeout_global(Some(left)).build();
-        if let Some(etag) = &conditional.etag {
-            request = request.header("if-none-match", etag);
+        if left.is_zero() {
+            return Err(self.late(url));
         }
-        if let Some(date) = &conditional.last_modified {
-            request = request.header("if-modified-since", date);
+        let mut head = http::Request::builder().uri(url.as_str());
+        for (name, value) in [
+            ("if-none-match", conditional.etag.as_deref()),
+            ("if-modified-since", conditional.last_modified.as_deref()),
+            ("accept", request.accept),
+            ("content-type", request.body.as_ref().map(|sent| sent.media_type)),
+        ] {
+            if let Some(value) = value {
+                head = head.header(name, value);
+            }
         }
-        let answer = request.call().map_err(|error| self.failed(url, error))?;
+        if let Some((name, value)) = request.sealed()? {
+            head = head.header(name, value);
+        }
+        let answer = match &request.body {
+            None => self.call(head.method("GET").body(()), left),
+            Some(sent) => self.call(head.method("POST").body(sent.bytes.as_slice()), left),
+        };
+        let answer = answer.map_err(|error| self.failed(url, error))?;
         let (head, content) = answer.into_parts();
         let mut response = Response {
             url: url.clone(),
@@ -230,6 +275,15 @@ impl Client {
             response.body = self.read(url, &response.headers, content, (body, deadline))?;
         }
         Ok(response)
+    }
+
+    fn call(
+        &self,
+        request: http::Result<http::Request<impl AsSendBody>>,
+        left: Duration,
+    ) -> Result<http::Response<ureq::Body>, ureq::Error> {
+        let request = self.agent.configure_request(request?).timeout_global(Some(left)).build();
+        self.agent.run(request)
     }
 
     fn read(

@@ -143,6 +143,15 @@ impl Policy {
         Ok(Self { hosts })
     }
 
+    /// Every port that a rule allows, each once.
+    pub fn ports(&self) -> Vec<u16> {
+        let of = |rule: &HostRule| rule.port.map_or(USUAL_PORTS.to_vec(), |port| vec![port]);
+        let mut ports: Vec<u16> = self.hosts.iter().flat_map(of).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
     /// Whether a URL may be fetched, as far as that can be told without looking its host up.
     pub fn check(&self, url: &Url) -> Result<(), Refusal> {
         self.leave(url).map(|_| ())

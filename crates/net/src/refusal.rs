@@ -45,6 +45,28 @@ pub enum Refusal {
         /// The other.
         to: String,
     },
+    /// A redirect of a request that carries a body or a key.
+    #[error(
+        "{from} sends this request on to {to}; what it carries is meant for {from} alone and goes no further"
+    )]
+    Forwarded {
+        /// The host that was asked.
+        from: String,
+        /// Where it points: a scheme and a host.
+        to: String,
+    },
+    /// A key for a server that is reached in the open.
+    #[error("{host} is not encrypted, so no key is sent to it; give its address with https")]
+    Unencrypted {
+        /// Whom.
+        host: String,
+    },
+    /// A key that no header can hold. It is not repeated.
+    #[error("the key for {host} can't be sent: it holds characters that no key has; set it again")]
+    BadSecret {
+        /// Whom it is for.
+        host: String,
+    },
     /// Round and round.
     #[error("{url} redirects more than {limit} times; ask for the last one: {last}")]
     Redirects {

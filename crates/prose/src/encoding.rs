@@ -21,7 +21,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, Unreadable> {
 }
 
 /// The text of a file that may name its encoding, as HTML and XML do. A stray NUL makes it no data.
-pub(crate) fn marked_up(bytes: &[u8]) -> Result<String, Unreadable> {
+pub fn marked_up(bytes: &[u8]) -> Result<String, Unreadable> {
     let plain = nonblank(bytes)?;
     let zeros = if is_wide(bytes) { 0 } else { memchr::memchr_iter(0, plain).count() };
     if zeros > plain.len() / STRAY {

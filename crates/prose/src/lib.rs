@@ -14,4 +14,5 @@ mod read;
 pub use archive::{Archive, Entry, Limits, Problems};
 pub use chunk::{Chunk, chunks};
 pub use document::{Block, Document, Kind, Link, Section, Text, Writer};
+pub use encoding::marked_up as decode_markup;
 pub use format::{Format, Unreadable};

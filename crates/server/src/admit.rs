@@ -1,7 +1,10 @@
 //! Who is calling, and whether there is room: keys, rates, seats, calls in flight.
 
-use crate::setup::{Key, Rate, SetupError};
-use docent_transport::{Caller, Principal};
+use crate::{
+    Strangers,
+    setup::{Key, Rate, SetupError},
+};
+use docent_transport::{Caller, Principal, PrincipalKind, Shown};
 use governor::{DefaultKeyedRateLimiter, Quota, clock::Clock, clock::DefaultClock};
 use sha2::{Digest, Sha256};
 use std::{
@@ -23,13 +26,18 @@ pub(crate) struct Keyring {
     keys: Vec<(Principal, [u8; 32])>,
     required: bool,
     anonymous: Principal,
+    strangers: Strangers,
     /// Names of keys that were known once. Whoever came in with one may still be here.
     former: HashSet<Arc<str>>,
 }
 
 impl Keyring {
-    pub(crate) fn new(keys: Vec<Key>, required: bool) -> Result<Self, SetupError> {
-        if required && keys.is_empty() {
+    pub(crate) fn new(
+        keys: Vec<Key>,
+        strangers: Strangers,
+        required: bool,
+    ) -> Result<Self, SetupError> {
+        if required && keys.is_empty() && strangers.is_empty() {
             return Err(SetupError::NoKeys);
         }
         let mut names = HashSet::new();
@@ -49,12 +57,17 @@ impl Keyring {
             if let Some(problem) = problem {
                 return Err(SetupError::BadKey { name, problem });
             }
-            ring.push((Principal { name: name.into(), scopes: scopes.into() }, digest(&token)));
+            let kind = PrincipalKind::Key;
+            ring.push((
+                Principal { name: name.into(), scopes: scopes.into(), kind },
+                digest(&token),
+            ));
         }
         let everything: &[&str] = if required { &[] } else { &["*"] };
         let scopes = everything.iter().map(ToString::to_string).collect();
-        let anonymous = Principal { name: ANONYMOUS.into(), scopes };
-        Ok(Self { keys: ring, required, anonymous, former: HashSet::new() })
+        let kind = PrincipalKind::Anonymous;
+        let anonymous = Principal { name: ANONYMOUS.into(), scopes, kind };
+        Ok(Self { keys: ring, required, anonymous, strangers, former: HashSet::new() })
     }
 
     pub(crate) fn required(&self) -> bool {
@@ -63,7 +76,7 @@ impl Keyring {
 
     /// Whether lists depend on who asks.
     pub(crate) fn has_keys(&self) -> bool {
-        !self.keys.is_empty()
+        !self.keys.is_empty() || !self.strangers.is_empty()
     }
 
     /// Remembers the keys of the ring that this one replaces.
@@ -74,14 +87,18 @@ impl Keyring {
 
     /// What somebody who came in earlier may do now.
     pub(crate) fn current(&self, principal: Principal) -> Principal {
-        if principal.name == self.anonymous.name {
-            return self.anonymous.clone();
+        match principal.kind {
+            PrincipalKind::Anonymous if principal.name == self.anonymous.name => {
+                return self.anonymous.clone();
+            }
+            PrincipalKind::Key => {}
+            _ => return principal,
         }
         let known = self.keys.iter().map(|(known, _)| known);
         match known.into_iter().find(|known| known.name == principal.name) {
             Some(known) => known.clone(),
             None if self.former.contains(&principal.name) => {
-                Principal { name: principal.name, scopes: Arc::from([]) }
+                Principal { scopes: Arc::from([]), ..principal }
             }
             None => principal,
         }
@@ -92,12 +109,19 @@ impl Keyring {
         &self.anonymous
     }
 
-    pub(crate) fn identify(&self, token: Option<&str>) -> Option<Principal> {
-        let Some(token) = token else {
-            return (!self.required).then(|| self.anonymous.clone());
+    /// Whom to trust about callers without a key.
+    pub(crate) fn strangers(&self) -> &Strangers {
+        &self.strangers
+    }
+
+    pub(crate) fn identify(&self, shown: &Shown<'_>) -> Option<Principal> {
+        let anonymous = || (!self.required).then(|| self.anonymous.clone());
+        let Some(token) = shown.token else {
+            let certified = shown.certificate.and_then(|one| self.strangers.by_certificate(one));
+            return certified.or_else(anonymous);
         };
-        if self.keys.is_empty() {
-            return (!self.required).then(|| self.anonymous.clone());
+        if self.keys.is_empty() && self.strangers.tokens.is_none() {
+            return anonymous();
         }
         let offered = digest(token);
         // Every key is compared, so that the time taken does not tell which one was near.
@@ -107,7 +131,7 @@ impl Keyring {
                 found = Some(principal);
             }
         }
-        found.cloned()
+        found.cloned().or_else(|| self.strangers.by_token(token))
     }
 }
 
@@ -324,7 +348,8 @@ mod tests {
     }
 
     fn client(name: &str, remote: Option<&str>) -> ClientKey {
-        let principal = Principal { name: name.into(), scopes: [].into() };
+        let principal =
+            Principal { name: name.into(), scopes: [].into(), kind: PrincipalKind::Key };
         ClientKey::of(&Caller {
             principal,
             via: Via::Http,
@@ -334,9 +359,11 @@ mod tests {
 
     #[test]
     fn tokens_are_told_apart() {
-        let ring = Keyring::new(vec![key("ann", "one"), key("bob", "two")], true).unwrap();
-        let open = Keyring::new(vec![key("ann", "one")], false).unwrap();
-        let keyless = Keyring::new(vec![], false).unwrap();
+        let ring =
+            Keyring::new(vec![key("ann", "one"), key("bob", "two")], Strangers::default(), true)
+                .unwrap();
+        let open = Keyring::new(vec![key("ann", "one")], Strangers::default(), false).unwrap();
+        let keyless = Keyring::new(vec![], Strangers::default(), false).unwrap();
         let cases = [
             (&ring, Some("one"), Some("ann")),
             (&ring, Some("two"), Some("bob")),
@@ -351,7 +378,8 @@ mod tests {
             (&keyless, None, Some("anonymous")),
         ];
         for (ring, token, want) in cases {
-            let got = ring.identify(token).map(|p| p.name.to_string());
+            let got =
+                ring.identify(&Shown { token, certificate: None }).map(|p| p.name.to_string());
             assert_eq!(got.as_deref(), want, "{token:?}");
         }
         assert!(ring.anonymous().scopes.is_empty(), "without a key nothing may be used");
@@ -369,7 +397,7 @@ mod tests {
             (vec![key("a", "x"), key("b", "x")], false, "same token"),
         ];
         for (keys, required, want) in cases {
-            let error = Keyring::new(keys, required).unwrap_err().to_string();
+            let error = Keyring::new(keys, Strangers::default(), required).unwrap_err().to_string();
             assert!(error.contains(want), "{error}");
         }
     }
@@ -379,7 +407,7 @@ mod tests {
         let shown = format!(
             "{:?} {:?}",
             key("ann", "hush"),
-            Keyring::new(vec![key("ann", "hush")], true).unwrap()
+            Keyring::new(vec![key("ann", "hush")], Strangers::default(), true).unwrap()
         );
         assert!(!shown.contains("hush"), "{shown}");
     }

@@ -4,7 +4,7 @@
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
 )]
 
-use crate::{call::capability, convert, cursor::Seal, guest::Guest};
+use crate::{Screening, Server, call::capability, convert, cursor::Seal, guest::Guest};
 use docent_tool::{Ask, Audience, Block, InputNeeded, Level, Progress, Running, Stop, ToolError};
 use docent_wire::PARTIAL;
 use rmcp::{
@@ -58,6 +58,7 @@ pub(crate) struct Listener {
     task: OnceLock<TaskContext>,
     /// Set for all calls at once, when the server closes.
     hurry: Arc<SetOnce<()>>,
+    screening: Screening,
 }
 
 /// What a call has said, asked and been told.
@@ -121,7 +122,7 @@ impl Listener {
         context: RequestContext<RoleServer>,
         guest: &Guest,
         session_level: Option<Level>,
-        hurry: &Arc<SetOnce<()>>,
+        server: &Server,
     ) -> Self {
         let RequestContext { peer, id, meta, .. } = context;
         let modern = guest.is_modern();
@@ -139,7 +140,8 @@ impl Listener {
             notes: Mutex::default(),
             waits: Mutex::default(),
             task: OnceLock::new(),
-            hurry: Arc::clone(hurry),
+            hurry: Arc::clone(server.hurried()),
+            screening: server.screening().clone(),
         }
     }
 
@@ -423,7 +425,8 @@ impl Audience for Listener {
         )));
     }
 
-    fn emit(&self, block: Block) -> Running<'_, ()> {
+    fn emit(&self, mut block: Block) -> Running<'_, ()> {
+        self.screening.block(&mut block);
         if self.streams && !self.is_task() {
             let content = [convert::content(block)];
             let params = json!({"requestId": self.request, "content": content});

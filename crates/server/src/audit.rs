@@ -1,38 +1,25 @@
-//! One line for every call, read and prompt: who, with what, how it ended. JSON Lines, written before the answer goes.
+//! One line for every call, read and prompt: who, with what, how it ended. Written before the answer goes.
+//!
+//! The file is `docent-audit`'s; this module says what a line is made of.
 
 use crate::{hex, metrics::Outcome};
+use docent_audit::{Entry, Log, Settings, WriteError};
 use docent_tool::Object;
-use serde::Serialize;
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ErrorCode},
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write},
-    path::{Path, PathBuf},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// Where audit lines go.
 #[derive(Debug, Default)]
 pub struct Audit(Option<Log>);
-
-#[derive(Debug)]
-struct Log {
-    path: PathBuf,
-    max_bytes: u64,
-    open: Mutex<Option<Open>>,
-    failures: AtomicU64,
-}
-
-#[derive(Debug)]
-struct Open {
-    file: File,
-    bytes: u64,
-}
 
 impl Audit {
     /// Nowhere.
@@ -40,15 +27,14 @@ impl Audit {
         Self(None)
     }
 
-    /// To this file, which is opened with the first line. Past `max_bytes` it becomes `<path>.1`, replacing an older
-    /// one, and a new file begins.
+    /// To this file, kept as the settings say. It is opened with the first line.
+    pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
+        Self(Some(Log::open(path, settings)))
+    }
+
+    /// To this file, turned over past `max_bytes`, with the usual settings for everything else.
     pub fn to_file(path: impl Into<PathBuf>, max_bytes: u64) -> Self {
-        Self(Some(Log {
-            path: path.into(),
-            max_bytes,
-            open: Mutex::default(),
-            failures: AtomicU64::new(0),
-        }))
+        Self::open(path, Settings { max_bytes, ..Settings::default() })
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -56,121 +42,128 @@ impl Audit {
     }
 
     pub(crate) fn failures(&self) -> u64 {
-        self.0.as_ref().map_or(0, |log| log.failures.load(Ordering::Relaxed))
+        self.0.as_ref().map_or(0, Log::failures)
     }
 
-    /// Writes one line. A failure is logged once and counted: a full disk must not stop the calls.
-    pub(crate) fn write(&self, line: &Line<'_>) {
-        let Some(log) = &self.0 else { return };
-        let Ok(mut bytes) = serde_json::to_vec(line) else { return };
-        bytes.push(b'\n');
-        if let Err(error) = log.append(&bytes)
-            && log.failures.fetch_add(1, Ordering::Relaxed) == 0
-        {
-            tracing::error!(path = %log.path.display(), %error, "audit lines can't be written");
-        }
+    /// Whether a call may run: not if its line must be written and is known to be impossible.
+    pub(crate) fn ready(&self) -> Result<(), WriteError> {
+        self.0.as_ref().map_or(Ok(()), Log::ready)
+    }
+
+    /// Writes one line. An error means that the call must not be answered.
+    pub(crate) fn write(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
+        self.0.as_ref().map_or(Ok(()), |log| log.append(entry))
     }
 }
 
-impl Log {
-    fn append(&self, line: &[u8]) -> io::Result<()> {
-        let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let length = line.len() as u64;
-        if let Some(open) = &*slot
-            && open.bytes > 0
-            && open.bytes + length > self.max_bytes
-        {
-            *slot = None;
-            std::fs::rename(&self.path, older(&self.path))?;
-        }
-        let open = match &mut *slot {
-            Some(open) => open,
-            None => slot.insert(Open::at(&self.path)?),
-        };
-        // One write for one line, so that a line is never torn by another process that appends.
-        let written = open.file.write_all(line);
-        open.bytes += length;
-        if written.is_err() {
-            // The file is opened again with the next line: it may have been moved, or the disk may have room again.
-            *slot = None;
-        }
-        written
-    }
+/// Thousandths of a millisecond are as fine as anybody reads.
+pub(crate) fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1e6).round() / 1e3
 }
 
-impl Open {
-    fn at(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path)?;
-        let bytes = file.metadata()?.len();
-        Ok(Self { file, bytes })
-    }
-}
-
-fn older(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    name.into()
-}
-
-/// One line.
-#[derive(Debug, Serialize)]
-pub(crate) struct Line<'a> {
-    pub(crate) time: String,
-    pub(crate) principal: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) client: Option<&'a str>,
-    pub(crate) transport: &'a str,
-    pub(crate) method: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tool: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) uri: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) prompt: Option<&'a str>,
-    pub(crate) digest: &'a str,
-    pub(crate) outcome: &'a str,
-    pub(crate) duration_ms: f64,
+/// How a request ended, as its line says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending<'a> {
+    pub(crate) outcome: Outcome,
     pub(crate) bytes: usize,
+    /// Why, in a word.
+    pub(crate) reason: Option<&'a str>,
+    /// The id that an internal error has in the program's log.
+    pub(crate) reference: Option<&'a str>,
 }
 
-impl<'a> Line<'a> {
-    /// A line for now, with nothing yet of the request.
-    pub(crate) fn ended(outcome: Outcome, took: Duration, bytes: usize) -> Self {
+impl<'a> Ending<'a> {
+    pub(crate) fn new(outcome: Outcome, bytes: usize) -> Self {
+        Self { outcome, bytes, reason: None, reference: None }
+    }
+
+    /// It was not taken on.
+    pub(crate) fn refused(reason: &'a str) -> Self {
+        Self { reason: Some(reason), ..Self::new(Outcome::Refused, 0) }
+    }
+
+    /// The answer is an error of the protocol.
+    pub(crate) fn error(error: &'a ErrorData) -> Self {
+        let member = |name: &str| error.data.as_ref()?.get(name)?.as_str();
+        let by_code = || match error.code {
+            // Only a resource that is not there is named by its address, whatever its revision's code is.
+            _ if member("uri").is_some() => "not_found",
+            ErrorCode::INVALID_PARAMS => "invalid_arguments",
+            ErrorCode::INTERNAL_ERROR => "internal",
+            ErrorCode::METHOD_NOT_FOUND => "unknown_method",
+            _ => "client_lacks",
+        };
         Self {
-            time: now(),
-            principal: "",
-            client: None,
-            transport: "",
-            method: "",
-            tool: None,
-            uri: None,
-            prompt: None,
-            digest: "",
-            outcome: outcome.name(),
-            // Thousandths are as fine as anybody reads.
-            duration_ms: (took.as_secs_f64() * 1e6).round() / 1e3,
-            bytes,
+            reason: Some(member("kind").unwrap_or_else(by_code)),
+            reference: member("reference"),
+            ..Self::new(Outcome::Error, 0)
         }
     }
 
-    /// Names what was asked for.
-    pub(crate) fn about(mut self, method: &'a str, target: &'a str) -> Self {
-        self.method = method;
-        match method {
-            "resources/read" => self.uri = Some(target),
-            "prompts/get" => self.prompt = Some(target),
-            _ => self.tool = Some(target),
-        }
-        self
+    /// The answer is a tool's result, which says why if it is an error.
+    pub(crate) fn result(outcome: Outcome, bytes: usize, result: &'a CallToolResult) -> Self {
+        let error = result.structured_content.as_ref().and_then(|content| content.get("error"));
+        let kind = error.and_then(|error| error.get("kind")).and_then(Value::as_str);
+        let reason = match outcome {
+            Outcome::Error => Some(kind.unwrap_or("failed")),
+            Outcome::Partial => Some("deadline"),
+            _ => None,
+        };
+        Self { reason, ..Self::new(outcome, bytes) }
     }
 }
 
-fn now() -> String {
-    chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+/// Lines of what is turned away at the door come at most this often, for each reason: a flood must not push everything
+/// else out of the log.
+const TURNED_AWAY_EVERY: Duration = Duration::from_secs(10);
+
+/// Requests turned away at the door for one reason, before it is known what they ask for.
+#[derive(Debug)]
+pub(crate) struct TurnedAway {
+    reason: &'static str,
+    /// When the last line was written, and how many requests have come since.
+    since: Mutex<(Option<Instant>, u64)>,
+}
+
+impl TurnedAway {
+    pub(crate) fn new(reason: &'static str) -> Self {
+        Self { reason, since: Mutex::default() }
+    }
+
+    /// Counts one, and writes a line for all that have been counted if it is time for one.
+    pub(crate) fn count(&self, audit: &Audit, principal: &str, transport: &str) {
+        let count = {
+            let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+            since.1 += 1;
+            if since.0.is_some_and(|last| last.elapsed() < TURNED_AWAY_EVERY) {
+                return;
+            }
+            since.0 = Some(Instant::now());
+            std::mem::take(&mut since.1)
+        };
+        let entry = Entry {
+            principal,
+            transport,
+            method: "door",
+            outcome: Outcome::Refused.name(),
+            reason: Some(self.reason),
+            count: Some(count),
+            ..Entry::default()
+        };
+        // Refused already; that the line is missing is counted and told of.
+        audit.write(&entry).unwrap_or_default();
+    }
+}
+
+/// What was asked for, as the line names it: a tool, a resource or a prompt.
+pub(crate) fn about<'a>(entry: &mut Entry<'a>, method: &'a str, target: &'a str) {
+    entry.method = method;
+    let named = match method {
+        "resources/read" => &mut entry.uri,
+        "prompts/get" => &mut entry.prompt,
+        _ => &mut entry.tool,
+    };
+    *named = Some(target);
 }
 
 /// SHA-256 of the arguments in a canonical form: keys sorted, no spaces. Equal arguments have equal digests, and the
@@ -221,10 +214,6 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn line(tool: &str) -> Line<'_> {
-        Line::ended(Outcome::Ok, Duration::from_millis(2), 5).about("tools/call", tool)
-    }
-
     fn of(value: &Value) -> String {
         digest(value.as_object())
     }
@@ -252,44 +241,37 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_json_and_the_file_is_turned_over_once_full() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        let audit = Audit::to_file(&path, 500);
-        for n in 0..7 {
-            audit.write(&line(&format!("tool{n}")));
+    fn an_error_says_why_in_a_word() {
+        let error = |code, data: Value| ErrorData::new(ErrorCode(code), "m", Some(data));
+        for (error, reason, reference) in [
+            (error(-32602, json!({"parameter": "a"})), "invalid_arguments", None),
+            (error(-32602, json!({"uri": "a"})), "not_found", None),
+            (error(-32002, json!({"uri": "a"})), "not_found", None),
+            (error(-32603, json!({"reference": "ab12"})), "internal", Some("ab12")),
+            (error(-32603, json!({"kind": "deadline"})), "deadline", None),
+            (error(-32021, json!({})), "client_lacks", None),
+            (ErrorData::internal_error("m", None), "internal", None),
+        ] {
+            let ending = Ending::error(&error);
+            assert_eq!((ending.reason, ending.reference), (Some(reason), reference), "{error:?}");
+            assert_eq!(ending.outcome, Outcome::Error);
         }
-        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
-        let (new, old) = (read(&path), read(&older(&path)));
-        assert!(
-            !new.is_empty() && new.len() <= 500 && old.len() <= 500,
-            "{} {}",
-            new.len(),
-            old.len()
-        );
-        let last: Value = serde_json::from_str(new.lines().last().unwrap()).unwrap();
-        assert_eq!((&last["tool"], &last["outcome"]), (&json!("tool6"), &json!("ok")));
-        assert_eq!((&last["duration_ms"], &last["bytes"]), (&json!(2.0), &json!(5)));
-        assert!(last["time"].as_str().unwrap().ends_with('Z'), "{last}");
-        assert_eq!(audit.failures(), 0);
     }
 
     #[test]
-    fn a_file_that_is_there_is_gone_on_with() {
+    fn a_failure_is_counted_and_harmless_unless_it_must_be_written() {
+        use docent_audit::OnFull;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        for n in 0..3 {
-            Audit::to_file(&path, 1 << 20).write(&line(&format!("tool{n}")));
+        let path = folder.path().join("no/such/folder/audit.jsonl");
+        for (on_full, refused) in [(OnFull::Drop, false), (OnFull::Refuse, true)] {
+            let audit = Audit::open(&path, Settings { on_full, ..Settings::default() });
+            assert_eq!(audit.ready().is_err(), refused);
+            for _ in 0..2 {
+                assert_eq!(audit.write(&Entry::default()).is_err(), refused);
+            }
+            assert_eq!(audit.failures(), 2);
         }
-        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
-    }
-
-    #[test]
-    fn a_failure_is_counted_and_harmless() {
-        let folder = tempfile::tempdir().unwrap();
-        let audit = Audit::to_file(folder.path().join("no/such/folder/audit.jsonl"), 500);
-        audit.write(&line("a"));
-        audit.write(&line("b"));
-        assert_eq!(audit.failures(), 2);
+        let off = Audit::off();
+        assert!(off.ready().is_ok() && off.write(&Entry::default()).is_ok() && !off.is_on());
     }
 }

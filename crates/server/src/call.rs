@@ -4,6 +4,7 @@ use crate::{
     admit::Place,
     approval,
     audience::Listener,
+    audit::Ending,
     cursor::Forged,
     finish::{self, Finish, Finished},
     guest::Guest,
@@ -110,20 +111,37 @@ impl Call {
         let span = self.span(&name);
         let ended = async {
             let ended = self.rounds().await;
-            let (outcome, bytes) = match &ended {
-                Ok((_, outcome, bytes)) => (*outcome, *bytes),
-                Err(_) => (Outcome::Error, 0),
+            let ending = match &ended {
+                Ok((reply, outcome, bytes)) => self.ending(reply, *outcome, *bytes),
+                Err(error) => Ending::error(error),
             };
-            let took = self.entry.began().elapsed();
+            let closed = self.server.close(&self.entry, &ending);
+            let outcome = if closed.is_ok() { ending.outcome } else { Outcome::Refused };
+            let (took, bytes) = (self.entry.began().elapsed(), ending.bytes);
             self.admitted.route().stats.count(outcome, took);
-            self.server.close(&self.entry, outcome, bytes);
             tracing::debug!(target: "docent::tools", tool = name, outcome = outcome.name(), ?took, bytes, "called");
-            ended.map(|(reply, ..)| reply)
+            closed?;
+            let screening = self.server.screening();
+            ended.map(|(reply, ..)| reply).map_err(|error| screening.error(error))
         }
         .instrument(span)
         .await;
         drop(self.permit);
         ended
+    }
+
+    fn ending<'a>(&self, reply: &'a Reply, outcome: Outcome, bytes: usize) -> Ending<'a> {
+        let mut ending = match reply {
+            Reply::Answer(result) => Ending::result(outcome, bytes, result),
+            Reply::NeedsInput(_) => {
+                Ending { reason: Some("needs_input"), ..Ending::new(outcome, bytes) }
+            }
+            Reply::Cancelled => Ending::new(outcome, bytes),
+        };
+        if outcome == Outcome::Partial && self.listener.hurried().initialized() {
+            ending.reason = Some("closing");
+        }
+        ending
     }
 
     /// A span costs more than a small call, so that it is made for those who export it or look at everything.
@@ -145,6 +163,7 @@ impl Call {
             dialect: self.guest.dialect,
             owner: &self.guest.principal().name,
             results: self.server.results(),
+            screening: self.server.screening(),
             page_bytes: self.server.limits().page_bytes,
             timeout: self.timeout,
             closing: self.listener.hurried().initialized(),

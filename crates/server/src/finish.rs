@@ -1,7 +1,8 @@
 //! How a call ended, as the client reads it: content, errors, and the size cap.
 
 use crate::{
-    catalogue::Route, convert, hex, metrics::Outcome, paging, results::Results, validate::Problem,
+    catalogue::Route, convert, hex, metrics::Outcome, paging, results::Results,
+    screening::Screening, validate::Problem,
 };
 use docent_tool::{Block, Failure, ToolError};
 use docent_wire::Dialect;
@@ -18,6 +19,7 @@ pub(crate) struct Finish<'a> {
     pub(crate) dialect: Dialect,
     pub(crate) owner: &'a Arc<str>,
     pub(crate) results: &'a Results,
+    pub(crate) screening: &'a Screening,
     pub(crate) page_bytes: usize,
     pub(crate) timeout: Duration,
     /// Whether calls end because the server does.
@@ -90,6 +92,7 @@ impl Finish<'_> {
     }
 
     fn cap(&self, mut result: CallToolResult, outcome: Outcome) -> Finished {
+        self.screening.result(&mut result);
         let bytes = paging::weight(&result);
         if let Some((id, parts)) =
             paging::fit(&mut result, self.page_bytes, self.route.output.as_ref())
@@ -272,6 +275,7 @@ mod tests {
             dialect,
             owner: &"ann".into(),
             results: &results,
+            screening: &Screening::default(),
             page_bytes,
             timeout: Duration::from_secs(30),
             closing: false,

@@ -74,6 +74,7 @@ pub(crate) struct Metrics {
     pub(crate) refused_rate: AtomicU64,
     pub(crate) refused_seat: AtomicU64,
     pub(crate) refused_crowded: AtomicU64,
+    pub(crate) refused_audit: AtomicU64,
     pub(crate) panics: AtomicU64,
 }
 
@@ -104,6 +105,7 @@ impl Metrics {
             ("rate", &self.refused_rate),
             ("seat", &self.refused_seat),
             ("crowded", &self.refused_crowded),
+            ("audit", &self.refused_audit),
         ] {
             line(
                 &mut out,

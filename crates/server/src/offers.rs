@@ -1,6 +1,7 @@
 //! What providers offer beside tools: resources, prompts, and values that complete what has been typed.
 
 use crate::{
+    Screening,
     audience::Listener,
     call::{bad_state, cancelled, capability, purpose},
     catalogue::{clip, nearest},
@@ -316,6 +317,7 @@ impl Visit {
 
     fn contents(&self, contents: Vec<Contents>) -> (ReadResourceResponse, Outcome, usize) {
         let mut contents: Vec<_> = contents.into_iter().map(convert::resource_contents).collect();
+        contents.iter_mut().for_each(|one| self.server.screening().contents(one));
         let bytes = contents.iter().map(paging::contents_weight).sum();
         let rest = paging::fit_contents(&mut contents, self.server.limits().page_bytes);
         let mut result = ReadResourceResult::new(contents);
@@ -354,16 +356,17 @@ impl Visit {
         let ended =
             bounded(provider.prompt(name, &arguments, &context), &bounds, &self.listener).await;
         match self.settle(ended, name, &purpose)? {
-            Found::It(answer) => Ok(rendered(answer)),
+            Found::It(answer) => Ok(rendered(answer, self.server.screening())),
             Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
         }
     }
 }
 
-fn rendered(answer: PromptAnswer) -> (GetPromptResponse, Outcome, usize) {
+fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, Outcome, usize) {
     let mut result =
         GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
     result.description = answer.about;
+    result.messages.iter_mut().for_each(|message| screening.message(message));
     let bytes = result.messages.iter().map(|message| paging::block_weight(&message.content)).sum();
     (result.into(), Outcome::Ok, bytes)
 }

@@ -88,6 +88,11 @@ impl Policy {
 }
 
 impl Rule {
+    /// A rule about every caller.
+    pub fn for_everybody(name: &str, tools: Vec<String>, action: Action) -> Self {
+        Self { name: name.to_owned(), keys: Vec::new(), scopes: Vec::new(), tools, action }
+    }
+
     fn speaks_of(&self, who: &Principal, provider: &str, tool: Option<&str>) -> bool {
         let everybody = |names: &[String]| names.is_empty();
         (everybody(&self.keys) || self.keys.iter().any(|key| **key == *who.name))
@@ -131,13 +136,15 @@ impl Admitted {
     }
 }
 
-fn opens(scope: &str, provider: &str, tool: Option<&str>) -> bool {
+/// Whether a scope, or a pattern of a rule, is about a tool of a provider, or about all that the provider has.
+pub(crate) fn opens(scope: &str, provider: &str, tool: Option<&str>) -> bool {
     scope == "*" || scope.strip_suffix(":*") == Some(provider) || Some(scope) == tool
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use docent_transport::PrincipalKind;
 
     #[test]
     fn scopes() {
@@ -196,7 +203,7 @@ mod tests {
         ];
         for (name, scopes, provider, tool, action, by) in cases {
             let scopes = scopes.iter().map(ToString::to_string).collect();
-            let who = Principal { name: name.into(), scopes };
+            let who = Principal { name: name.into(), scopes, kind: PrincipalKind::Key };
             let verdict = policy.decide(&who, provider, tool);
             assert_eq!(verdict.action, action, "{name} {provider} {tool:?}: {verdict:?}");
             assert!(verdict.by.contains(by), "{name} {provider} {tool:?}: {verdict:?}");
@@ -206,7 +213,11 @@ mod tests {
     #[test]
     fn what_wants_approval_is_not_read() {
         let policy = Policy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
-        let who = Principal { name: "ann".into(), scopes: Arc::from(["*".to_owned()]) };
+        let who = Principal {
+            name: "ann".into(),
+            scopes: Arc::from(["*".to_owned()]),
+            kind: PrincipalKind::Key,
+        };
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }
 }

@@ -1,15 +1,15 @@
 //! What all sessions share, and the door that transports ask.
 
 use crate::{
-    Audit, Session,
+    Audit, Screening, Session,
     admit::{ClientKey, Lanes, Meter, Place, Seats},
-    audit::{self, Line},
+    audit::{self, Ending, TurnedAway},
     call,
     catalogue::{Catalogue, Route},
     cursor::Seal,
     guest::{self, Guest},
-    metrics::{Gauges, Metrics, Outcome},
-    policy::Admitted,
+    metrics::{Gauges, Metrics},
+    policy::{self, Admitted},
     results::Results,
     setup::{AdoptTrace, Limits, Setup, SetupError, Terms},
     subscriptions::Hub,
@@ -17,8 +17,9 @@ use crate::{
     terms::InForce,
 };
 use docent_tool::{Change, Object, Provider};
-use docent_transport::{Caller, Door, Principal, Seat, Via};
+use docent_transport::{Caller, Door, Lack, Principal, Seat, Shown, Via};
 use docent_wire::Dialect;
+use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -32,7 +33,7 @@ use serde_json::json;
 use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock, Weak, atomic::Ordering},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio::sync::{Notify, SetOnce, broadcast};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -54,6 +55,9 @@ pub struct Server {
     list_page: usize,
     adopt_trace: Option<AdoptTrace>,
     audit: Audit,
+    screening: Screening,
+    /// For want of a token, and for too many requests.
+    turned_away: (TurnedAway, TurnedAway),
     metrics: Metrics,
     results: Results,
     tasks: Tasks,
@@ -76,7 +80,7 @@ impl Server {
     pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
         let terms = InForce::new(setup.terms(), setup.limits.tool_timeout)?;
         let Setup { name, version, title, instructions, providers, .. } = setup;
-        let Setup { limits, audit, list_page, adopt_trace, .. } = setup;
+        let Setup { limits, audit, screening, list_page, adopt_trace, .. } = setup;
         for (limit, value) in [
             ("calls_in_flight", limits.calls_in_flight),
             ("page_bytes", limits.page_bytes),
@@ -119,6 +123,8 @@ impl Server {
             list_page,
             adopt_trace,
             audit,
+            screening,
+            turned_away: (TurnedAway::new("token"), TurnedAway::new("rate")),
             metrics,
             seal,
             stopping: CancellationToken::new(),
@@ -195,6 +201,10 @@ impl Server {
 
     pub(crate) fn adopt_trace(&self) -> Option<AdoptTrace> {
         self.adopt_trace
+    }
+
+    pub(crate) fn screening(&self) -> &Screening {
+        &self.screening
     }
 
     pub(crate) fn results(&self) -> &Results {
@@ -284,7 +294,7 @@ impl Server {
     ) -> Entry {
         let audited = self.audit.is_on().then(|| Audited {
             method: asked.method,
-            target: asked.target.to_owned(),
+            target: self.screening.told(asked.target),
             digest: audit::digest(asked.arguments),
             client: guest::client_name(context),
             principal: Arc::clone(&guest.principal().name),
@@ -294,25 +304,40 @@ impl Server {
         Entry { began: Instant::now(), traceparent, audited }
     }
 
-    /// Writes the line of one request.
-    pub(crate) fn close(&self, entry: &Entry, outcome: Outcome, bytes: usize) {
-        let Some(audited) = &entry.audited else { return };
-        let mut line = Line::ended(outcome, entry.began.elapsed(), bytes)
-            .about(audited.method, &audited.target);
-        line.principal = &audited.principal;
-        line.client = audited.client.as_deref();
-        line.transport = audited.via.name();
-        line.digest = &audited.digest;
-        self.audit.write(&line);
+    /// Writes the line of one request. On an error that is the answer, and nothing else of the request goes out.
+    pub(crate) fn close(&self, entry: &Entry, ending: &Ending<'_>) -> Result<(), ErrorData> {
+        let Some(audited) = &entry.audited else { return Ok(()) };
+        let mut line = docent_audit::Entry {
+            principal: &audited.principal,
+            client: audited.client.as_deref(),
+            transport: audited.via.name(),
+            digest: &audited.digest,
+            outcome: ending.outcome.name(),
+            reason: ending.reason,
+            reference: ending.reference,
+            duration_ms: audit::milliseconds(entry.began.elapsed()),
+            bytes: ending.bytes as u64,
+            ..docent_audit::Entry::default()
+        };
+        audit::about(&mut line, audited.method, &audited.target);
+        self.audit.write(&line).map_err(|error| self.unrecorded(&error))
     }
 
-    /// Counts a request as running, unless the server is closing.
-    pub(crate) fn begin(self: &Arc<Self>) -> Result<Running, ErrorData> {
+    /// Told to a request that can't be recorded, and must be. Where the file is stays here.
+    fn unrecorded(&self, error: &docent_audit::WriteError) -> ErrorData {
+        self.metrics.refused_audit.fetch_add(1, Ordering::Relaxed);
+        let policy = "the call was refused by policy (audit.on_full = refuse)";
+        refused(format!("{error}: {policy}"), Some(json!({"kind": "audit"})))
+    }
+
+    /// Counts a request as running, unless the server is closing, or nothing could be recorded of it.
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Running, Refusal> {
         self.metrics.in_flight.fetch_add(1, Ordering::AcqRel);
         let running = Running(Arc::clone(self));
         if self.hurry.initialized() || self.stopping.is_cancelled() {
-            return Err(refused(SHUTTING_DOWN, None));
+            return Err(Refusal::closing());
         }
+        self.audit.ready().map_err(|error| Refusal::new("audit", self.unrecorded(&error)))?;
         Ok(running)
     }
 
@@ -322,27 +347,27 @@ impl Server {
         guest: &Guest,
         tool: &str,
         cancel: &CancellationToken,
-    ) -> Result<(Admitted, Permit), ErrorData> {
+    ) -> Result<(Admitted, Permit), Refusal> {
         let running = self.begin()?;
         let catalogue = self.catalogue();
         let terms = self.terms();
         let policy = &terms.policy;
-        let route = catalogue
-            .find(tool)
-            .ok_or_else(|| catalogue.unknown(tool, guest.principal(), policy))?;
+        let route = catalogue.find(tool).ok_or_else(|| {
+            Refusal::new("unknown_tool", catalogue.unknown(tool, guest.principal(), policy))
+        })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
-            .map_err(|rule| call::out_of_scope(guest, tool, &rule))?;
+            .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
         let client = ClientKey::of(&guest.caller);
         self.check_tool_rate(route, &client)?;
         let place = self.take_place(client, route.timeout, cancel).await?;
         // A call that hurries has given its place to this one, which could not be answered in time.
         if self.hurry.initialized() {
-            return Err(refused(SHUTTING_DOWN, None));
+            return Err(Refusal::closing());
         }
         Ok((admitted, Permit { place: Some(place), _running: running }))
     }
 
-    fn check_tool_rate(&self, route: &Route, client: &ClientKey) -> Result<(), ErrorData> {
+    fn check_tool_rate(&self, route: &Route, client: &ClientKey) -> Result<(), Refusal> {
         let Some(meter) = &route.meter else { return Ok(()) };
         meter.check(client).map_err(|wait| {
             self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
@@ -351,10 +376,8 @@ impl Server {
             let message = format!(
                 "too many calls of {tool}: {most} a minute are allowed; try again in {seconds} s"
             );
-            refused(
-                message,
-                Some(json!({"tool": tool, "perMinute": most, "retryAfterSeconds": seconds})),
-            )
+            let data = json!({"tool": tool, "perMinute": most, "retryAfterSeconds": seconds});
+            Refusal::new("rate", refused(message, Some(data)))
         })
     }
 
@@ -363,12 +386,12 @@ impl Server {
         client: ClientKey,
         patience: Duration,
         cancel: &CancellationToken,
-    ) -> Result<Place, ErrorData> {
+    ) -> Result<Place, Refusal> {
         let entered = tokio::select! {
             biased;
             entered = self.lanes.enter(client, patience) => entered,
-            () = cancel.cancelled() => return Err(call::cancelled()),
-            () = self.hurry.wait() => return Err(refused(SHUTTING_DOWN, None)),
+            () = cancel.cancelled() => return Err(Refusal::new("cancelled", call::cancelled())),
+            () = self.hurry.wait() => return Err(Refusal::closing()),
         };
         entered.map_err(|crowded| {
             self.metrics.refused_crowded.fetch_add(1, Ordering::Relaxed);
@@ -377,7 +400,8 @@ impl Server {
                 "too many calls in flight: {running} may run and {waiting} may wait for one client; \
                  wait for answers, or raise limits.calls_in_flight"
             );
-            refused(message, Some(json!({"callsInFlight": running, "waiting": waiting})))
+            let data = json!({"callsInFlight": running, "waiting": waiting});
+            Refusal::new("crowded", refused(message, Some(data)))
         })
     }
 }
@@ -385,6 +409,23 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.tasks.drop_all();
+    }
+}
+
+/// Why a request is not taken on: a word for its line, and the answer.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) reason: &'static str,
+    pub(crate) error: ErrorData,
+}
+
+impl Refusal {
+    pub(crate) fn new(reason: &'static str, error: ErrorData) -> Self {
+        Self { reason, error }
+    }
+
+    fn closing() -> Self {
+        Self::new("closing", refused(SHUTTING_DOWN, None))
     }
 }
 
@@ -499,18 +540,41 @@ impl Door for Server {
         self.terms().keyring.required()
     }
 
-    fn identify(&self, token: Option<&str>) -> Option<Principal> {
-        let found = self.terms().keyring.identify(token);
+    fn identify(&self, shown: &Shown<'_>) -> Option<Principal> {
+        let found = self.terms().keyring.identify(shown);
         if found.is_none() {
             self.metrics.refused_token.fetch_add(1, Ordering::Relaxed);
+            self.turned_away.0.count(&self.audit, "", "");
         }
         found
+    }
+
+    fn learn<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {
+        let tokens = self.terms().keyring.strangers().tokens.clone();
+        let (Some(tokens), token) = (tokens, token.to_owned()) else {
+            return ready(false).boxed();
+        };
+        let learn = move || tokens.learn(&token, SystemTime::now());
+        async { tokio::task::spawn_blocking(learn).await.unwrap_or(false) }.boxed()
+    }
+
+    fn lacks(&self, caller: &Caller, method: &str, target: Option<&str>) -> Option<Lack> {
+        let tool = target.filter(|_| method == "tools/call")?;
+        let (terms, catalogue, who) = (self.terms(), self.catalogue(), &caller.principal);
+        let route = catalogue.find(tool)?;
+        let is_open = who.scopes.iter().any(|own| policy::opens(own, &route.provider, Some(tool)));
+        if is_open {
+            return None;
+        }
+        let scopes = terms.keyring.strangers().scopes_for(who, tool, &route.provider);
+        Some(Lack { scope: scopes.first().cloned().unwrap_or_default() })
     }
 
     fn admit(&self, caller: &Caller) -> Result<(), Duration> {
         let Some(meter) = &self.meter else { return Ok(()) };
         meter.check(&ClientKey::of(caller)).inspect_err(|_| {
             self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
+            self.turned_away.1.count(&self.audit, &caller.principal.name, caller.via.name());
         })
     }
 

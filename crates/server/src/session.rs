@@ -6,6 +6,7 @@
 
 use crate::{
     audience::Listener,
+    audit::Ending,
     call::{Call, bad_state, purpose},
     convert,
     finish::invalid_params,
@@ -13,7 +14,7 @@ use crate::{
     metrics::Outcome,
     offers::{Visit, Visited},
     run::Bounds,
-    server::{Asked, Entry, Running, Server, refused},
+    server::{Asked, Entry, Refusal, Running, Server, refused},
     subscriptions::{Membership, NotWatched},
     tasks::{self, TaskUse},
     validate::Problem,
@@ -107,12 +108,15 @@ impl Session {
     }
 
     fn listener(&self, context: RequestContext<RoleServer>, guest: &Guest) -> Listener {
-        Listener::new(context, guest, self.level(guest.dialect), self.server.hurried())
+        Listener::new(context, guest, self.level(guest.dialect), &self.server)
     }
 
     /// Counts a visit as running, or leaves the line of one that is not taken on.
     fn begin(&self, entry: &Entry) -> Result<Running, ErrorData> {
-        self.server.begin().inspect_err(|_| self.server.close(entry, Outcome::Refused, 0))
+        self.server.begin().or_else(|refusal| {
+            self.server.close(entry, &Ending::refused(refusal.reason))?;
+            Err(refusal.error)
+        })
     }
 
     /// Leaves the line of a visit, and lets its answer go.
@@ -122,18 +126,31 @@ impl Session {
         cancel: &CancellationToken,
         visited: Visited<T>,
     ) -> Result<T, ErrorData> {
-        match visited {
-            Ok((answer, outcome, bytes)) => {
-                self.server.close(entry, outcome, bytes);
-                Ok(answer)
-            }
-            Err(error) => {
-                let outcome =
-                    if cancel.is_cancelled() { Outcome::Cancelled } else { Outcome::Error };
-                self.server.close(entry, outcome, 0);
-                Err(error)
-            }
-        }
+        let ending = match &visited {
+            Ok((_, outcome, bytes)) => Ending::new(*outcome, *bytes),
+            Err(_) if cancel.is_cancelled() => Ending::new(Outcome::Cancelled, 0),
+            Err(error) => Ending::error(error),
+        };
+        self.server.close(entry, &ending)?;
+        visited.map(|(answer, ..)| answer).map_err(|error| self.server.screening().error(error))
+    }
+
+    /// Leaves the line of a call whose parameters could not be read.
+    fn record_unread(
+        &self,
+        request: &CustomRequest,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let known = AUDITED.into_iter().find(|(method, _)| *method == request.method);
+        let Some((method, name)) = known else { return Ok(()) };
+        let member = |name: &str| request.params.as_ref().and_then(|params| params.get(name));
+        let asked = Asked {
+            method,
+            target: member(name).and_then(Value::as_str).unwrap_or_default(),
+            arguments: member("arguments").and_then(Value::as_object),
+        };
+        let opened = self.open(context, &asked);
+        self.server.close(&opened.entry, &Ending::refused("invalid_params"))
     }
 
     async fn start(
@@ -148,7 +165,7 @@ impl Session {
         let admitted = self.server.admit(&guest, &request.name, request_cancel).await;
         let checked = admitted.and_then(|(admitted, permit)| {
             if admitted.route().tasks == TaskUse::Required && !follows {
-                return Err(tasks::required());
+                return Err(Refusal::new("needs_tasks", tasks::required()));
             }
             let cancel = if follows { CancellationToken::new() } else { request_cancel.clone() };
             let listener = self.listener(context, &guest);
@@ -157,16 +174,16 @@ impl Session {
                 let state = request.request_state.as_deref();
                 listener
                     .remember(request.input_responses, state, self.server.seal(), &purpose())
-                    .map_err(bad_state)?;
+                    .map_err(|forged| Refusal::new("bad_state", bad_state(forged)))?;
             }
             Ok((admitted, permit, cancel, listener))
         });
         let (admitted, permit, cancel, listener) = match checked {
             Ok(checked) => checked,
-            Err(error) => {
+            Err(Refusal { reason, error }) => {
                 let gone = request_cancel.is_cancelled();
-                let outcome = if gone { Outcome::Cancelled } else { Outcome::Refused };
-                self.server.close(&entry, outcome, 0);
+                let gone = gone.then(|| Ending::new(Outcome::Cancelled, 0));
+                self.server.close(&entry, &gone.unwrap_or_else(|| Ending::refused(reason)))?;
                 return Err(error);
             }
         };
@@ -414,8 +431,9 @@ impl ServerHandler for Session {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        self.record_unread(&request, &context)?;
         Err(unheard(&request.method, request.params.as_ref()))
     }
 }
@@ -423,6 +441,10 @@ impl ServerHandler for Session {
 fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
     request.and_then(|request| request.cursor.as_deref())
 }
+
+/// Methods that leave a line, and the parameter that names what is asked for.
+const AUDITED: [(&str, &str); 3] =
+    [("tools/call", "name"), ("resources/read", "uri"), ("prompts/get", "name")];
 
 /// Methods that have parameters, and the JSON type of each parameter that must be there.
 const PARAMETERS: [(&str, &[(&str, &str)]); 16] = [

@@ -1,6 +1,6 @@
 //! What a server is made of, and why it can't be made.
 
-use crate::{Audit, policy::Policy};
+use crate::{Audit, Screening, Strangers, policy::Policy};
 use docent_tool::Provider;
 use std::{collections::BTreeMap, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -18,7 +18,9 @@ pub struct Setup {
     pub providers: Vec<Arc<dyn Provider>>,
     /// Who may come in.
     pub keys: Vec<Key>,
-    /// Whether a caller without a key is turned away.
+    /// Who else may, by a token of an issuer or a certificate.
+    pub strangers: Strangers,
+    /// Whether a caller that nobody knows is turned away.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
     pub policy: Policy,
@@ -26,6 +28,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Where audit lines go.
     pub audit: Audit,
+    /// How answers are screened.
+    pub screening: Screening,
     /// Items on one page of a list; 0 puts all on one page.
     pub list_page: usize,
     /// Makes a call's span a child of the span that the request's `traceparent` names; `None` where spans go nowhere.
@@ -37,7 +41,9 @@ pub struct Setup {
 pub struct Terms {
     /// Who may come in.
     pub keys: Vec<Key>,
-    /// Whether a caller without a key is turned away.
+    /// Who else may, by a token of an issuer or a certificate.
+    pub strangers: Strangers,
+    /// Whether a caller that nobody knows is turned away.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
     pub policy: Policy,
@@ -55,6 +61,7 @@ impl Setup {
     pub fn terms(&self) -> Terms {
         Terms {
             keys: self.keys.clone(),
+            strangers: self.strangers.clone(),
             auth_required: self.auth_required,
             policy: self.policy.clone(),
             tool_timeouts: self.limits.tool_timeouts.clone(),

@@ -373,7 +373,8 @@ mod tests {
     }
 
     fn principal(scope: &str) -> impl Fn(&str) -> bool {
-        let who = Principal { name: "ann".into(), scopes: [scope.to_owned()].into() };
+        let kind = docent_transport::PrincipalKind::Key;
+        let who = Principal { name: "ann".into(), scopes: [scope.to_owned()].into(), kind };
         move |provider| Policy::default().may_see(&who, provider)
     }
 

@@ -16,9 +16,9 @@ pub(crate) struct InForce {
 
 impl InForce {
     pub(crate) fn new(terms: Terms, timeout: Duration) -> Result<Self, SetupError> {
-        let Terms { keys, auth_required, policy, tool_timeouts, tool_rates } = terms;
+        let Terms { keys, strangers, auth_required, policy, tool_timeouts, tool_rates } = terms;
         Ok(Self {
-            keyring: Keyring::new(keys, auth_required)?,
+            keyring: Keyring::new(keys, strangers, auth_required)?,
             policy,
             builder: Builder::new(timeout, tool_timeouts, tool_rates),
         })

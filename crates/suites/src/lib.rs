@@ -30,6 +30,8 @@ pub struct Options {
     pub synonyms: Arc<Synonyms>,
     /// Opens the search index when a tool first needs it.
     pub index: indexing::Opener,
+    /// Who is asked for pages of the web, and how they are reached.
+    pub web: web::Settings,
 }
 
 /// The built-in tools.
@@ -42,7 +44,7 @@ pub struct Suites {
 
 /// Every built-in provider. Nothing is read until it is asked for.
 pub fn suites(options: Options) -> Suites {
-    let Options { roots, collections, synonyms, index } = options;
+    let Options { roots, collections, synonyms, index, web } = options;
     let index = indexing::once(index);
     let shelved = docs::shelved(&roots, &collections);
     let live = indexing::Live::new(roots.clone().set_aside(shelved), Arc::clone(&index));
@@ -52,7 +54,7 @@ pub fn suites(options: Options) -> Suites {
         Arc::new(repo::RepoSuite::new(roots.clone())),
         Arc::new(code::CodeSuite::new(roots.clone(), live)),
         Arc::new(docs.clone()),
-        Arc::new(web::WebSuite),
+        Arc::new(web::WebSuite::new(web)),
     ];
     let prompts = prompts::PromptSuite::new(roots, names, &providers);
     providers.push(Arc::new(prompts));
@@ -86,7 +88,8 @@ mod tests {
         let roots = Roots::open(&[root.path().to_owned()]).unwrap();
         let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
         let index = test_index(&root.path().join(".docent"));
-        (root, suites(Options { roots, collections, synonyms: Arc::default(), index }).providers)
+        let (synonyms, web) = (Arc::default(), web::Settings::off());
+        (root, suites(Options { roots, collections, synonyms, index, web }).providers)
     }
 
     #[tokio::test]
@@ -101,6 +104,7 @@ mod tests {
             "analyze_code",
             "analyze_repository",
             "check_documentation",
+            "fetch_page",
             "find_references",
             "get_document",
             "index_status",

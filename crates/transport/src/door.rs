@@ -1,8 +1,24 @@
 //! What a transport asks of whoever guards the server, and what it tells of each caller.
 
+use crate::Certificate;
 use docent_wire::Dialect;
+use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::model::Extensions;
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+
+/// What a principal was known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum PrincipalKind {
+    /// Nothing.
+    #[default]
+    Anonymous,
+    /// A key of the configuration.
+    Key,
+    /// A token of an authorization server.
+    Oauth,
+    /// A client's certificate.
+    Certificate,
+}
 
 /// Who is calling, as far as keys tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,12 +27,15 @@ pub struct Principal {
     pub name: Arc<str>,
     /// Tool names, suites (`code:*`) or `*`.
     pub scopes: Arc<[String]>,
+    /// What it was known by. The same name by another way is somebody else.
+    pub kind: PrincipalKind,
 }
 
 impl Principal {
     /// Somebody who has yet to show a token: may do nothing.
     pub(crate) fn unknown() -> Self {
-        Self { name: "unknown".into(), scopes: Arc::from([]) }
+        let kind = PrincipalKind::Anonymous;
+        Self { name: "unknown".into(), scopes: Arc::from([]), kind }
     }
 }
 
@@ -81,12 +100,56 @@ impl Origin {
 /// Kept for as long as a session or a stream is open; dropping it makes room for the next.
 pub type Seat = Box<dyn Send + Sync>;
 
+/// What a caller shows at the door.
+#[derive(Clone, Copy, Default)]
+pub struct Shown<'a> {
+    /// A bearer token.
+    pub token: Option<&'a str>,
+    /// A certificate that the TLS handshake has verified.
+    pub certificate: Option<&'a Certificate>,
+}
+
+impl<'a> Shown<'a> {
+    /// A token and nothing else.
+    pub fn token(token: &'a str) -> Self {
+        Self { token: Some(token), certificate: None }
+    }
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A token is told to nobody, logs included.
+        let token = self.token.map(|_| "…");
+        f.debug_struct("Shown")
+            .field("token", &token)
+            .field("certificate", &self.certificate)
+            .finish()
+    }
+}
+
+/// What a token would need for what was asked with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lack {
+    /// The scope, or several with spaces between.
+    pub scope: String,
+}
+
 /// Guards the server. Every transport asks it the same questions.
 pub trait Door: Send + Sync + 'static {
     /// Whether a caller must show a token.
     fn needs_token(&self) -> bool;
-    /// Who a token belongs to. Without a token: anonymous where none is needed. `None` is a refusal.
-    fn identify(&self, token: Option<&str>) -> Option<Principal>;
+    /// Who shows this. Without a token or a certificate: anonymous where none is needed. `None` is a refusal.
+    fn identify(&self, shown: &Shown<'_>) -> Option<Principal>;
+    /// Finds out more about a token that nobody was identified by, such as the key that signed it; `true` says that it
+    /// is worth identifying again. Asked once a request, after the request was counted.
+    fn learn<'a>(&'a self, _token: &'a str) -> BoxFuture<'a, bool> {
+        ready(false).boxed()
+    }
+    /// Which scope is missing for a method on a tool, resource or prompt. Asked before anything is done, about callers
+    /// that were known by a token of an authorization server.
+    fn lacks(&self, _caller: &Caller, _method: &str, _target: Option<&str>) -> Option<Lack> {
+        None
+    }
     /// Counts one request; an error says how long to wait.
     fn admit(&self, caller: &Caller) -> Result<(), Duration>;
     /// Takes a seat for a session; `None` when all are taken.

@@ -9,6 +9,8 @@ mod lines;
 mod link;
 mod message;
 pub mod stdio;
+pub mod tls;
 
-pub use door::{Caller, Door, Origin, Principal, Seat, Via};
+pub use door::{Caller, Door, Lack, Origin, Principal, PrincipalKind, Seat, Shown, Via};
 pub use lines::{Lines, TooLong};
+pub use tls::Certificate;

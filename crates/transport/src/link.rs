@@ -4,7 +4,7 @@
 //! to the service that it is served with. stdio, the older SSE pair and WebSocket differ only in their frames.
 
 use crate::{
-    Caller, Door, Origin,
+    Caller, Certificate, Door, Origin, Shown,
     lines::TooLong,
     message::{decode, encode, to_value, wire_id},
 };
@@ -52,6 +52,8 @@ pub(crate) struct Opening {
     pub(crate) message_bytes: usize,
     /// Requests are counted by the transport that brings them.
     pub(crate) counted: bool,
+    /// Shown again beside a token.
+    pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) door: Arc<dyn Door>,
     pub(crate) closing: CancellationToken,
 }
@@ -84,6 +86,10 @@ pub(crate) struct Link<F> {
     opening: Opening,
     talk: Conversation,
     locked_until: Instant,
+    /// A frame whose token has yet to be asked about.
+    held: Option<Bytes>,
+    /// The door was asked about a token, which happens once.
+    asked: bool,
     /// Frames of our own making, until there is room for them.
     outbox: VecDeque<Vec<u8>>,
     inbox: VecDeque<RxJsonRpcMessage<RoleServer>>,
@@ -103,6 +109,8 @@ impl<F: Frames> Link<F> {
             opening,
             talk,
             locked_until,
+            held: None,
+            asked: false,
             outbox,
             inbox,
             pending,
@@ -240,6 +248,23 @@ impl<F: Frames> Link<F> {
         count(&*self.opening.door, &self.opening.caller, id)
     }
 
+    fn identify(&self, token: &str) -> Option<crate::Principal> {
+        let certificate = self.opening.certificate.as_deref();
+        self.opening.door.identify(&Shown { token: Some(token), certificate })
+    }
+
+    /// The token of a locked peer that nobody is known by, if the door may still be asked about it.
+    fn strange_token(&mut self, bytes: &[u8]) -> Option<String> {
+        if self.asked || !self.talk.is_locked() {
+            return None;
+        }
+        let Frame::One(Ok(envelope)) = read(bytes) else { return None };
+        let Gate::Open(_, token) = self.talk.gate(&envelope) else { return None };
+        // Guesses are counted before they cost anything.
+        let Opening { door, caller, .. } = &self.opening;
+        token.filter(|token| self.identify(token).is_none() && door.admit(caller).is_ok())
+    }
+
     fn open(
         &mut self,
         envelope: &Envelope<'_>,
@@ -251,8 +276,7 @@ impl<F: Frames> Link<F> {
                 Envelope::Request { id, .. } => Some(id.clone()),
                 _ => None,
             };
-            let known = token.and_then(|token| self.opening.door.identify(Some(token)));
-            let Some(principal) = known else {
+            let Some(principal) = token.and_then(|token| self.identify(token)) else {
                 return Err(Refusal::new(id, code::INVALID_REQUEST, "Invalid API key"));
             };
             self.opening.caller.principal = principal;
@@ -410,6 +434,22 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             if let Some(message) = self.inbox.pop_front() {
                 return Some(message);
             }
+            // Held until the door has answered, because this future may be dropped before that.
+            if let Some(bytes) = self.held.clone() {
+                if let Some(token) = self.strange_token(&bytes) {
+                    let learning = self.opening.door.learn(&token);
+                    tokio::select! {
+                        biased;
+                        () = at(until) => return None,
+                        () = self.out.closed() => return None,
+                        learnt = learning => tracing::debug!(learnt, "asked about a token"),
+                    }
+                    self.asked = true;
+                }
+                self.held = None;
+                self.take_frame(&bytes);
+                continue;
+            }
             if self.opening.closing.is_cancelled() {
                 // Once told of the end, the service passes on nothing that calls tell on their way, and they would
                 // wait for that. So it is told when nothing is left to answer; it asks again after every answer.
@@ -427,6 +467,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                 frame = self.frames.next() => frame?,
             };
             match frame {
+                Ok(bytes) if self.talk.is_locked() => self.held = Some(bytes),
                 Ok(bytes) => self.take_frame(&bytes),
                 Err(TooLong) => self.say(&Refusal::too_long(self.opening.message_bytes).to_value()),
             }

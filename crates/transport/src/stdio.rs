@@ -1,7 +1,7 @@
 //! The pipes of the process.
 
 use crate::{
-    Caller, Door, Via,
+    Caller, Door, Shown, Via,
     lines::{Lines, TooLong},
     link::{Frames, Link, Opening},
 };
@@ -50,7 +50,8 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let locked = setup.door.needs_token();
-    let principal = setup.door.identify(None).unwrap_or_else(crate::Principal::unknown);
+    let principal =
+        setup.door.identify(&Shown::default()).unwrap_or_else(crate::Principal::unknown);
     let (out, frames) = mpsc::channel(OUT);
     let opening = Opening {
         caller: Caller { principal, via: Via::Stdio, remote: None },
@@ -58,6 +59,7 @@ where
         handshake: setup.handshake,
         message_bytes: setup.message_bytes,
         counted: false,
+        certificate: None,
         door: setup.door,
         closing: setup.closing,
     };

@@ -8,7 +8,7 @@ mod message;
 mod peer;
 mod pipe;
 mod post;
-mod reply;
+pub(crate) mod reply;
 mod repo;
 mod table;
 mod usage;

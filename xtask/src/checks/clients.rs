@@ -298,7 +298,7 @@ fn fill(project: &Path, expectations: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+pub(super) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from).with_context(|| format!("reading {}", from.display()))? {
         let entry = entry?;

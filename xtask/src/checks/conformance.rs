@@ -1,6 +1,7 @@
-//! The step that runs the protocol's own conformance suite against the fixture server, and holds the result to floors.
+//! The step that runs the protocol's own conformance suite against the fixture server, and its security scenarios against
+//! docent itself, and holds the results to floors.
 
-use super::{Context, tally};
+use super::{Context, Npm, tally};
 use crate::{
     process::{self, Background, Output},
     report::Counts,
@@ -20,6 +21,18 @@ const RUNS: [(&str, &[&str]); 3] = [
     ("2025-11-25", &["--suite", "all", "--spec-version", "2025-11-25"]),
     ("2026-07-28", &["--requirements", "2026-07-28"]),
 ];
+
+/// What the suite has for servers about who may come in: foreign Host and Origin, headers that disagree with the body, and
+/// sessions that are over. Its scenarios of authorization are for clients and for authorization servers, and docent is
+/// neither. The fixture passes all of its own in [`RUNS`]; these need none of the fixture's tools.
+const SECURITY: [(&str, &str); 4] = [
+    ("dns-rebinding-protection", "2025-11-25"),
+    ("dns-rebinding-protection", "2026-07-28"),
+    ("http-header-validation", "2026-07-28"),
+    ("server-session-lifecycle", "2025-11-25"),
+];
+/// The floor of [`SECURITY`], all together.
+const SECURITY_FLOOR: &str = "docent";
 
 /// Fewer passed or more failed checks than this are a fall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +78,37 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
         if counts.failed > 0 {
             println!("the fixture's last lines:\n{}", process::tail(&log, 20));
         }
+        total.push(counts);
+    }
+    let (counts, verdict) = judge(security(context, &npm)?, floor(&floors, SECURITY_FLOOR)?);
+    println!("{SECURITY_FLOOR}: {verdict}");
+    total.push(counts);
+    Ok(total.into_iter().sum())
+}
+
+/// The scenarios of [`SECURITY`] against the release binary.
+fn security(context: &Context<'_>, npm: &Npm) -> Result<Counts> {
+    let project = tempfile::tempdir().context("making a folder for the project")?;
+    let port = process::free_port()?;
+    let mut docent = Command::new(context.release_binary("docent")?);
+    docent.args(["serve", "--transport", "http", "--rate-limit", "0", "--port"]);
+    docent.arg(port.to_string()).arg("--root").arg(project.path());
+    docent.current_dir(project.path()).env("HOME", project.path());
+    let _server = Background::listening(&mut docent, port, START_LIMIT)?;
+    let mut total = Vec::new();
+    for (scenario, revision) in SECURITY {
+        let mut suite = npm.script(&npm.modules().join(SUITE));
+        suite.args(["server", "--url", &format!("http://127.0.0.1:{port}/mcp")]);
+        suite.args(["--scenario", scenario, "--spec-version", revision]);
+        let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
+        let Some(counts) = tally::scenario(&done.text) else {
+            let said = process::tail(&done.text, 20);
+            return Err(anyhow!("{scenario} {revision}: no result ({}):\n{said}", done.ending));
+        };
+        if counts.failed > 0 {
+            println!("{scenario} {revision}:\n{}", process::tail(&done.text, 40));
+        }
+        println!("{scenario} {revision}: {counts}");
         total.push(counts);
     }
     Ok(total.into_iter().sum())

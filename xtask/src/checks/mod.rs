@@ -4,14 +4,17 @@ mod acceptance;
 mod cargo_tests;
 mod clients;
 mod conformance;
+mod fuzzer;
 mod oracles;
 mod real;
+mod relay;
 mod release;
 mod tally;
 
 use crate::{
     install::{self, Node},
     report::{Counts, Report},
+    soak,
     workspace::Workspace,
 };
 use anyhow::{Result, anyhow, ensure};
@@ -29,7 +32,7 @@ pub(crate) struct Selection {
     /// Print the steps and what they do
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `oracles`, `wire`, `clients` and `real`: only the cases whose name holds this word
+    /// In the steps `cargo`, `oracles`, `wire`, `clients`, `fuzzer` and `real`: only the cases whose name holds this word
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -45,7 +48,7 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 10] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -78,7 +81,7 @@ const STEPS: [Step; 8] = [
     },
     Step {
         name: "conformance",
-        about: "the protocol's conformance suite against the fixture server",
+        about: "the protocol's conformance suite against the fixture server, its security scenarios against docent",
         needs_build: true,
         run: conformance::run,
     },
@@ -87,6 +90,18 @@ const STEPS: [Step; 8] = [
         about: "the official Python and TypeScript clients over each transport they have",
         needs_build: true,
         run: clients::run,
+    },
+    Step {
+        name: "soak",
+        about: "30 clients on the network transports for 10 s, with faults: no answer lost or crossed, nothing leaks",
+        needs_build: true,
+        run: soak,
+    },
+    Step {
+        name: "fuzzer",
+        about: "mcp-fuzzer over HTTP and stdio: no crash, no hang, no 5xx, nothing but JSON-RPC",
+        needs_build: true,
+        run: fuzzer::run,
     },
     Step {
         name: "real",
@@ -200,8 +215,13 @@ fn tools(context: &Context<'_>) -> Result<Counts> {
     for version in clients::PYTHON_VERSIONS {
         context.python(version)?;
     }
+    fuzzer::environment(context)?;
     println!("installed under {}", context.workspace.shown(&context.workspace.tools()));
     Ok(Counts::ONE_PASSED)
+}
+
+fn soak(context: &Context<'_>) -> Result<Counts> {
+    soak::short(&context.release_binary("docent")?)
 }
 
 #[cfg(test)]

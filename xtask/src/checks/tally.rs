@@ -130,6 +130,14 @@ pub(super) fn conformance(text: &str) -> Option<Counts> {
     Some(Counts { passed: next("passed")?, failed: next("failed")?, skipped: 0 })
 }
 
+/// `Passed: 2/2, 0 failed, 0 warnings`, the last line of one scenario of the conformance suite.
+pub(super) fn scenario(text: &str) -> Option<Counts> {
+    let (passed, rest) =
+        text.lines().rev().find_map(|line| line.strip_prefix("Passed: ")?.split_once('/'))?;
+    let failed = rest.split(", ").find_map(|item| item.strip_suffix(" failed"))?;
+    Some(Counts { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: 0 })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +180,18 @@ mod tests {
         assert_eq!(conformance(text), Some(counts(47, 22, 0)));
         assert_eq!(conformance("Total: 47 passed, 22 failed, 1 warnings"), Some(counts(47, 22, 0)));
         assert_eq!(conformance("✓ ping: 2 passed, 0 failed"), None);
+    }
+
+    #[test]
+    fn the_end_of_a_scenario_is_read() {
+        for (text, expected) in [
+            ("Checks:\n\nPassed: 14/14, 0 failed, 0 warnings\n", Some(counts(14, 0, 0))),
+            ("Passed: 1/6, 5 failed, 0 warnings", Some(counts(1, 5, 0))),
+            ("Passed: 1/6", None),
+            ("SKIPPED: scenario 'x' is not applicable", None),
+        ] {
+            assert_eq!(scenario(text), expected, "{text}");
+        }
     }
 
     #[test]

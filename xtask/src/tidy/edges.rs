@@ -5,28 +5,58 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A crate of the workspace, and those that it may be built from.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("docent-wire", &[]),
     ("docent-tool", &[]),
     ("docent-index", &[]),
     ("docent-syntax", &[]),
     ("docent-prose", &[]),
     ("docent-net", &[]),
-    ("docent-suites", &["docent-tool", "docent-index", "docent-syntax", "docent-prose"]),
+    ("docent-sandbox", &[]),
+    ("docent-audit", &[]),
+    ("docent-screen", &[]),
+    ("docent-auth", &[]),
+    ("docent-web", &["docent-net", "docent-prose"]),
+    (
+        "docent-suites",
+        &[
+            "docent-tool",
+            "docent-index",
+            "docent-syntax",
+            "docent-prose",
+            "docent-net",
+            "docent-web",
+        ],
+    ),
     ("docent-transport", &["docent-wire"]),
     ("docent-hub", &["docent-tool", "docent-wire", "docent-transport"]),
-    ("docent-server", &["docent-tool", "docent-wire", "docent-transport"]),
+    (
+        "docent-server",
+        &[
+            "docent-audit",
+            "docent-auth",
+            "docent-screen",
+            "docent-tool",
+            "docent-wire",
+            "docent-transport",
+        ],
+    ),
     ("docent", LIBRARIES),
     (TESTKIT, LIBRARIES),
     ("xtask", &[]),
 ];
 
 const LIBRARIES: &[&str] = &[
+    "docent-audit",
+    "docent-auth",
+    "docent-web",
     "docent-wire",
     "docent-tool",
     "docent-index",
     "docent-prose",
     "docent-net",
+    "docent-sandbox",
+    "docent-screen",
     "docent-suites",
     "docent-syntax",
     "docent-transport",

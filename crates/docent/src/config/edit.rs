@@ -82,8 +82,53 @@ pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<O
     Ok(None)
 }
 
+/// Sets dotted keys of a file that are not set there yet; gives back those that are.
+pub(crate) fn add_keys(path: &Path, keys: &Map<String, Value>) -> anyhow::Result<Vec<String>> {
+    let text = if path.exists() { read(path)? } else { String::new() };
+    let mut kept = Vec::new();
+    let text = if is_json(path) {
+        let mut tree = parsed(path, &text)?;
+        for (key, value) in keys {
+            let (tables, name) = split(key);
+            let within = object(&mut tree, &tables)
+                .with_context(|| format!("{}: `{key}` has no place", path.display()))?;
+            if within.contains_key(name) {
+                kept.push(key.clone());
+            } else {
+                within.insert(name.to_owned(), value.clone());
+            }
+        }
+        format!("{tree:#}\n")
+    } else {
+        let mut document = document(path, &text)?;
+        for (key, value) in keys {
+            let (tables, name) = split(key);
+            let mut within = document.as_table_mut();
+            for key in tables {
+                within = table(within, key, path)?;
+            }
+            if within.contains_key(name) {
+                kept.push(key.clone());
+            } else {
+                within.insert(name, Item::Value(toml_value(value)));
+            }
+        }
+        document.to_string()
+    };
+    if kept.len() < keys.len() {
+        write(path, &text)?;
+    }
+    Ok(kept)
+}
+
+/// The tables of a dotted key, and its name in the last of them.
+fn split(key: &str) -> (Vec<&str>, &str) {
+    let (tables, name) = key.rsplit_once('.').map_or(("", key), |(tables, name)| (tables, name));
+    (tables.split('.').filter(|table| !table.is_empty()).collect(), name)
+}
+
 /// The file that a folder has, or the one that is made there.
-fn file_of(folder: &Path) -> PathBuf {
+pub(super) fn file_of(folder: &Path) -> PathBuf {
     let (toml, json) = (folder.join("docent.toml"), folder.join("docent.json"));
     if json.exists() && !toml.exists() { json } else { toml }
 }

@@ -91,6 +91,17 @@ fn toml_value(setting: &Setting<'_>) -> String {
         ("embedding.model", _) => "\"nomic-embed-text\"".into(),
         ("embedding.key_env", _) => "\"EMBEDDING_KEY\"".into(),
         ("server.logging.file", _) => "\"docent.log\"".into(),
+        ("policy.rules", _) => {
+            r#"[{ name = "no web for ci", keys = ["ci"], tools = ["web:*"], action = "deny" }]"#
+                .into()
+        }
+        ("server.oauth.issuers", _) => {
+            r#"[{ issuer = "https://login.example.com", scopes = { "docent.read" = ["code:*"] } }]"#
+                .into()
+        }
+        ("server.auth.certificates", _) => {
+            r#"[{ name = "ci", subject = "ci.example.com", scopes = ["code:*"] }]"#.into()
+        }
         ("audit.file", _) => "\".docent/audit.jsonl\"".into(),
         (_, Some(value)) => value.to_string(),
         _ if *secret => "\"a-long-random-key\"".into(),

@@ -5,13 +5,18 @@
 //! that can be used as they are. `show`, `init` and `reference` write for people.
 
 mod check;
+mod doors;
 mod edit;
 mod environment;
 mod error;
+mod guards;
+pub(crate) mod import;
 mod init;
 mod keys;
 mod layers;
 mod raw;
+mod raw_doors;
+mod raw_policy;
 mod reference;
 mod resolve;
 mod show;
@@ -23,6 +28,7 @@ pub use init::{InitError, init};
 pub(crate) use layers::files_of;
 pub use layers::{Flags, Inputs, Override};
 pub use raw::{Handshake, Level, LogFormat, Transport};
+pub use raw_policy::SandboxMode;
 pub use reference::{json_schema, reference_page};
 pub use resolve::Secret;
 
@@ -55,17 +61,66 @@ pub struct Config {
     pub roots: Vec<PathBuf>,
     /// Documentation collections by name, in the order written.
     pub collections: IndexMap<String, Collection>,
-    /// What may be reached on the network.
-    pub network: docent_net::Policy,
+    /// What docent may do.
+    pub policy: Policy,
+    /// Search of the web.
+    pub web: Web,
     /// Groups of words that mean the same in documentation.
     pub synonyms: Arc<Synonyms>,
     /// Other MCP servers by name, as written.
     pub mcp_servers: IndexMap<String, Value>,
     /// The user's cache directory for docent, if there is a home to hold it.
     pub cache_dir: Option<PathBuf>,
+    /// Folders that configuration files are looked for in.
+    pub config_folders: Vec<PathBuf>,
+    /// Files and folders of credentials outside the roots.
+    pub secret_places: Vec<PathBuf>,
     /// What is odd but not wrong; logged at start.
     pub warnings: Vec<String>,
+    /// Secrets besides the keys of clients.
+    other_secrets: Vec<Secret>,
     settings: Settings,
+}
+
+/// What docent may do.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// What may be reached on the network.
+    pub network: docent_net::Policy,
+    /// What is served inside the roots.
+    pub files: docent_suites::files::Rules,
+    /// Who may use which tools.
+    pub tools: docent_server::Policy,
+    /// Programs that may be started; none for any.
+    pub commands: Vec<String>,
+    /// Programs that may not be.
+    pub denied_commands: Vec<String>,
+    /// What is taken out of results.
+    pub redaction: Redaction,
+    /// What the kernel holds docent to.
+    pub sandbox: Sandbox,
+}
+
+/// What is taken out of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Redaction {
+    /// What looks like a secret.
+    pub secrets: bool,
+    /// Characters that a person can't see; they are made visible.
+    pub hidden: bool,
+}
+
+/// What the kernel holds docent to.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// How much is wanted.
+    pub mode: SandboxMode,
+    /// Whether other programs run under bubblewrap.
+    pub bubblewrap: bool,
+    /// Further paths to read, absolute.
+    pub read: Vec<PathBuf>,
+    /// Further paths to write, absolute.
+    pub write: Vec<PathBuf>,
 }
 
 /// How clients reach docent.
@@ -85,6 +140,10 @@ pub struct Server {
     pub allowed_hosts: Vec<String>,
     /// Who may connect.
     pub auth: Auth,
+    /// Encryption; `None` for none.
+    pub tls: Option<Tls>,
+    /// Tokens of teams.
+    pub oauth: Option<Oauth>,
     /// `None` where no limit is in force.
     pub rate_limit: Option<RateLimit>,
     /// Browsers' access.
@@ -100,6 +159,37 @@ pub struct Auth {
     pub required: bool,
     /// Keys with distinct names; `server.auth.token` is the one named `default`.
     pub keys: Vec<Key>,
+    /// Client certificates.
+    pub certificates: Vec<docent_auth::CertificateRule>,
+}
+
+/// Encryption of the network transports.
+#[derive(Debug, Clone)]
+pub struct Tls {
+    /// The certificate and those that vouch for it.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// The authorities whose client certificates are accepted.
+    pub client_ca: Option<PathBuf>,
+    /// Whether a client needs one.
+    pub client_required: bool,
+}
+
+/// Access tokens.
+#[derive(Debug, Clone)]
+pub struct Oauth {
+    /// The address by which clients know this server.
+    pub resource: String,
+    /// Whom tokens are accepted from; at least one.
+    pub issuers: Vec<docent_auth::IssuerSettings>,
+}
+
+/// Search of the web.
+#[derive(Debug, Clone)]
+pub struct Web {
+    /// Who is asked, in order.
+    pub providers: Vec<docent_web::Provider>,
 }
 
 /// A named key.
@@ -184,6 +274,14 @@ pub struct Limits {
     pub sessions: usize,
     /// Event streams and web sockets open at one time.
     pub streams: usize,
+    /// Connections open at one time.
+    pub connections: usize,
+    /// Connections open at one time from one address.
+    pub connections_per_address: usize,
+    /// How long the head of an HTTP request may take.
+    pub head_timeout: Duration,
+    /// How long its body may.
+    pub body_timeout: Duration,
     /// How long the parts of a paged result stay readable.
     pub result_ttl: Duration,
     /// Bounds for single tools.
@@ -206,8 +304,8 @@ pub struct Audit {
     pub enabled: bool,
     /// `None` stands for `audit.jsonl` in the state directory.
     pub file: Option<PathBuf>,
-    /// Bytes after which a new file is begun.
-    pub max_bytes: Option<u64>,
+    /// How it is kept.
+    pub settings: docent_audit::Settings,
 }
 
 /// Export of spans.
@@ -264,7 +362,8 @@ impl Config {
     /// Refuses what must not be served: auth that nobody can pass, and an open door to the network.
     pub fn check_serving(&self) -> Result<(), ConfigError> {
         let auth = &self.server.auth;
-        if auth.required && auth.keys.is_empty() {
+        let nobody = auth.keys.is_empty() && auth.certificates.is_empty();
+        if auth.required && nobody && self.server.oauth.is_none() {
             return Err(ConfigError::NoKey(self.settings.origin("server.auth.required").clone()));
         }
         let networked = self.server.transports.iter().any(|way| *way != Transport::Stdio);
@@ -290,7 +389,23 @@ impl Config {
     /// Every secret, for masking.
     pub fn secrets(&self) -> Vec<Secret> {
         let keys = self.server.auth.keys.iter().map(|key| key.token.clone());
-        keys.chain(self.embedding.iter().filter_map(|model| model.key.clone())).collect()
+        let models = self.embedding.iter().filter_map(|model| model.key.clone());
+        keys.chain(models).chain(self.other_secrets.iter().cloned()).collect()
+    }
+
+    /// Keys that have another value in the other one.
+    pub(crate) fn changes(&self, other: &Self) -> Vec<String> {
+        let (ours, theirs) = (self.show_json(), other.show_json());
+        let keys = ours.as_object().into_iter().chain(theirs.as_object()).flatten();
+        let mut keys: Vec<String> = keys.map(|(key, _)| key.clone()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.retain(|key| ours[key]["value"] != theirs[key]["value"]);
+        // Secrets are masked, so that they are compared by themselves.
+        if self.secrets() != other.secrets() {
+            keys.push("server.auth.keys".into());
+        }
+        keys
     }
 
     /// Every value with where it came from, for people; secrets masked.

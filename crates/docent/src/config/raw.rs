@@ -6,6 +6,10 @@
 //! `x-env` names an extra environment variable of a key, `x-aliases` other spellings of it, `x-secret` marks what is
 //! never printed, `x-default` words the default of a key that has none of its own.
 
+use super::{
+    raw_doors::{RawCertificate, RawOauth, RawTls, RawWeb},
+    raw_policy::RawPolicy,
+};
 use clap::ValueEnum;
 use indexmap::IndexMap;
 use schemars::JsonSchema;
@@ -31,8 +35,10 @@ pub(super) struct RawConfig {
     pub(super) roots: Vec<String>,
     /// Documentation to search.
     pub(super) docs: RawDocs,
-    /// What docent may do beyond the roots.
+    /// What docent may do.
     pub(super) policy: RawPolicy,
+    /// Search of the web.
+    pub(super) web: RawWeb,
     /// Other MCP servers, in the form that MCP clients use, by name.
     pub(super) mcp_servers: IndexMap<String, Value>,
 }
@@ -57,6 +63,10 @@ pub(super) struct RawServer {
     pub(super) allowed_hosts: Vec<String>,
     /// Who may connect.
     pub(super) auth: RawAuth,
+    /// Encryption of the network transports.
+    pub(super) tls: RawTls,
+    /// Access tokens of OAuth issuers.
+    pub(super) oauth: RawOauth,
     /// How often one client may ask.
     pub(super) rate_limit: RawRateLimit,
     /// Browsers' access from other origins.
@@ -75,6 +85,8 @@ impl Default for RawServer {
             allow_open: false,
             allowed_hosts: Vec::new(),
             auth: RawAuth::default(),
+            tls: RawTls::default(),
+            oauth: RawOauth::default(),
             rate_limit: RawRateLimit::default(),
             cors: RawCors::default(),
             logging: RawLogging::default(),
@@ -87,13 +99,15 @@ impl Default for RawServer {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawAuth {
     /// Whether a key is needed; `enabled` is read as the same key.
-    #[schemars(extend("x-env" = "MCP_AUTH_REQUIRED", "x-aliases" = ["enabled"], "x-default" = "true when a key is configured"))]
+    #[schemars(extend("x-env" = "MCP_AUTH_REQUIRED", "x-aliases" = ["enabled"], "x-default" = "true when a key, a certificate or an issuer is configured"))]
     pub(super) required: Option<bool>,
     /// A key with every scope.
     #[schemars(extend("x-env" = "MCP_API_KEY", "x-secret" = true))]
     pub(super) token: Option<String>,
     /// Named keys, each with its own scopes.
     pub(super) keys: Vec<RawKey>,
+    /// Client certificates, each with its own scopes; the first that matches counts.
+    pub(super) certificates: Vec<RawCertificate>,
 }
 
 /// A named key. Exactly one of `token`, `token_env` and `token_file` holds or finds the secret.
@@ -187,6 +201,18 @@ pub(super) struct RawLimits {
     /// Event streams and web sockets open at one time.
     #[schemars(range(min = 1))]
     pub(super) streams: u32,
+    /// Connections open at one time.
+    #[schemars(range(min = 1))]
+    pub(super) connections: u32,
+    /// Connections open at one time from one address.
+    #[schemars(range(min = 1))]
+    pub(super) connections_per_address: u32,
+    /// Milliseconds that the head of an HTTP request may take.
+    #[schemars(range(min = 1))]
+    pub(super) head_timeout_ms: u64,
+    /// Milliseconds that the body of an HTTP request may take, and more where it is large and comes steadily.
+    #[schemars(range(min = 1))]
+    pub(super) body_timeout_ms: u64,
     /// Milliseconds that the parts of a paged result stay readable.
     #[schemars(range(min = 1))]
     pub(super) result_ttl_ms: u64,
@@ -203,6 +229,10 @@ impl Default for RawLimits {
             calls_in_flight: 64,
             sessions: 2000,
             streams: 2000,
+            connections: 4608,
+            connections_per_address: 1024,
+            head_timeout_ms: 10_000,
+            body_timeout_ms: 30_000,
             result_ttl_ms: 600_000,
             tools: IndexMap::new(),
         }
@@ -231,13 +261,52 @@ pub(super) struct RawAudit {
     #[schemars(extend("x-default" = ".docent/audit.jsonl"))]
     pub(super) file: Option<String>,
     /// Bytes after which a new file is begun.
-    #[schemars(range(min = 4096), extend("x-default" = "no bound"))]
-    pub(super) max_bytes: Option<u64>,
+    #[schemars(range(min = 4096))]
+    pub(super) max_bytes: u64,
+    /// Older files that are kept.
+    pub(super) keep: u32,
+    /// What becomes of a call whose line can't be written: `drop` counts it, `refuse` doesn't answer it.
+    pub(super) on_full: OnFull,
+    /// Whether each line is on the disk before its call is answered.
+    pub(super) sync: bool,
+    /// The environment variable that holds the key of the chain; without it, whoever can write the file can forge it.
+    pub(super) key_env: Option<String>,
+    /// The file that holds the key of the chain.
+    pub(super) key_file: Option<String>,
+}
+
+/// What becomes of a call whose line can't be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum OnFull {
+    /// It is answered, and counted.
+    Drop,
+    /// It is refused.
+    Refuse,
+}
+
+impl From<OnFull> for docent_audit::OnFull {
+    fn from(on_full: OnFull) -> Self {
+        match on_full {
+            OnFull::Drop => Self::Drop,
+            OnFull::Refuse => Self::Refuse,
+        }
+    }
 }
 
 impl Default for RawAudit {
     fn default() -> Self {
-        Self { enabled: true, file: None, max_bytes: None }
+        Self {
+            enabled: true,
+            file: None,
+            max_bytes: 16 << 20,
+            keep: 5,
+            on_full: OnFull::Drop,
+            sync: false,
+            key_env: None,
+            key_file: None,
+        }
     }
 }
 
@@ -290,22 +359,6 @@ pub(super) struct RawDocs {
     pub(super) collections: IndexMap<String, RawCollection>,
     /// Groups of words that mean the same: who asks for one also finds the others.
     pub(super) synonyms: Vec<Vec<String>>,
-}
-
-/// What docent may do beyond the roots.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct RawPolicy {
-    /// What may be reached on the network.
-    pub(super) network: RawNetwork,
-}
-
-/// What may be reached on the network: nothing that is not named.
-#[derive(Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct RawNetwork {
-    /// Hosts, such as `docs.example.com`, `*.example.com` or `127.0.0.1:9000`; a project's own file can't name any.
-    pub(super) hosts: Vec<String>,
 }
 
 /// One collection of documents, from a directory or an address.

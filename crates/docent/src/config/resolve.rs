@@ -1,18 +1,18 @@
 //! From values as typed to values as used: paths made absolute, secrets found, shapes checked.
 
 use super::{
-    Audit, Auth, Collection, Config, Cors, Embedding, Key, Limits, Logging, RateLimit, Scope,
-    Server, Telemetry, ToolLimits, Transport,
+    Auth, Collection, Config, Cors, Embedding, Key, Limits, Logging, RateLimit, Scope, Server,
+    Telemetry, ToolLimits, Transport,
     error::{ConfigError, Problem, Source},
+    guards::ELSEWHERE,
     keys::join,
     layers::{Inputs, Settings, user_dir},
     raw::{
-        RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawNetwork,
-        RawServer, RawTelemetry,
+        RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
+        RawTelemetry,
     },
 };
 use docent_index::Synonyms;
-use docent_net::Policy;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use std::{
@@ -39,10 +39,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-struct Resolver<'a> {
-    settings: &'a Settings,
-    inputs: &'a Inputs,
+pub(super) struct Resolver<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) inputs: &'a Inputs,
     problems: Vec<Problem>,
+    /// Found on the way, to be masked.
+    pub(super) secrets: Vec<Secret>,
 }
 
 pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
@@ -51,23 +53,22 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         let what = format!("the merged configuration doesn't hold together: {error}");
         ConfigError::Problems(vec![Problem { place: Source::Default, what }])
     })?;
-    let mut resolver = Resolver { settings: &settings, inputs, problems: Vec::new() };
+    let mut resolver =
+        Resolver { settings: &settings, inputs, problems: Vec::new(), secrets: Vec::new() };
     let server = resolver.server(raw.server);
     let limits = limits(raw.limits);
-    let audit = Audit {
-        enabled: raw.audit.enabled,
-        file: raw.audit.file.map(|file| resolver.path("audit.file", &file)),
-        max_bytes: raw.audit.max_bytes,
-    };
+    let audit = resolver.audit(raw.audit);
     let telemetry = resolver.telemetry(raw.telemetry);
     let embedding = resolver.embedding(raw.embedding);
     let roots = resolver.roots(&raw.roots);
     let collections = resolver.collections(raw.docs.collections);
     let synonyms = resolver.synonyms(&raw.docs.synonyms);
-    let network = resolver.network(&raw.policy.network);
+    let policy = resolver.policy(raw.policy);
+    let web = resolver.web(raw.web);
+    resolver.reserved();
     let mut warnings = settings.warnings.clone();
     warnings.extend(resolver.idle_listener(&server));
-    let problems = resolver.problems;
+    let Resolver { problems, secrets: other_secrets, .. } = resolver;
     if !problems.is_empty() {
         return Err(ConfigError::Problems(problems));
     }
@@ -79,10 +80,14 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         embedding,
         roots,
         collections,
-        network,
+        policy,
+        web,
         synonyms,
         mcp_servers: raw.mcp_servers,
         cache_dir: cache_dir(inputs),
+        config_folders: config_folders(inputs),
+        secret_places: secret_places(inputs),
+        other_secrets,
         warnings,
         settings,
     })
@@ -102,13 +107,14 @@ fn limits(raw: RawLimits) -> Limits {
         calls_in_flight: count(raw.calls_in_flight),
         sessions: count(raw.sessions),
         streams: count(raw.streams),
+        connections: count(raw.connections),
+        connections_per_address: count(raw.connections_per_address),
+        head_timeout: Duration::from_millis(raw.head_timeout_ms),
+        body_timeout: Duration::from_millis(raw.body_timeout_ms),
         result_ttl: Duration::from_millis(raw.result_ttl_ms),
         tools: tools.collect(),
     }
 }
-
-/// Why a project's file may not say where code is sent, or which variable holds a secret.
-const ELSEWHERE: &str = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment";
 
 /// Whether a host, with or without its port, is this machine.
 fn is_near(host: &str) -> bool {
@@ -120,6 +126,38 @@ fn is_near(host: &str) -> bool {
     name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
+/// Folders of files that may hold configuration, whether they exist or not.
+fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
+    let files = super::layers::files_of(inputs);
+    let mut folders: Vec<PathBuf> =
+        files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
+    folders.dedup();
+    folders
+}
+
+/// Where programs keep credentials of the user, outside of any project.
+fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
+    const PLACES: [&str; 14] = [
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".netrc",
+        ".git-credentials",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+        ".cargo/credentials.toml",
+        ".docker/config.json",
+        ".kube/config",
+        ".config/gh/hosts.yml",
+        ".config/gcloud/application_default_credentials.json",
+        ".config/docent",
+    ];
+    let home = inputs.home.as_deref();
+    let all = home.into_iter().flat_map(|home| PLACES.map(|place| home.join(place)));
+    all.chain([PathBuf::from("/etc/shadow")]).collect()
+}
+
 fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
     let base = match inputs.environment.get("XDG_CACHE_HOME").map(Path::new) {
         Some(path) if path.is_absolute() => path.to_owned(),
@@ -129,13 +167,13 @@ fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
 }
 
 impl Resolver<'_> {
-    fn problem(&mut self, key: &str, what: impl fmt::Display) {
+    pub(super) fn problem(&mut self, key: &str, what: impl fmt::Display) {
         let place = self.settings.origin(key).clone();
         self.problems.push(Problem { place, what: format!("`{key}` {what}") });
     }
 
     /// Relative paths start from the file that names them, or from the working directory.
-    fn path(&self, key: &str, text: &str) -> PathBuf {
+    pub(super) fn path(&self, key: &str, text: &str) -> PathBuf {
         if let (Some(rest), Some(home)) = (text.strip_prefix("~/"), &self.inputs.home) {
             return home.join(rest);
         }
@@ -170,10 +208,11 @@ impl Resolver<'_> {
                 "must name at least one of stdio, http, sse, websocket",
             );
         }
+        let oauth = self.oauth(raw.oauth);
         let environment = &self.inputs.environment;
         let logging = Logging {
             level: raw.logging.level,
-            file: raw.logging.file.map(|file| self.path("server.logging.file", &file)),
+            file: self.log_file(raw.logging.file),
             format: raw.logging.format,
             rust_log: environment.get("RUST_LOG").map(str::to_owned),
             debug: environment.get("DEBUG").map(str::to_owned),
@@ -190,14 +229,17 @@ impl Resolver<'_> {
             handshake: raw.handshake,
             allow_open: raw.allow_open,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
-            auth: self.auth(raw.auth),
+            tls: self.tls(raw.tls),
+            auth: self.auth(raw.auth, oauth.is_some()),
+            oauth,
             rate_limit,
             cors: self.cors(raw.cors),
             logging,
         }
     }
 
-    fn auth(&mut self, raw: RawAuth) -> Auth {
+    fn auth(&mut self, raw: RawAuth, has_issuers: bool) -> Auth {
+        let certificates = self.certificates(raw.certificates);
         let mut keys: Vec<Key> = Vec::new();
         if let Some(token) = raw.token.filter(|token| !token.is_empty()) {
             let secret = self.secret("server.auth.token", token);
@@ -215,7 +257,8 @@ impl Resolver<'_> {
             }
             keys.push(key);
         }
-        Auth { required: raw.required.unwrap_or(!keys.is_empty()), keys }
+        let somebody = !keys.is_empty() || !certificates.is_empty() || has_issuers;
+        Auth { required: raw.required.unwrap_or(somebody), keys, certificates }
     }
 
     fn key(&mut self, at: usize, raw: RawKey) -> Option<Key> {
@@ -260,12 +303,12 @@ impl Resolver<'_> {
                 "needs `scopes`: tool names, suites such as \"code:*\", or \"*\" for everything";
             self.problem(KEYS, format!("{label} {what}"));
         }
-        let scopes = scopes.iter().filter_map(|scope| self.scope(&label, scope)).collect();
+        let scopes = scopes.iter().filter_map(|scope| self.scope(KEYS, &label, scope)).collect();
         Some(Key { name: raw.name, token, scopes })
     }
 
     /// A token must fit in a header, or no client could present it.
-    fn secret(&mut self, key: &str, token: String) -> Option<Secret> {
+    pub(super) fn secret(&mut self, key: &str, token: String) -> Option<Secret> {
         if token.is_empty() {
             self.problem(key, "holds an empty token");
             return None;
@@ -277,7 +320,7 @@ impl Resolver<'_> {
         Some(Secret(token))
     }
 
-    fn scope(&mut self, label: &str, text: &str) -> Option<Scope> {
+    pub(super) fn scope(&mut self, key: &str, label: &str, text: &str) -> Option<Scope> {
         let plain = |name: &str| {
             !name.is_empty()
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c))
@@ -290,7 +333,7 @@ impl Resolver<'_> {
                 let what = format!(
                     "{label}: the scope {text:?} is not a tool name, a suite such as \"code:*\", or \"*\""
                 );
-                self.problem("server.auth.keys", what);
+                self.problem(key, what);
                 None
             }
         }
@@ -365,7 +408,6 @@ impl Resolver<'_> {
             Some(variable) => {
                 const KEY: &str = "embedding.key_env";
                 if self.is_of_a_project(KEY) {
-                    self.problem(KEY, ELSEWHERE);
                     return None;
                 }
                 let Some(key) = self.inputs.environment.get(&variable) else {
@@ -389,11 +431,33 @@ impl Resolver<'_> {
     }
 
     /// Whether a project's own file sets a key: it may come with a repository that somebody else wrote.
-    fn is_of_a_project(&self, key: &str) -> bool {
+    pub(super) fn is_of_a_project(&self, key: &str) -> bool {
         let Source::File(file) = self.settings.origin(key) else { return false };
         let named = self.inputs.flags.config_file.is_some();
         let user = user_dir(self.inputs);
         !named && !user.is_some_and(|user| file.starts_with(user))
+    }
+
+    /// The folder of the project whose own file sets a key.
+    fn project_of(&self, key: &str) -> Option<PathBuf> {
+        let Source::File(file) = self.settings.origin(key) else { return None };
+        let folder = file.parent().filter(|_| self.is_of_a_project(key))?;
+        folder.canonicalize().ok()
+    }
+
+    /// A project's own file says where its log is kept, inside the project.
+    fn log_file(&mut self, raw: Option<String>) -> Option<PathBuf> {
+        const KEY: &str = "server.logging.file";
+        let path = self.path(KEY, &raw?);
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        let is_outside = |project: PathBuf| !folder.is_some_and(|at| at.starts_with(project));
+        if self.project_of(KEY).is_some_and(is_outside) {
+            self.problem(
+                KEY,
+                format!("is {}, outside the project: it {ELSEWHERE}", path.display()),
+            );
+        }
+        Some(path)
     }
 
     fn roots(&mut self, raw: &[String]) -> Vec<PathBuf> {
@@ -402,8 +466,16 @@ impl Resolver<'_> {
             paths.push(self.inputs.working_dir.clone());
         }
         let mut roots = Vec::new();
+        let inside = self.project_of("roots");
         for path in paths {
             match path.canonicalize() {
+                Ok(real) if inside.as_ref().is_some_and(|inside| !real.starts_with(inside)) => {
+                    let what = format!(
+                        "holds {}, which lies outside the project; its own file can't open that, because it may be somebody else's: pass --root, or set `roots` in ~/.config/docent/docent.toml",
+                        path.display()
+                    );
+                    self.problem("roots", what);
+                }
                 Ok(real) if real.is_dir() => {
                     if !roots.contains(&real) {
                         roots.push(real);
@@ -436,17 +508,6 @@ impl Resolver<'_> {
             Synonyms::default()
         });
         Arc::new(parsed)
-    }
-
-    fn network(&mut self, raw: &RawNetwork) -> Policy {
-        const HOSTS: &str = "policy.network.hosts";
-        if !raw.hosts.is_empty() && self.is_of_a_project(HOSTS) {
-            self.problem(HOSTS, ELSEWHERE);
-        }
-        Policy::parse(raw.hosts.iter().map(String::as_str)).unwrap_or_else(|error| {
-            self.problem(HOSTS, error.to_string());
-            Policy::default()
-        })
     }
 
     fn collections(

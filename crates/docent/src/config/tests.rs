@@ -313,7 +313,8 @@ fn problems_name_their_place() {
 fn paths_start_from_the_file_that_names_them() {
     let world = World::new()
         .user_file("docent.toml", "server.logging.file = \"user.log\"\naudit.file = \"~/audit.jsonl\"")
-        .root_file("docent.toml", "roots = [\".\", \"..\"]\n[docs.collections.z]\npath = \"docs\"\n[docs.collections.a]\nurl = \"https://a\"");
+        .root_file("docent.toml", "roots = [\".\", \"inner\"]\n[docs.collections.z]\npath = \"docs\"\n[docs.collections.a]\nurl = \"https://a\"");
+    fs::create_dir(world.root().join("inner")).unwrap();
     let config = world.load();
     let base = world.dir.path();
     assert_eq!(
@@ -322,7 +323,7 @@ fn paths_start_from_the_file_that_names_them() {
     );
     assert_eq!(config.audit.file.as_deref(), Some(base.join("home/audit.jsonl").as_path()));
     let real = base.canonicalize().unwrap();
-    assert_eq!(config.roots, [real.join("root"), real]);
+    assert_eq!(config.roots, [real.join("root"), real.join("root/inner")]);
     assert_eq!(config.collections.keys().collect::<Vec<_>>(), ["z", "a"], "in the order written");
     assert_eq!(config.collections["z"].path.as_deref(), Some(world.root().join("docs").as_path()));
 }
@@ -432,7 +433,7 @@ fn a_project_does_not_say_where_code_is_sent() {
         let text = format!("[embedding]\n{model}\n{keys}");
         World::new().env("KEY", "sekrit").root_file("docent.toml", &text)
     };
-    let elsewhere = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment";
+    let elsewhere = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment, or name the file with --config";
     for url in ["https://evil.example/v1", "http://localhost.evil.example", "http://10.0.0.1/v1"] {
         world(&format!("url = {url:?}"))
             .refuses(&format!("root/docent.toml: `embedding.url` {elsewhere}"));

@@ -15,8 +15,8 @@ use redact::Masked;
 use std::{
     fs::{File, OpenOptions},
     io::{self, IsTerminal},
-    path::Path,
-    sync::Arc,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 use tracing_subscriber::{
     EnvFilter, Layer, Registry,
@@ -46,12 +46,14 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     let logging = &config.server.logging;
     let redactor = Redactor::new(&config.secrets());
     let colours = io::stderr().is_terminal() && !logging.no_color;
-    let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone()), colours)?];
+    let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colours), colours)?];
     if let Some(path) = &logging.file {
         let file = open(path).with_context(|| {
             format!("can't open the log file {} (server.logging.file)", path.display())
         })?;
-        layers.push(lines(logging, LogFile(Arc::new(file), redactor), false)?);
+        let file: Kept = Arc::new(RwLock::new(Arc::new(file)));
+        layers.push(lines(logging, LogFile(Arc::clone(&file), redactor), false)?);
+        KEPT.set((path.clone(), file)).unwrap_or_default();
     }
     let mut provider = None;
     if let Some(endpoint) = &config.telemetry.otlp_endpoint {
@@ -161,24 +163,42 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-struct Stderr(Redactor);
+struct Stderr(Redactor, bool);
 
 impl<'a> MakeWriter<'a> for Stderr {
     type Writer = Masked<io::StderrLock<'a>>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Masked { inner: io::stderr().lock(), redactor: self.0.clone() }
+        Masked { inner: io::stderr().lock(), redactor: self.0.clone(), colours: self.1 }
     }
 }
 
 /// Opened for appending, so that each line is one write at the end of the file, whoever else writes to it.
-struct LogFile(Arc<File>, Redactor);
+struct LogFile(Kept, Redactor);
+
+/// A file that may be opened anew.
+type Kept = Arc<RwLock<Arc<File>>>;
+
+/// The log file of this process, for [`reopen`].
+static KEPT: OnceLock<(PathBuf, Kept)> = OnceLock::new();
+
+/// Opens the log file anew by its name: whoever keeps logs has moved the one that was open.
+pub(crate) fn reopen() {
+    let Some((path, kept)) = KEPT.get() else { return };
+    match open(path) {
+        Ok(file) => *kept.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(file),
+        Err(error) => {
+            tracing::error!(%error, path = %path.display(), "the log file can't be opened anew")
+        }
+    }
+}
 
 impl<'a> MakeWriter<'a> for LogFile {
-    type Writer = Masked<&'a File>;
+    type Writer = Masked<Arc<File>>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Masked { inner: &self.0, redactor: self.1.clone() }
+        let file = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
+        Masked { inner: file, redactor: self.1.clone(), colours: false }
     }
 }
 

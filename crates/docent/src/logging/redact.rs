@@ -1,144 +1,53 @@
-//! Masks secrets in text that is about to be written: the configured ones, and whatever looks like one.
+//! The last step of a log line: secrets are masked, and one event stays one line.
 
 use crate::config::Secret;
+use docent_screen::{Options, Screen, one_line};
 use std::{
     borrow::Cow,
     io::{self, Write},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
-const MASK: &str = "***";
-
-/// Shorter secrets would mask half of every line, so only their look gives them away.
-const SHORTEST: usize = 4;
-
-/// Names whose value is masked, in lower case without `_` and `-`.
-const SENSITIVE: [&str; 9] = [
-    "apikey",
-    "authorization",
-    "accesstoken",
-    "authtoken",
-    "refreshtoken",
-    "clientsecret",
-    "secret",
-    "password",
-    "passwd",
-];
-
-/// Knows what to mask.
+/// Knows what to mask. Cheap to clone; ready with the first line that needs it.
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: Arc<[String]>,
+    screen: Arc<OnceLock<Screen>>,
 }
 
 impl Redactor {
     /// Masks these besides what looks like a secret.
     pub fn new(secrets: &[Secret]) -> Self {
-        let mut texts: Vec<String> = Vec::new();
-        for secret in secrets.iter().map(Secret::expose).filter(|text| text.len() >= SHORTEST) {
-            // The form that the secret has inside a JSON string.
-            let quoted = serde_json::Value::from(secret).to_string();
-            let inner = quoted.trim_matches('"');
-            texts.extend([secret.to_owned()]);
-            texts.extend((inner != secret).then(|| inner.to_owned()));
-        }
-        // The longest first: a secret that starts with another one must not leave its tail.
-        texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-        Self { secrets: texts.into() }
+        let secrets = secrets.iter().map(|secret| secret.expose().to_owned()).collect();
+        Self { secrets, screen: Arc::default() }
     }
 
     /// The text with every secret masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let mut masked = Cow::Borrowed(text);
-        for secret in self.secrets.iter() {
-            if masked.contains(secret.as_str()) {
-                masked = Cow::Owned(masked.replace(secret.as_str(), MASK));
-            }
-        }
-        match mask_shapes(&masked) {
-            Some(shaped) => Cow::Owned(shaped),
-            None => masked,
-        }
+        let made = || Screen::new(self.secrets.to_vec(), Options::for_logs());
+        self.screen.get_or_init(made).redact(text)
     }
 }
 
-/// `None` where nothing looks like a secret.
-fn mask_shapes(text: &str) -> Option<String> {
-    let mut masked: Option<String> = None;
-    let mut copied = 0;
-    let mut rest = text;
-    while let Some(start) = rest.find(is_name) {
-        let (_, from_name) = rest.split_at(start);
-        let end = from_name.find(|c| !is_name(c)).unwrap_or(from_name.len());
-        let (name, after) = from_name.split_at(end);
-        rest = after;
-        let Some((skipped, length)) = secret_after(name, after) else { continue };
-        let from = text.len() - after.len() + skipped;
-        let out = masked.get_or_insert_default();
-        out.push_str(text.get(copied..from).unwrap_or_default());
-        out.push_str(MASK);
-        copied = from + length;
-        rest = text.get(copied..).unwrap_or_default();
-    }
-    if let Some(out) = &mut masked {
-        out.push_str(text.get(copied..).unwrap_or_default());
-    }
-    masked
-}
-
-/// Where the secret that belongs to `name` begins in the text after it, and how long it is.
-fn secret_after(name: &str, after: &str) -> Option<(usize, usize)> {
-    let is_scheme =
-        |word: &str| word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic");
-    let value = if is_scheme(name) {
-        after.strip_prefix(' ')?.trim_start()
-    } else if is_sensitive(name) {
-        let separator = after.trim_start_matches(is_quote).trim_start();
-        let value = separator.strip_prefix([':', '='])?.trim_start().trim_start_matches(is_quote);
-        match value.split_once(' ') {
-            Some((scheme, token)) if is_scheme(scheme) => token.trim_start(),
-            _ => value,
-        }
-    } else {
-        return None;
-    };
-    let length = value.find(ends_value).unwrap_or(value.len());
-    // `token: null`, `"token": {…}` and words such as "basic rules" are no secrets.
-    let plain = length == 0
-        || value.starts_with(MASK)
-        || ["null", "None"].iter().any(|word| value.get(..length) == Some(*word));
-    let too_short = is_scheme(name) && length < 8;
-    (!plain && !too_short).then(|| (after.len() - value.len(), length))
-}
-
-fn is_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '-'
-}
-
-fn is_quote(c: char) -> bool {
-    matches!(c, '"' | '\'' | '\\')
-}
-
-fn ends_value(c: char) -> bool {
-    c.is_whitespace() || is_quote(c) || matches!(c, ',' | '&' | ';' | '}' | ']' | ')' | '{' | '[')
-}
-
-fn is_sensitive(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    let plain = plain.to_ascii_lowercase();
-    plain == "token" || SENSITIVE.iter().any(|word| plain.ends_with(word))
-}
-
-/// A writer that masks. Each `write` must be one whole line, which is how the log layer writes.
+/// Masks on the way to a writer. One `write` must be one whole line, which is how the log layer writes.
 pub(super) struct Masked<W> {
     pub(super) inner: W,
     pub(super) redactor: Redactor,
+    /// Whether the line has colours, which are control characters of our own.
+    pub(super) colours: bool,
 }
 
 impl<W: Write> Write for Masked<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
-        self.inner.write_all(self.redactor.mask(&text).as_bytes())?;
+        let masked = self.redactor.mask(text.trim_end_matches('\n'));
+        // What came from outside must not look like a line of its own.
+        let told = if self.colours {
+            Cow::Owned(masked.replace('\n', "\\n").replace('\r', "\\r"))
+        } else {
+            one_line(&masked)
+        };
+        self.inner.write_all(format!("{told}\n").as_bytes())?;
         Ok(line.len())
     }
 
@@ -151,49 +60,46 @@ impl<W: Write> Write for Masked<W> {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(text: &str, want: &str) {
-        assert_eq!(Redactor::default().mask(text), want);
-    }
-
     #[test]
     fn what_looks_like_a_secret_is_masked() {
-        check("Authorization: Bearer abc.def-123", "Authorization: Bearer ***");
-        check("authorization: Basic bXktc2VjcmV0", "authorization: Basic ***");
-        check("sent Bearer abcdefgh, ok", "sent Bearer ***, ok");
-        check(
-            r#"{"auth":{"type":"bearer","token":"mySecret"}}"#,
-            r#"{"auth":{"type":"bearer","token":"***"}}"#,
-        );
-        check(r#"{\"token\": \"mySecret\"}"#, r#"{\"token\": \"***\"}"#);
-        check("GET /x?api_key=abc&y=1", "GET /x?api_key=***&y=1");
-        check("apiKey: 'k', X-Api-Key=z", "apiKey: '***', X-Api-Key=***");
-        check("password=hunter2;client_secret=q", "password=***;client_secret=***");
-    }
-
-    #[test]
-    fn what_does_not_is_left() {
-        for text in [
-            "",
-            "no secrets here",
-            r#"{"progressToken": 7, "tokens": 5}"#,
-            "basic rules apply",
-            "token_env = CI_KEY",
-            r#"{"token": null}"#,
-            "the token is missing",
-            "żółć = ü",
+        for (text, secret) in [
+            ("Authorization: Bearer abc.def-123", "abc.def-123"),
+            ("sent Bearer abcdefgh, ok", "abcdefgh"),
+            (r#"{"auth":{"type":"bearer","token":"mySecret"}}"#, "mySecret"),
+            (r#"{\"token\": \"mySecret\"}"#, "mySecret"),
+            ("GET /x?api_key=abc123&y=1", "abc123"),
+            ("password=hunter2;client_secret=qwerty", "hunter2"),
         ] {
-            assert!(
-                matches!(Redactor::default().mask(text), Cow::Borrowed(same) if same == text),
-                "{text}"
-            );
+            let masked = Redactor::default().mask(text);
+            assert!(!masked.contains(secret) && masked.contains("[redacted"), "{text}: {masked}");
         }
     }
 
     #[test]
-    fn lines_are_masked_on_their_way_out() {
-        let mut masked = Masked { inner: Vec::new(), redactor: Redactor::default() };
-        masked.write_all("a token=żółw b\n".as_bytes()).unwrap();
-        assert_eq!(String::from_utf8(masked.inner).unwrap(), "a token=*** b\n");
+    fn what_does_not_is_left() {
+        for text in ["", "no secrets here", r#"{"progressToken": 7, "tokens": 5}"#, "żółć = ü"]
+        {
+            let masked = Redactor::default().mask(text);
+            assert!(matches!(masked, Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_event_is_one_line() {
+        for (colours, line, want) in [
+            (false, "a token=żółw99 b\n", "a token=[redacted: token] b\n"),
+            (false, "said x\nINFO forged \u{1b}[31m\n", "said x\\nINFO forged "),
+            (
+                true,
+                "\u{1b}[32mINFO\u{1b}[0m x\nINFO forged\n",
+                "\u{1b}[32mINFO\u{1b}[0m x\\nINFO forged\n",
+            ),
+        ] {
+            let mut masked = Masked { inner: Vec::new(), redactor: Redactor::default(), colours };
+            masked.write_all(line.as_bytes()).unwrap();
+            let told = String::from_utf8(masked.inner).unwrap();
+            assert!(told.starts_with(want), "{told:?}");
+            assert_eq!(told.matches('\n').count(), 1, "{told:?}");
+        }
     }
 }

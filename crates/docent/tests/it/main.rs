@@ -7,6 +7,7 @@ mod bounds;
 mod docs;
 mod doors;
 mod ending;
+mod policy;
 mod records;
 mod search;
 mod serving;
@@ -40,6 +41,14 @@ impl Place {
 
     fn write(&self, name: &str, text: &str) -> &Self {
         fs::write(self.project().join(name), text).unwrap();
+        self
+    }
+
+    /// Writes the user's own settings.
+    fn settings(&self, text: &str) -> &Self {
+        let folder = self.0.path().join(".config/docent");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("docent.toml"), text).unwrap();
         self
     }
 
@@ -244,7 +253,7 @@ fn doctor_reports_each_control() {
         "port",
         "auth",
         "limits",
-        "landlock",
+        "sandbox",
     ] {
         assert!(checks.contains(&check), "no {check} in {checks:?}");
     }

@@ -5,4 +5,5 @@ mod crawl;
 mod guard;
 mod interrupted;
 mod manners;
+mod request;
 mod server;

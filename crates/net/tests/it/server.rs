@@ -2,7 +2,7 @@
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
@@ -13,8 +13,10 @@ use url::Url;
 /// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
+    pub(crate) method: String,
     /// With its query.
     pub(crate) path: String,
+    pub(crate) body: String,
     headers: Vec<(String, String)>,
 }
 
@@ -169,12 +171,19 @@ fn serve(stream: TcpStream, answer: &Answer, log: &Mutex<Vec<Asked>>) -> std::io
             }
             lines.push(line.to_owned());
         }
-        let path = lines[0].split(' ').nth(1).unwrap().to_owned();
+        let mut words = lines[0].split(' ').map(str::to_owned);
+        let (method, path) = (words.next().unwrap(), words.next().unwrap());
         let header = |line: &String| {
             let (name, value) = line.split_once(':')?;
             Some((name.to_ascii_lowercase(), value.trim().to_owned()))
         };
-        let asked = Asked { path, headers: lines[1..].iter().filter_map(header).collect() };
+        let headers = lines[1..].iter().filter_map(header).collect();
+        let mut asked = Asked { method, path, body: String::new(), headers };
+        if let Some(length) = asked.header("content-length") {
+            let mut body = vec![0; length.parse().unwrap()];
+            reader.read_exact(&mut body)?;
+            asked.body = String::from_utf8_lossy(&body).into_owned();
+        }
         log.lock().unwrap().push(asked.clone());
         answer(&asked).send(&mut stream)?;
     }

@@ -5,7 +5,7 @@ use crate::{
     wire::{Wire, code, key, modern, origin, setup, text},
 };
 use docent_server::{Limits, Rate, Server, Setup, SetupError};
-use docent_transport::{Caller, Door, Via};
+use docent_transport::{Caller, Door, Shown, Via};
 use serde_json::{Value, json};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -131,8 +131,9 @@ async fn the_door_counts() {
     setup.auth_required = true;
     let server = Server::new(setup).unwrap();
     assert!(server.needs_token());
-    assert!(server.identify(None).is_none() && server.identify(Some("nope")).is_none());
-    let principal = server.identify(Some("ann-token")).unwrap();
+    assert!(server.identify(&Shown::default()).is_none());
+    assert!(server.identify(&Shown::token("nope")).is_none());
+    let principal = server.identify(&Shown::token("ann-token")).unwrap();
     let caller = Caller { principal, via: Via::Http, remote: None };
     let passed = (0..5).filter(|_| server.admit(&caller).is_ok()).count();
     assert_eq!(passed, 3);

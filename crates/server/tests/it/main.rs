@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is passed")]
 
 mod asking;
+mod audit;
 mod calls;
 mod changes;
 mod fixture;
@@ -11,6 +12,7 @@ mod limits;
 mod lists;
 mod policy;
 mod scopes;
+mod screening;
 mod tasks;
 mod telling;
 mod wire;

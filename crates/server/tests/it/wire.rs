@@ -1,7 +1,7 @@
 //! A client that speaks raw JSON lines to a session.
 
-use docent_server::{Audit, Key, Limits, Policy, Server, Session, Setup};
-use docent_transport::{Caller, Door, Origin, Via};
+use docent_server::{Audit, Key, Limits, Policy, Screening, Server, Session, Setup, Strangers};
+use docent_transport::{Caller, Door, Origin, Shown, Via};
 use docent_wire::Dialect;
 use rmcp::{
     RoleServer,
@@ -26,10 +26,12 @@ pub(crate) fn setup(provider: Arc<crate::fixture::Fixture>) -> Setup {
         instructions: Some("Use with care.".into()),
         providers: vec![provider],
         keys: Vec::new(),
+        strangers: Strangers::default(),
         auth_required: false,
         policy: Policy::default(),
         limits: Limits::default(),
         audit: Audit::off(),
+        screening: Screening::default(),
         list_page: 0,
         adopt_trace: None,
     }
@@ -45,7 +47,7 @@ pub(crate) fn key(name: &str, scopes: &[&str]) -> Key {
 
 /// What a transport would attach for the holder of a token.
 pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
-    let principal = server.identify(token).expect("a known token");
+    let principal = server.identify(&Shown { token, certificate: None }).expect("a known token");
     Origin {
         caller: Caller { principal, via: Via::Http, remote: None },
         dialect: None,

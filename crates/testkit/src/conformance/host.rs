@@ -1,9 +1,9 @@
 //! The fixture on docent's own server and transports.
 
 use super::Fixture;
-use docent_server::{Audit, Limits, Server, Setup, SetupError};
+use docent_server::{Audit, Limits, Policy, Screening, Server, Setup, SetupError, Strangers};
 use docent_transport::{
-    http::{self, Shown, Spoken, Web},
+    http::{self, Bounds, Shown, Spoken, Web},
     stdio::{self, Stdio},
 };
 use docent_wire::Handshake;
@@ -47,10 +47,12 @@ pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
         ),
         providers: vec![Arc::new(Fixture::new())],
         keys: Vec::new(),
+        strangers: Strangers::default(),
         auth_required: false,
         policy: Policy::default(),
         limits,
         audit: Audit::off(),
+        screening: Screening::default(),
         list_page: 0,
         adopt_trace: None,
     })
@@ -69,6 +71,10 @@ pub async fn serve(listener: TcpListener, closing: CancellationToken) -> Result<
         origins: Vec::new(),
         handshake: Handshake::Required,
         message_bytes: Limits::default().message_bytes,
+        bounds: Bounds::default(),
+        tally: Arc::default(),
+        tls: None,
+        oauth: None,
         metrics: Arc::new(move || measured.metrics()),
         tools: Arc::new(shown),
         stopped: closing.clone(),

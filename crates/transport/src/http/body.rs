@@ -1,5 +1,6 @@
 //! Bodies, bounded, and JSON-RPC errors as responses.
 
+use super::Web;
 use axum::{
     body::Body,
     http::{HeaderMap, HeaderValue, StatusCode, header},
@@ -9,6 +10,8 @@ use bytes::{Bytes, BytesMut};
 use docent_wire::Refusal;
 use futures::StreamExt;
 use serde_json::Value;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// An over-long body is read to its end and thrown away, up to this many times the limit, so that a client that is
 /// still writing hears the answer.
@@ -18,8 +21,9 @@ const PATIENCE: usize = 8;
 pub(super) async fn read_json(
     headers: &HeaderMap,
     body: Body,
-    limit: usize,
+    web: &Web,
 ) -> Result<Bytes, Response> {
+    let limit = web.message_bytes;
     if !is_json(headers) {
         let told = "Content-Type must be application/json";
         return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(told))));
@@ -33,7 +37,14 @@ pub(super) async fn read_json(
     let mut read = BytesMut::new();
     let mut passed = 0_usize;
     let mut chunks = body.into_data_stream();
-    while let Some(chunk) = chunks.next().await {
+    let begun = Instant::now();
+    loop {
+        let Ok(chunk) = timeout_at(begun + time_for(passed, web), chunks.next()).await else {
+            web.tally.count_timed_out();
+            let told = "The body came too slowly: send it again on a faster connection";
+            return Err(closing(refused(StatusCode::REQUEST_TIMEOUT, &invalid(told))));
+        };
+        let Some(chunk) = chunk else { break };
         let chunk = chunk.map_err(|error| {
             refused(StatusCode::BAD_REQUEST, &invalid(&format!("the body can't be read: {error}")))
         })?;
@@ -51,6 +62,13 @@ pub(super) async fn read_json(
         return Err(too_long());
     }
     Ok(read.freeze())
+}
+
+/// How long a body may take of which this much has come.
+fn time_for(passed: usize, web: &Web) -> Duration {
+    // No body is longer than some limit in memory, so the sum is far from its own.
+    let earned = u32::try_from(passed / web.bounds.body_rate.max(1)).unwrap_or(u32::MAX);
+    web.bounds.body.saturating_add(Duration::from_secs(earned.into()))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -3,10 +3,12 @@
 use super::{
     Shared, State, Web,
     body::{closing, refused},
+    listen::Peer,
+    oauth,
 };
-use crate::{Caller, Origin, Via};
+use crate::{Caller, Origin, Shown, Via};
 use axum::{
-    extract::{ConnectInfo, Request},
+    extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -14,16 +16,27 @@ use axum::{
 use docent_wire::{Refusal, code};
 use rmcp::ServerHandler;
 use serde_json::json;
-use std::{
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-};
+use std::{net::IpAddr, sync::Arc, time::Duration};
+use tokio::time::timeout;
 
 /// Request headers that a web page may send.
 const ALLOWED_HEADERS: &str = "content-type, accept, authorization, last-event-id, mcp-protocol-version, \
                                mcp-session-id, mcp-method, mcp-name";
 /// Response headers that a web page may read.
 const EXPOSED_HEADERS: &str = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
+
+/// Names by which tokens are put into addresses, where logs and other sites get to see them.
+const IN_QUERY: [&str; 3] = ["access_token", "token", "api_key"];
+/// How long the door may take to find out about a token.
+const LEARNING: Duration = Duration::from_secs(10);
+
+/// Why a request goes no further.
+enum Stop {
+    /// This is its answer.
+    Answered(Box<Response>),
+    /// Nobody is known by this token so far.
+    Stranger(String),
+}
 
 /// Lets a request through, with its [`Origin`] attached, or answers it.
 pub(super) async fn check<H: ServerHandler>(
@@ -40,7 +53,15 @@ pub(super) async fn check<H: ServerHandler>(
     let response = if request.method() == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
     } else {
-        match admit(&shared, &request) {
+        let admitted = match meet(&shared, &request) {
+            Ok(origin) => Ok(origin),
+            Err(Stop::Answered(response)) => Err(response),
+            Err(Stop::Stranger(token)) => {
+                let learnt = timeout(LEARNING, web.door.learn(&token)).await;
+                greet(&shared, &request, learnt.unwrap_or(false))
+            }
+        };
+        match admitted {
             Ok(origin) => {
                 request.extensions_mut().insert(origin);
                 // Held until there is an answer, so that the server does not close before it.
@@ -97,38 +118,117 @@ fn host_is_ours(web: &Web, host: &str) -> bool {
             .any(|ours| ours.eq_ignore_ascii_case(name) || ours.eq_ignore_ascii_case(host))
 }
 
-fn admit<H: ServerHandler>(
+/// What a route asks of its callers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    /// Nothing.
+    Nothing,
+    /// A token, which a WebSocket may show in `initialize`; until then it is locked. No other route may.
+    Later,
+    /// A token or a certificate, now.
+    Now,
+    /// Another way of showing a token than in the address.
+    AnotherWay,
+}
+
+/// What is asked, and what is shown for it.
+struct Visit<'a> {
+    via: Via,
+    remote: Option<IpAddr>,
+    shown: Shown<'a>,
+    asks: Asks,
+    is_post: bool,
+}
+
+impl<'a> Visit<'a> {
+    fn of(web: &Web, request: &'a Request) -> Self {
+        let (path, headers) = (request.uri().path(), request.headers());
+        let is_get = request.method() == Method::GET;
+        let is_socket =
+            web.spoken.websocket && is_get && matches!(path, "/" | "/ws") && is_upgrade(headers);
+        let is_open = matches!(path, "/healthz" | "/readyz")
+            || (path == "/" && is_get && !is_socket)
+            || (is_get && web.oauth.as_ref().is_some_and(|oauth| oauth.serves(path)));
+        let has_header = headers.contains_key(header::AUTHORIZATION);
+        let asks = if is_open {
+            Asks::Nothing
+        } else if has_header {
+            Asks::Now
+        } else if request.uri().query().is_some_and(has_token) {
+            Asks::AnotherWay
+        } else if is_socket {
+            Asks::Later
+        } else {
+            Asks::Now
+        };
+        let peer = request.extensions().get::<Peer>();
+        let certificate = peer.and_then(|peer| peer.certificate.as_deref());
+        Self {
+            via: match path {
+                "/sse" | "/message" => Via::Sse,
+                _ if is_socket => Via::WebSocket,
+                _ => Via::Http,
+            },
+            remote: peer.map(|peer| peer.remote),
+            shown: Shown { token: bearer(headers), certificate },
+            asks,
+            is_post: request.method() == Method::POST,
+        }
+    }
+
+    fn caller(&self, principal: crate::Principal) -> Caller {
+        Caller { principal, via: self.via, remote: self.remote }
+    }
+}
+
+/// Lets a caller in that is known, or need not be.
+fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<Origin, Stop> {
+    let web = &shared.web;
+    let visit = Visit::of(web, request);
+    let known = match visit.asks {
+        Asks::AnotherWay => None,
+        Asks::Nothing | Asks::Later | Asks::Now => web.door.identify(&visit.shown),
+    };
+    let is_refused = known.is_none() && matches!(visit.asks, Asks::Now | Asks::AnotherWay);
+    let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
+    // Guesses at a token are counted too, by where they come from.
+    if is_refused || visit.is_post {
+        count(web, &caller).map_err(Stop::Answered)?;
+    }
+    if !is_refused {
+        return Ok(Origin { caller, dialect: None, streams: false });
+    }
+    Err(match visit.shown.token {
+        Some(token) => Stop::Stranger(token.to_owned()),
+        None => Stop::Answered(Box::new(unauthorized(web, false))),
+    })
+}
+
+/// Meets a stranger a second time, if more is known of the token by now.
+fn greet<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     request: &Request,
+    learnt: bool,
 ) -> Result<Origin, Box<Response>> {
-    let door = &shared.web.door;
-    let path = request.uri().path();
-    let token = bearer(request.headers());
-    let is_get = request.method() == Method::GET;
-    let is_socket = shared.web.spoken.websocket
-        && is_get
-        && matches!(path, "/" | "/ws")
-        && is_upgrade(request.headers());
-    let is_open = matches!(path, "/healthz" | "/readyz") || (path == "/" && is_get && !is_socket);
-    // A WebSocket may show its token in `initialize`; until then it is locked. No other route may.
-    let may_come_later = is_socket && !request.headers().contains_key(header::AUTHORIZATION);
-    let via = match path {
-        "/sse" | "/message" => Via::Sse,
-        _ if is_socket => Via::WebSocket,
-        _ => Via::Http,
-    };
-    let remote = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let known = door.identify(token);
-    let is_refused = known.is_none() && !is_open && !may_come_later;
-    let caller = Caller { principal: known.unwrap_or_else(crate::Principal::unknown), via, remote };
-    // Guesses at a token are counted too, by where they come from.
-    if is_refused || request.method() == Method::POST {
-        door.admit(&caller).map_err(|wait| Box::new(too_many(wait.as_secs().max(1))))?;
-    }
-    if is_refused {
-        return Err(Box::new(unauthorized()));
+    let web = &shared.web;
+    let visit = Visit::of(web, request);
+    let known = if learnt { web.door.identify(&visit.shown) } else { None };
+    let Some(principal) = known else { return Err(Box::new(unauthorized(web, true))) };
+    let caller = visit.caller(principal);
+    if visit.is_post {
+        count(web, &caller)?;
     }
     Ok(Origin { caller, dialect: None, streams: false })
+}
+
+fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {
+    web.door.admit(caller).map_err(|wait| Box::new(too_many(wait.as_secs().max(1))))
+}
+
+/// Whether a query string carries what looks like a token.
+fn has_token(query: &str) -> bool {
+    let names = query.split('&').filter_map(|pair| pair.split('=').next());
+    names.into_iter().any(|name| IN_QUERY.iter().any(|taken| taken.eq_ignore_ascii_case(name)))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -142,12 +242,11 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     asked.is_some_and(|asked| asked.eq_ignore_ascii_case("websocket"))
 }
 
-fn unauthorized() -> Response {
+fn unauthorized(web: &Web, showed_token: bool) -> Response {
     let mut response = super::body::json(&json!({ "detail": "Invalid API key" }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
-    response
-        .headers_mut()
-        .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"docent\""));
+    let challenge = oauth::challenge(web.oauth.as_deref(), showed_token);
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     response
 }
 

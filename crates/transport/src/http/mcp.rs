@@ -4,7 +4,7 @@ use super::{
     Shared, State,
     body::{read_json, refused},
     events::{event, respond, resumable},
-    plain, session,
+    oauth, plain, session,
 };
 use crate::{
     Origin, Seat,
@@ -65,7 +65,7 @@ async fn post<H: ServerHandler>(
     parts: Parts,
     body: Body,
 ) -> Response {
-    let bytes = match read_json(&parts.headers, body, shared.web.message_bytes).await {
+    let bytes = match read_json(&parts.headers, body, &shared.web).await {
         Ok(bytes) => bytes,
         Err(response) => return response,
     };
@@ -76,6 +76,9 @@ async fn post<H: ServerHandler>(
         && let Some(refusal) = unknown_version(&parts.headers)
     {
         return refused(StatusCode::BAD_REQUEST, &refusal);
+    }
+    if let Some(response) = oauth::lacking(shared, &origin, &frame) {
+        return response;
     }
     if is_plain {
         return plain::answer(shared, &origin, frame).await;

@@ -1,17 +1,25 @@
 //! Everything on one listener: Streamable HTTP, plain POST, the older SSE pair, WebSocket, and pages for people.
 
 mod body;
+mod bounds;
+mod connection;
 mod events;
 mod guard;
+mod listen;
 mod mcp;
+mod oauth;
 mod page;
+mod places;
 mod plain;
 mod session;
 mod sessions;
 mod sse;
 mod ws;
 
-use crate::Door;
+pub use bounds::{Bounds, Tally};
+pub use oauth::{OauthDoor, OauthError};
+
+use crate::{Door, tls::Tls};
 use axum::{
     Router, middleware,
     routing::{any, get, post},
@@ -22,7 +30,7 @@ use rmcp::{
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
 use sessions::Sessions;
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -68,6 +76,14 @@ pub struct Web {
     pub handshake: Handshake,
     /// Longest message.
     pub message_bytes: usize,
+    /// What a connection may take.
+    pub bounds: Bounds,
+    /// Counts the connections that took more.
+    pub tally: Arc<Tally>,
+    /// Certificates; without them connections are in the clear.
+    pub tls: Option<Arc<Tls>>,
+    /// Where tokens come from, for clients that have none.
+    pub oauth: Option<Arc<OauthDoor>>,
     /// Prometheus text.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// The tools that anyone may see.
@@ -102,29 +118,25 @@ pub async fn serve<H: ServerHandler>(
     make: Make<H>,
     web: Web,
 ) -> io::Result<()> {
-    use axum::serve::ListenerExt;
     let closing = web.closing.clone();
     let sockets = TaskTracker::new();
-    let app =
-        router(make, web, sockets.clone()).into_make_service_with_connect_info::<SocketAddr>();
-    // Small answers must not wait for a full segment.
-    let listener = listener.tap_io(|stream| {
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY was refused");
-        }
-    });
-    let ended = closing.clone();
-    let serving =
-        axum::serve(listener, app).with_graceful_shutdown(async move { ended.cancelled().await });
+    let front = listen::Front {
+        bounds: web.bounds,
+        tls: web.tls.clone(),
+        tally: Arc::clone(&web.tally),
+        closing: closing.clone(),
+        router: router(make, web, sockets.clone()),
+    };
+    let serving = async {
+        listen::serve(listener, front).await;
+        sockets.close();
+        sockets.wait().await;
+    };
     tokio::select! {
-        result = async {
-            serving.into_future().await?;
-            sockets.close();
-            sockets.wait().await;
-            Ok(())
-        } => result,
-        () = async { closing.cancelled().await; tokio::time::sleep(LAST_ORDERS).await } => Ok(()),
+        () = serving => {}
+        () = async { closing.cancelled().await; tokio::time::sleep(LAST_ORDERS).await } => {}
     }
+    Ok(())
 }
 
 /// Cancelled once nothing runs any more and every request has its answer.
@@ -173,6 +185,11 @@ fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Ro
     } else {
         router.route("/", get(page::root::<H>))
     };
+    if shared.web.oauth.is_some() {
+        router = router
+            .route(oauth::WELL_KNOWN, get(oauth::metadata::<H>))
+            .route(oauth::WELL_KNOWN_UNDER, get(oauth::metadata::<H>));
+    }
     if sse {
         router =
             router.route("/sse", get(sse::open::<H>)).route("/message", post(sse::message::<H>));

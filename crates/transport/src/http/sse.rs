@@ -5,6 +5,7 @@ use super::{
     body::{read_json, refused},
     events::{event, respond},
     mcp::full,
+    oauth,
 };
 use crate::{
     Origin, Principal, Seat,
@@ -134,6 +135,7 @@ async fn run<H: ServerHandler>(
         message_bytes: shared.web.message_bytes,
         // Each post was counted at the door.
         counted: true,
+        certificate: None,
         door: Arc::clone(&shared.web.door),
         closing,
     };
@@ -163,16 +165,19 @@ pub(super) async fn message<H: ServerHandler>(
     };
     let id = which.session_id.as_deref();
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
-    match read_json(&headers, body, shared.web.message_bytes).await {
-        Err(response) => response,
-        Ok(bytes) => match posts.send_timeout(bytes, PATIENCE).await {
-            Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
-            Err(SendTimeoutError::Closed(_)) => missing(),
-            Err(SendTimeoutError::Timeout(_)) => {
-                let told =
-                    "The stream's own answers are not being read: read them, then post again";
-                refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told))
-            }
-        },
+    let bytes = match read_json(&headers, body, &shared.web).await {
+        Ok(bytes) => bytes,
+        Err(response) => return response,
+    };
+    if let Some(response) = oauth::lacking_in(&shared, &origin, &bytes) {
+        return response;
+    }
+    match posts.send_timeout(bytes, PATIENCE).await {
+        Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
+        Err(SendTimeoutError::Closed(_)) => missing(),
+        Err(SendTimeoutError::Timeout(_)) => {
+            let told = "The stream's own answers are not being read: read them, then post again";
+            refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told))
+        }
     }
 }

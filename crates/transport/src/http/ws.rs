@@ -1,8 +1,8 @@
 //! WebSocket: a message a text frame.
 
-use super::{Shared, State, mcp::full};
+use super::{Bounds, Shared, State, listen::Peer, mcp::full};
 use crate::{
-    Origin, Seat,
+    Certificate, Origin, Seat,
     lines::TooLong,
     link::{Frames, Link, Opening},
 };
@@ -20,10 +20,11 @@ use futures::{
 };
 use rmcp::{ServerHandler, service::serve_directly};
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval_at, timeout, timeout_at},
+};
 
-/// A ping this often finds out about peers that are gone.
-const PING: Duration = Duration::from_secs(30);
 /// What was said before the end has this long to be read.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 const OUT: usize = 64;
@@ -44,6 +45,7 @@ pub(super) async fn upgrade<H: ServerHandler>(
         Ok(upgrade) => upgrade,
         Err(refused) => return refused.into_response(),
     };
+    let certificate = parts.extensions.get::<Peer>().and_then(|peer| peer.certificate.clone());
     let door = &shared.web.door;
     let Some(session) = door.open_session() else { return full("sessions") };
     let Some(stream) = door.open_stream() else { return full("streams") };
@@ -59,7 +61,8 @@ pub(super) async fn upgrade<H: ServerHandler>(
         .max_frame_size(most)
         .on_upgrade(move |socket| {
             let sockets = shared.sockets.clone();
-            sockets.track_future(run(shared, origin, socket, (session, stream)))
+            let visitor = Visitor { origin, certificate, _seats: (session, stream) };
+            sockets.track_future(run(shared, visitor, socket))
         })
 }
 
@@ -68,15 +71,28 @@ fn is_locked<H: ServerHandler>(shared: &Shared<H>, origin: &Origin) -> bool {
     shared.web.door.needs_token() && origin.caller.principal == crate::Principal::unknown()
 }
 
+/// Who is at the other end, and the seats that it takes.
+struct Visitor {
+    origin: Origin,
+    certificate: Option<Arc<Certificate>>,
+    _seats: (Seat, Seat),
+}
+
 struct Texts {
     socket: SplitStream<WebSocket>,
     limit: usize,
+    silence: Duration,
+    heard: Instant,
 }
 
 impl Frames for Texts {
     async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
         loop {
-            let bytes: Bytes = match self.socket.next().await?.ok()? {
+            // Answers to pings count; half a frame does not, so nobody takes for ever over one.
+            let heard = timeout_at(self.heard + self.silence, self.socket.next()).await;
+            let message = heard.ok()??.ok()?;
+            self.heard = Instant::now();
+            let bytes: Bytes = match message {
                 Message::Text(text) => text.into(),
                 Message::Binary(bytes) => bytes,
                 Message::Close(_) => return None,
@@ -87,26 +103,24 @@ impl Frames for Texts {
     }
 }
 
-async fn run<H: ServerHandler>(
-    shared: Arc<Shared<H>>,
-    origin: Origin,
-    socket: WebSocket,
-    _seats: (Seat, Seat),
-) {
+async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket: WebSocket) {
     let (sink, stream) = socket.split();
     let (out, frames) = mpsc::channel(OUT);
     let opening = Opening {
-        locked: is_locked(&shared, &origin),
-        caller: origin.caller,
+        locked: is_locked(&shared, &visitor.origin),
+        caller: visitor.origin.caller,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
         counted: false,
+        certificate: visitor.certificate,
         door: Arc::clone(&shared.web.door),
         closing: shared.web.closing.child_token(),
     };
-    let limit = shared.web.message_bytes;
-    let link = Link::new(Texts { socket: stream, limit }, out, opening);
-    let mut writing = tokio::spawn(write(sink, frames));
+    let bounds = shared.web.bounds;
+    let (limit, silence) = (shared.web.message_bytes, bounds.silence);
+    let texts = Texts { socket: stream, limit, silence, heard: Instant::now() };
+    let link = Link::new(texts, out, opening);
+    let mut writing = tokio::spawn(write(sink, frames, bounds));
     let running = serve_directly((shared.make)(), link, None);
     drop(shared);
     if let Err(error) = running.waiting().await {
@@ -118,20 +132,28 @@ async fn run<H: ServerHandler>(
     }
 }
 
-async fn write(mut sink: SplitSink<WebSocket, Message>, mut frames: mpsc::Receiver<Vec<u8>>) {
+async fn write(
+    mut sink: SplitSink<WebSocket, Message>,
+    mut frames: mpsc::Receiver<Vec<u8>>,
+    bounds: Bounds,
+) {
+    // Pings go out however much else is said: their answers tell that a peer which only listens is still there.
+    let mut pings = interval_at(Instant::now() + bounds.ping, bounds.ping);
+    pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let message = match timeout(PING, frames.recv()).await {
-            Err(_) => Message::Ping(Bytes::new()),
-            Ok(None) => break,
-            Ok(Some(frame)) => match String::from_utf8(frame) {
-                Ok(text) => {
+        let message = tokio::select! {
+            frame = frames.recv() => match frame.map(String::from_utf8) {
+                None => break,
+                Some(Err(_)) => continue,
+                Some(Ok(text)) => {
                     tracing::debug!(target: "mcp::protocol", "[MCP ←] {text}");
                     Message::Text(text.into())
                 }
-                Err(_) => continue,
             },
+            _ = pings.tick() => Message::Ping(Bytes::new()),
         };
-        if sink.send(message).await.is_err() {
+        // A peer that reads nothing is gone, or might as well be. Leaving ends the connection.
+        if !matches!(timeout(bounds.write, sink.send(message)).await, Ok(Ok(()))) {
             return;
         }
     }

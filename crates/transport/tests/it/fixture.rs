@@ -1,11 +1,13 @@
 //! A door that can be set, a handler that echoes, and raw peers.
 
 use docent_transport::{
-    Caller, Door, Origin, Principal, Seat,
-    http::{self, Spoken, Web},
+    Caller, Door, Lack, Origin, Principal, PrincipalKind, Seat, Shown,
+    http::{self, Bounds, OauthDoor, Spoken, Tally, Web},
     stdio::{self, Stdio},
+    tls::Tls,
 };
 use docent_wire::Handshake;
+use futures::future::{BoxFuture, FutureExt};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -49,6 +51,7 @@ impl Default for TestDoor {
 struct Counting {
     door: TestDoor,
     admitted: AtomicUsize,
+    learnt: AtomicUsize,
     seated: Arc<AtomicUsize>,
 }
 
@@ -64,14 +67,36 @@ impl Door for Counting {
     fn needs_token(&self) -> bool {
         self.door.token.is_some()
     }
-    fn identify(&self, token: Option<&str>) -> Option<Principal> {
+    fn identify(&self, shown: &Shown<'_>) -> Option<Principal> {
+        if let Some(certificate) = shown.certificate {
+            let name = certificate.names.join(" ");
+            return Some(Principal { kind: PrincipalKind::Certificate, ..principal(&name) });
+        }
         // Two keys, so that one caller can try another's session.
-        match (self.door.token, token) {
+        match (self.door.token, shown.token) {
             (None, _) => Some(principal("anonymous")),
             (Some(known), Some(shown)) if known == shown => Some(principal("first")),
             (Some(_), Some("second-token")) => Some(principal("second")),
+            (Some(_), Some("signed-token")) if self.learnt.load(Ordering::SeqCst) > 0 => {
+                Some(Principal { kind: PrincipalKind::Oauth, ..principal("subject") })
+            }
             _ => None,
         }
+    }
+    fn learn<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {
+        async move {
+            tokio::task::yield_now().await;
+            let knows = token == "signed-token";
+            self.learnt.fetch_add(usize::from(knows), Ordering::SeqCst);
+            knows
+        }
+        .boxed()
+    }
+    fn lacks(&self, caller: &Caller, method: &str, target: Option<&str>) -> Option<Lack> {
+        assert_eq!(caller.principal.kind, PrincipalKind::Oauth);
+        let target = target.unwrap_or("nothing");
+        let is_forbidden = target.contains("forbidden") || target == "nothing";
+        is_forbidden.then(|| Lack { scope: format!("{method} \"{target}\"") })
     }
     fn admit(&self, _: &Caller) -> Result<(), Duration> {
         let before = self.admitted.fetch_add(1, Ordering::SeqCst);
@@ -88,11 +113,13 @@ impl Door for Counting {
 }
 
 fn principal(name: &str) -> Principal {
-    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]) }
+    let kind = PrincipalKind::Key;
+    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind }
 }
 
 fn guarded(door: TestDoor) -> Arc<dyn Door> {
-    Arc::new(Counting { door, admitted: AtomicUsize::new(0), seated: Arc::default() })
+    let (admitted, learnt, seated) = Default::default();
+    Arc::new(Counting { door, admitted, learnt, seated })
 }
 
 /// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first.
@@ -230,10 +257,28 @@ pub(crate) struct Site {
     pub(crate) port: u16,
     pub(crate) closing: CancellationToken,
     pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
+    pub(crate) tally: Arc<Tally>,
+}
+
+/// What a site has beside its door.
+#[derive(Default)]
+pub(crate) struct Build {
+    pub(crate) bounds: Bounds,
+    pub(crate) tls: Option<Arc<Tls>>,
+    pub(crate) oauth: Option<Arc<OauthDoor>>,
 }
 
 impl Site {
     pub(crate) async fn open(door: TestDoor) -> Self {
+        Self::build(door, Build::default()).await
+    }
+
+    pub(crate) async fn bounded(bounds: Bounds) -> Self {
+        Self::build(TestDoor::default(), Build { bounds, ..Build::default() }).await
+    }
+
+    pub(crate) async fn build(door: TestDoor, build: Build) -> Self {
+        let tally = Arc::<Tally>::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let closing = CancellationToken::new();
@@ -246,13 +291,17 @@ impl Site {
             origins: vec!["https://app.example".into()],
             handshake: Handshake::Required,
             message_bytes: LIMIT,
+            bounds: build.bounds,
+            tally: Arc::clone(&tally),
+            tls: build.tls,
+            oauth: build.oauth,
             metrics: Arc::new(String::new),
             tools: Arc::new(Vec::new),
             closing: closing.clone(),
             stopped: closing.clone(),
         };
         let serving = tokio::spawn(http::serve(listener, Arc::new(|| Echo), web));
-        Self { port, closing, serving }
+        Self { port, closing, serving, tally }
     }
 
     /// One request on a connection of its own: status, headers in lower case, body.

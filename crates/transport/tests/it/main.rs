@@ -3,5 +3,8 @@
 
 mod fixture;
 mod http;
+mod loris;
+mod oauth;
 mod pipes;
 mod socket;
+mod tls;

@@ -1,0 +1,98 @@
+//! The log's own lines: what happened to the log itself.
+
+use crate::{
+    chain::{Hash, hex},
+    members::Members,
+};
+use serde_json::{Map, Value};
+
+/// Something that happened to the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The bytes before this line are a line that was cut off.
+    Torn { bytes: u64, digest: Hash },
+    /// Another tool moved or emptied the file that held these lines.
+    RotatedElsewhere { from: u64, to: u64 },
+    /// Lines that could not be written, and since when.
+    Dropped { count: u64, since: String },
+}
+
+impl Event {
+    pub(crate) fn members(&self, time: &str) -> Members {
+        let mut members = Members::new();
+        members.text("kind", self.name());
+        members.text("time", time);
+        match self {
+            Self::Torn { bytes, digest } => {
+                let mut digits = Vec::with_capacity(64);
+                hex(digest, &mut digits);
+                members.number("torn_bytes", *bytes);
+                members.text("torn_digest", str::from_utf8(&digits).unwrap_or_default());
+            }
+            Self::RotatedElsewhere { from, to } => {
+                members.number("from", *from);
+                members.number("to", *to);
+            }
+            Self::Dropped { count, since } => {
+                members.number("count", *count);
+                members.text("since", since);
+            }
+        }
+        members
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Torn { .. } => "torn",
+            Self::RotatedElsewhere { .. } => "rotated_elsewhere",
+            Self::Dropped { .. } => "dropped",
+        }
+    }
+
+    /// Reads the members of a sealed line. Lines of calls are told apart without reading them whole.
+    pub(crate) fn parse(members: &[u8]) -> Option<Self> {
+        let rest = members.strip_prefix(b",\"kind\":")?;
+        let object = [b"{\"kind\":", rest, b"}"].concat();
+        let fields: Map<String, Value> = serde_json::from_slice(&object).ok()?;
+        let number = |name: &str| fields.get(name).and_then(Value::as_u64);
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        match text("kind")? {
+            "torn" => Some(Self::Torn {
+                bytes: number("torn_bytes")?,
+                digest: crate::chain::unhex(text("torn_digest")?.as_bytes())?,
+            }),
+            "rotated_elsewhere" => {
+                Some(Self::RotatedElsewhere { from: number("from")?, to: number("to")? })
+            }
+            "dropped" => {
+                Some(Self::Dropped { count: number("count")?, since: text("since")?.to_owned() })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_read_back_and_calls_are_none() {
+        for event in [
+            Event::Torn { bytes: 9, digest: [7; 32] },
+            Event::RotatedElsewhere { from: 1, to: 200 },
+            Event::Dropped { count: 3, since: "2026-01-01T00:00:00.000Z".into() },
+        ] {
+            assert_eq!(Event::parse(event.members("now").bytes()), Some(event));
+        }
+        for other in [
+            &b",\"time\":\"now\",\"tool\":\",\\\"kind\\\":\""[..],
+            b",\"kind\":\"torn\"",
+            b",\"kind\":\"other\"",
+            b",\"kind\":",
+            b"",
+        ] {
+            assert_eq!(Event::parse(other), None);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The files of a log: opening, locking, looking at the end, turning over.
+
+use crate::{
+    MAX_LINE,
+    chain::{Chain, Hash, Head, Sealed, plain, seq_of},
+};
+use std::{
+    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    io::{self, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// Bytes at the end of a file among which its last line is looked for.
+const WINDOW: u64 = 2 * MAX_LINE as u64;
+
+/// Which file it is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    #[cfg(unix)]
+    device_and_inode: (u64, u64),
+    #[cfg(not(unix))]
+    created: Option<std::time::SystemTime>,
+}
+
+impl Identity {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            Self { device_and_inode: (metadata.dev(), metadata.ino()) }
+        }
+        #[cfg(not(unix))]
+        Self { created: metadata.created().ok() }
+    }
+
+    /// The file at a path, if there is one.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+}
+
+/// Opens a log for lines at its end. A file that others could read is made private.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    // Opening a pipe waits for somebody to read it, and a folder's error says little.
+    if let Ok(there) = fs::metadata(path)
+        && (there.is_dir() || is_pipe(&there))
+    {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "the audit file is no file; set audit.file to a file",
+        ));
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).read(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    make_private(&file, path)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn is_pipe(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Metadata) -> bool {
+    false
+}
+
+/// Devices keep their rights: they are not ours.
+#[cfg(unix)]
+fn make_private(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = file.metadata()?;
+    if metadata.is_file()
+        && metadata.permissions().mode() & 0o177 != 0
+        && let Err(error) = file.set_permissions(fs::Permissions::from_mode(0o600))
+    {
+        tracing::warn!(path = %path.display(), %error, "the audit file can be read by others: set its mode to 600");
+    }
+    Ok(())
+}
+
+/// Takes the lock that lines are written under. It is gone once the file is closed.
+pub(crate) fn lock(file: &File, patience: Duration) -> io::Result<()> {
+    wait(|| file.try_lock(), patience)
+}
+
+/// Takes a lock under which no file is turned over.
+pub(crate) fn lock_shared(file: &File, patience: Duration) -> io::Result<()> {
+    wait(|| file.try_lock_shared(), patience)
+}
+
+fn wait(attempt: impl Fn() -> Result<(), TryLockError>, patience: Duration) -> io::Result<()> {
+    let began = Instant::now();
+    let mut pause = Duration::from_micros(20);
+    loop {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            // On a disk without locks one process can write all the same.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                return Ok(());
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if began.elapsed() >= patience => {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another process holds the lock of the audit file",
+                ));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
+        }
+        pause = (pause * 2).min(Duration::from_micros(500));
+    }
+}
+
+/// The end of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ending {
+    /// The last line that belongs to the chain.
+    pub(crate) head: Option<Head>,
+    /// The last line has no newline.
+    pub(crate) open: bool,
+    /// What there is of a line that was cut off: its bytes and their digest.
+    pub(crate) torn: Option<(u64, Hash)>,
+}
+
+/// Looks at the last lines of a file, a bounded number of bytes of them.
+pub(crate) fn ending(mut file: &File, length: u64, chain: &Chain) -> io::Result<Ending> {
+    let from = length.saturating_sub(WINDOW);
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.take(length - from).read_to_end(&mut bytes)?;
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (lines, rest) = bytes.split_at_checked(whole).unwrap_or_default();
+    if let Some(last) = Sealed::parse(rest)
+        && chain.fits(&last)
+    {
+        // All of it is there but the newline.
+        return Ok(Ending { head: Some(last.head()), open: true, torn: None });
+    }
+    let torn = (!rest.is_empty()).then(|| (rest.len() as u64, plain(rest)));
+    let mut backwards = lines.rsplit(|byte| *byte == b'\n');
+    let head = backwards.find_map(|line| Sealed::parse(line).map(|sealed| sealed.head()));
+    Ok(Ending { head, open: torn.is_some(), torn })
+}
+
+/// The number of a file's first line.
+pub(crate) fn first_seq(mut file: &File) -> io::Result<Option<u64>> {
+    let mut beginning = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(64).read_to_end(&mut beginning)?;
+    Ok(seq_of(&beginning))
+}
+
+fn numbered(path: &Path, number: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// The older files of a log with their numbers, the newest (`.1`) first.
+pub(crate) fn older(path: &Path) -> Vec<(usize, PathBuf)> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+    let number = |entry: fs::DirEntry| -> Option<usize> {
+        let found = entry.file_name();
+        let digits = found.to_str()?.strip_prefix(name)?.strip_prefix('.')?;
+        let number: usize = digits.parse().ok()?;
+        (number > 0 && number.to_string() == digits).then_some(number)
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    let mut numbers: Vec<usize> = entries.filter_map(|entry| number(entry.ok()?)).collect();
+    numbers.sort_unstable();
+    numbers.into_iter().map(|number| (number, numbered(path, number))).collect()
+}
+
+/// The files of the log at `path` that are there, oldest first.
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = older(path).into_iter().rev().map(|(_, path)| path).collect();
+    if path.exists() {
+        all.push(path.to_owned());
+    }
+    all
+}
+
+/// Makes the file at `path` the newest of the older ones, of which so many stay. Its lock must be held.
+pub(crate) fn turn_over(path: &Path, keep: usize) -> io::Result<()> {
+    let older = older(path);
+    // Only those up to the first free number must make room. Were all to move, a file that can't be renamed would push
+    // the older ones out, one with each attempt.
+    let moving = older.iter().zip(1..).take_while(|((number, _), next)| number == next).count();
+    for (at, (number, old)) in older.iter().enumerate().rev() {
+        if *number > keep || (at < moving && *number == keep) {
+            fs::remove_file(old)?;
+        } else if at < moving {
+            fs::rename(old, numbered(path, number + 1))?;
+        }
+    }
+    // Last of all: until the path is free, no other process begins a new file.
+    if keep == 0 { fs::remove_file(path) } else { fs::rename(path, numbered(path, 1)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn touch(folder: &Path, names: &[&str]) {
+        for name in names {
+            fs::write(folder.join(name), name).unwrap();
+        }
+    }
+
+    fn names(paths: &[PathBuf]) -> Vec<&str> {
+        paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn older_files_are_those_with_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        touch(folder.path(), &["a", "a.1", "a.2", "a.10", "a.01", "a.0", "a.x", "a.1.gz", "ba.1"]);
+        let found = files(&folder.path().join("a"));
+        assert_eq!(names(&found), ["a.10", "a.2", "a.1", "a"]);
+        assert!(files(&folder.path().join("none")).is_empty());
+    }
+
+    #[test]
+    fn turning_over_keeps_so_many() {
+        for (keep, want) in [
+            (0, vec![]),
+            (1, vec!["a"]),
+            (2, vec!["a", "a.1"]),
+            (5, vec!["a", "a.1", "a.3", "a.4"]),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            touch(folder.path(), &["a", "a.1", "a.3", "a.4", "a.9"]);
+            let path = folder.path().join("a");
+            turn_over(&path, keep).unwrap();
+            assert!(!path.exists());
+            let held: Vec<String> =
+                older(&path).iter().map(|(_, path)| fs::read_to_string(path).unwrap()).collect();
+            assert_eq!(held, want, "{keep}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_moved_pushes_no_other_out() {
+        let folder = tempfile::tempdir().unwrap();
+        touch(folder.path(), &["a.1", "a.2"]);
+        let path = folder.path().join("a");
+        for _ in 0..5 {
+            assert!(turn_over(&path, 3).is_err(), "there is no such file");
+        }
+        assert_eq!(names(&files(&path)), ["a.3", "a.2"]);
+    }
+
+    #[test]
+    fn the_end_of_a_file_is_what_the_chain_goes_on_from() {
+        let chain = Chain::new(None);
+        let mut whole = Vec::new();
+        let first = chain.seal(Head::NONE, b",\"a\":1", &mut whole);
+        let end = whole.len();
+        let second = chain.seal(first, b",\"a\":2", &mut whole);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let ends = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            ending(&File::open(&path).unwrap(), bytes.len() as u64, &chain).unwrap()
+        };
+        let closed = |head| Ending { head, open: false, torn: None };
+        assert_eq!(ends(b""), closed(None));
+        assert_eq!(ends(&whole), closed(Some(second)));
+        assert_eq!(ends(&[&whole[..], b"junk\n\n"].concat()), closed(Some(second)));
+        assert_eq!(ends(b"junk\n"), closed(None));
+        // Cut at every byte of the second line.
+        for cut in end + 1..whole.len() - 1 {
+            let torn = &whole[end..cut];
+            let want = Some((torn.len() as u64, plain(torn)));
+            assert_eq!(ends(&whole[..cut]), Ending { head: Some(first), open: true, torn: want });
+        }
+        let newline_cut = Ending { head: Some(second), open: true, torn: None };
+        assert_eq!(ends(&whole[..whole.len() - 1]), newline_cut);
+        // A file far beyond the window.
+        let mut long = whole.repeat(2000);
+        long.truncate(long.len() - 3);
+        assert_eq!(ends(&long).head, Some(first));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_private_and_a_folder_is_not_touched() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        set(folder.path(), 0o755);
+        open(&path).unwrap();
+        assert_eq!(mode(&path), 0o600);
+        for wide in [0o644, 0o666, 0o640, 0o700] {
+            set(&path, wide);
+            open(&path).unwrap();
+            assert_eq!(mode(&path), 0o600, "{wide:o}");
+        }
+        assert_eq!(mode(folder.path()), 0o755);
+        assert!(open(folder.path()).unwrap_err().to_string().contains("no file"));
+    }
+}

@@ -1,0 +1,159 @@
+//! Following a log: each new line as it comes, also when files are turned over.
+
+use crate::{
+    Filter, Line, MAX_LINE, ReadError,
+    file::{self, Identity},
+};
+use std::{
+    cell::Cell,
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Bytes read at once.
+const BLOCK: usize = 256 * 1024;
+
+/// A place in a log that moves on with its lines.
+#[derive(Debug)]
+pub struct Follow {
+    path: PathBuf,
+    open: Option<Open>,
+    /// The number of the last line handed over, so that none comes twice.
+    last: Cell<u64>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    identity: Identity,
+    at: u64,
+    /// The beginning of a line that is still being written.
+    rest: Vec<u8>,
+    /// In the middle of a line that is too long.
+    skipping: bool,
+}
+
+impl Open {
+    fn new(path: &Path, at_end: bool) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let at = if at_end { metadata.len() } else { 0 };
+        Ok(Self { file, identity: Identity::of(&metadata), at, rest: Vec::new(), skipping: false })
+    }
+
+    /// Hands over the lines that were written since the last time.
+    fn read(
+        &mut self,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> io::Result<ControlFlow<()>> {
+        if self.file.metadata()?.len() < self.at {
+            // Emptied by another tool.
+            (self.at, self.skipping) = (0, false);
+            self.rest.clear();
+        }
+        let mut block = vec![0; BLOCK];
+        loop {
+            self.file.seek(SeekFrom::Start(self.at))?;
+            let read = self.file.read(&mut block)?;
+            let Some(new) = block.get(..read).filter(|new| !new.is_empty()) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            for part in new.split_inclusive(|byte| *byte == b'\n') {
+                self.at += part.len() as u64;
+                if self.part(part, each).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+    }
+
+    fn part(
+        &mut self,
+        part: &[u8],
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.rest.extend_from_slice(part);
+        if !part.ends_with(b"\n") {
+            if self.rest.len() > MAX_LINE {
+                self.skipping = true;
+                self.rest.clear();
+            }
+            return ControlFlow::Continue(());
+        }
+        let line = std::mem::take(&mut self.rest);
+        if std::mem::take(&mut self.skipping) { ControlFlow::Continue(()) } else { each(&line) }
+    }
+}
+
+impl Follow {
+    /// From the end of the log at `path`, which need not be there yet.
+    pub fn from_end(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Self { open: Open::new(&path, true).ok(), path, last: Cell::new(0) }
+    }
+
+    /// Hands over each line that has come since the last time, and comes back once there is no more, or once `each`
+    /// breaks. Lines that are lost to a file that is gone already are left out.
+    pub fn poll(
+        &mut self,
+        filter: &Filter,
+        each: &mut dyn FnMut(Line) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ReadError> {
+        let Self { path, open, last } = self;
+        let mut hand_over = |bytes: &[u8]| {
+            let Some(line) = Line::parse(bytes) else { return ControlFlow::Continue(()) };
+            match line.seq() {
+                Some(seq) if seq <= last.get() => return ControlFlow::Continue(()),
+                Some(seq) => last.set(seq),
+                None => {}
+            }
+            if filter.fits(&line) { each(line) } else { ControlFlow::Continue(()) }
+        };
+        if let Some(open) = open
+            && open.read(&mut hand_over).map_err(ReadError::at(path))?.is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        let here = open.as_ref().map(|open| open.identity);
+        let now = Identity::at(path);
+        if now.is_none() || now == here {
+            return Ok(ControlFlow::Continue(()));
+        }
+        // Turned over: what was written to the old file after the last look, then every newer file.
+        let files = file::files(path);
+        let passed = files.iter().position(|file| here.is_some() && Identity::at(file) == here);
+        for file in files.into_iter().skip(passed.unwrap_or(0)) {
+            if Identity::at(&file) != here || here.is_none() {
+                // One that was turned over once more in between comes up under its next name.
+                let Ok(next) = Open::new(&file, false) else { continue };
+                if file == *path && file::first_seq(&next.file).ok().flatten() == Some(1) {
+                    // Somebody threw the log away, and numbers begin again.
+                    last.set(0);
+                }
+                *open = Some(next);
+            }
+            let Some(open) = open else { continue };
+            if open.read(&mut hand_over).map_err(ReadError::at(&file))?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// Hands over each line that comes from now on and fits, until `each` breaks. Looks again after each `pause`.
+pub fn follow(
+    path: &Path,
+    filter: &Filter,
+    pause: Duration,
+    each: &mut dyn FnMut(Line) -> ControlFlow<()>,
+) -> Result<(), ReadError> {
+    let mut follow = Follow::from_end(path);
+    while follow.poll(filter, each)?.is_continue() {
+        std::thread::sleep(pause);
+    }
+    Ok(())
+}

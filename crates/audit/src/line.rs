@@ -1,0 +1,207 @@
+//! One line, read back, and which lines somebody wants to see.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::{fmt, time::SystemTime};
+
+/// One line with all its members, also those that this version doesn't know.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Line(Map<String, Value>);
+
+impl Line {
+    /// Reads a line. `None` if it is no JSON object.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok().map(Self)
+    }
+
+    /// All members.
+    pub fn members(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// A member that is a text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    /// The line's number in the log.
+    pub fn seq(&self) -> Option<u64> {
+        self.0.get("seq").and_then(Value::as_u64)
+    }
+
+    /// What the line tells of the log itself; `None` for the line of a call.
+    pub fn kind(&self) -> Option<&str> {
+        self.text("kind")
+    }
+
+    /// The tool, resource or prompt that was asked for.
+    pub fn target(&self) -> Option<&str> {
+        ["tool", "uri", "prompt"].into_iter().find_map(|name| self.text(name))
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    pub(crate) fn duration_ms(&self) -> Option<f64> {
+        self.0.get("duration_ms").and_then(Value::as_f64)
+    }
+}
+
+/// For people, on one line: when, who, what, how it ended.
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = |name: &str| self.text(name).unwrap_or("-");
+        write!(f, "{} ", Shown(word("time")))?;
+        if let Some(kind) = self.kind() {
+            write!(f, "[{}]", Shown(kind))?;
+            let own = ["seq", "prev", "hash", "kind", "time", "torn_digest"];
+            for (name, value) in self.0.iter().filter(|(name, _)| !own.contains(&name.as_str())) {
+                write!(f, " {}={}", Shown(name), Shown(&value.to_string()))?;
+            }
+            return Ok(());
+        }
+        write!(f, "{} ", Shown(word("principal")))?;
+        if let Some(client) = self.text("client") {
+            write!(f, "({}) ", Shown(client))?;
+        }
+        write!(f, "{} {} ", Shown(word("method")), Shown(self.target().unwrap_or("-")))?;
+        write!(f, "{}", Shown(word("outcome")))?;
+        if let Some(reason) = self.text("reason") {
+            write!(f, " ({})", Shown(reason))?;
+        }
+        if let Some(reference) = self.text("reference") {
+            write!(f, " [{}]", Shown(reference))?;
+        }
+        let (took, bytes) = (self.duration_ms().unwrap_or(0.0), self.number("bytes").unwrap_or(0));
+        write!(f, " {took:.1} ms {bytes} B")
+    }
+}
+
+/// A text from outside, for a terminal: what would move the cursor, or turn text around, is shown as its number.
+pub(crate) struct Shown<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        for char in self.0.chars() {
+            if char.is_control() || is_invisible(char) {
+                write!(f, "{}", char.escape_unicode())?;
+            } else {
+                f.write_char(char)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_invisible(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Which lines to show. Everything that is set must fit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Who called.
+    pub principal: Option<String>,
+    /// A tool, a resource's address or a prompt.
+    pub target: Option<String>,
+    /// How it ended.
+    pub outcome: Option<String>,
+    /// Not before.
+    pub since: Option<SystemTime>,
+    /// Only what did not end well, and the log's own lines.
+    pub failed: bool,
+}
+
+impl Filter {
+    /// Whether a line fits.
+    pub fn fits(&self, line: &Line) -> bool {
+        let is = |want: &Option<String>, have: Option<&str>| {
+            want.as_deref().is_none_or(|want| have == Some(want))
+        };
+        is(&self.principal, line.text("principal"))
+            && is(&self.target, line.target())
+            && is(&self.outcome, line.text("outcome"))
+            && !(self.failed && line.text("outcome") == Some("ok"))
+            && self.since.is_none_or(|since| !is_before(line, &stamp(since)))
+    }
+}
+
+/// A moment as lines have it.
+pub(crate) fn stamp(moment: SystemTime) -> String {
+    // Beyond the year 262,000 the calendar ends; no line is that late.
+    let moment = chrono::DateTime::from_timestamp_millis(millis(moment)).unwrap_or_default();
+    moment.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}
+
+fn millis(moment: SystemTime) -> i64 {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Times of lines sort as texts.
+pub(crate) fn is_before(line: &Line, stamp: &str) -> bool {
+    line.text("time").is_some_and(|time| time < stamp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn line(text: &str) -> Line {
+        Line::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_shown_on_one_line_whatever_it_holds() {
+        let cases = [
+            (
+                r#"{"time":"t","principal":"ann","client":"c/1","method":"tools/call","tool":"echo","outcome":"error","reason":"not_found","reference":"ab12","duration_ms":1.25,"bytes":7,"later":1}"#,
+                "t ann (c/1) tools/call echo error (not_found) [ab12] 1.2 ms 7 B",
+            ),
+            (
+                r#"{"time":"t","principal":"a\nb\u001b[2J","method":"m","uri":"\u202e\u2028x","outcome":"ok"}"#,
+                r"t a\u{a}b\u{1b}[2J m \u{202e}\u{2028}x ok 0.0 ms 0 B",
+            ),
+            (r#"{"seq":4,"kind":"dropped","time":"t","count":3}"#, "t [dropped] count=3"),
+            ("{}", "- - - - - 0.0 ms 0 B"),
+        ];
+        for (given, want) in cases {
+            assert_eq!(line(given).to_string(), want);
+            // Nothing is lost for those who read JSON.
+            let again = serde_json::to_string(&line(given)).unwrap();
+            assert_eq!(line(&again), line(given));
+        }
+        assert_eq!(Line::parse(b"[1]"), None);
+        assert_eq!(Line::parse(b"{"), None);
+    }
+
+    #[test]
+    fn filters_fit_or_not() {
+        let call = line(
+            r#"{"time":"1970-01-01T00:00:10.000Z","principal":"ann","prompt":"greet","outcome":"ok"}"#,
+        );
+        let own = line(r#"{"time":"1970-01-01T00:00:10.000Z","kind":"torn"}"#);
+        let some = |text: &str| Some(text.to_owned());
+        let at = |seconds| Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let all = Filter::default;
+        for (filter, want, want_own) in [
+            (all(), true, true),
+            (Filter { principal: some("ann"), ..all() }, true, false),
+            (Filter { principal: some("bob"), ..all() }, false, false),
+            (Filter { target: some("greet"), outcome: some("ok"), ..all() }, true, false),
+            (Filter { outcome: some("error"), ..all() }, false, false),
+            (Filter { since: at(10), ..all() }, true, true),
+            (Filter { since: at(11), ..all() }, false, false),
+            (Filter { failed: true, ..all() }, false, true),
+        ] {
+            assert_eq!((filter.fits(&call), filter.fits(&own)), (want, want_own), "{filter:?}");
+        }
+    }
+}

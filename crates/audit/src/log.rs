@@ -1,0 +1,390 @@
+//! Writing: each line under a lock, in the chain, in a file that is turned over; and what happens when it can't be.
+
+use crate::{
+    Entry,
+    chain::{Chain, Head},
+    event::Event,
+    file::{self, Identity},
+};
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// A log that can't be written is told of at most this often.
+const TOLD_EVERY: Duration = Duration::from_mins(1);
+/// How long to wait for other processes, which write their lines or turn the file over. Either takes microseconds; one
+/// that was stopped in the middle of it must not stop this one.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What to do with a call whose line can't be written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OnFull {
+    /// Refuse it: nothing happens unrecorded.
+    Refuse,
+    /// Let it go on. The line is counted, and the number is recorded once there is room again.
+    #[default]
+    Drop,
+}
+
+/// How a log is kept.
+#[derive(Clone)]
+pub struct Settings {
+    /// Bytes after which a file is turned over.
+    pub max_bytes: u64,
+    /// Older files that stay.
+    pub keep: usize,
+    /// What to do when a line can't be written.
+    pub on_full: OnFull,
+    /// Makes the chain an HMAC, which nobody without the key can forge. An empty key is none.
+    pub key: Option<Vec<u8>>,
+    /// Waits for the disk after each line, so that a power cut loses none.
+    pub sync: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { max_bytes: 16 << 20, keep: 5, on_full: OnFull::default(), key: None, sync: false }
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("max_bytes", &self.max_bytes)
+            .field("keep", &self.keep)
+            .field("on_full", &self.on_full)
+            .field("keyed", &self.key.is_some())
+            .field("sync", &self.sync)
+            .finish()
+    }
+}
+
+/// A line can't be written, and the call is to be refused.
+#[derive(Debug, thiserror::Error)]
+#[error("audit line can't be written: {0}")]
+pub struct WriteError(#[source] io::Error);
+
+/// A log that lines are written to. Shared between threads; several processes may write to one file.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    settings: Settings,
+    chain: Chain,
+    state: Mutex<State>,
+    failures: AtomicU64,
+    /// The last attempt to write, or to open, went well.
+    sound: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    file: Option<File>,
+    known: Option<Known>,
+    /// Lines that could not be written, and since when.
+    lost: Option<(u64, String)>,
+    told: Option<Instant>,
+    told_of_size: Option<Instant>,
+}
+
+/// What this process knows of the file that it wrote to last. It outlives the file's handle.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    identity: Identity,
+    length: u64,
+    /// The number of its first line.
+    first: u64,
+    head: Head,
+    /// This process turned the file over.
+    turned: bool,
+}
+
+/// A file whose lock is held, and how the chain goes on in it.
+struct Place {
+    identity: Identity,
+    /// A file on a disk, not a device.
+    regular: bool,
+    length: u64,
+    /// The number of its first line, if it has one.
+    first: Option<u64>,
+    /// The line that the next one follows.
+    head: Head,
+    /// Its last line lacks a newline.
+    newline: bool,
+    /// What is to be said before the next line.
+    event: Option<Event>,
+}
+
+impl Log {
+    /// A log at `path`. The file is opened with the first line, or with the first question whether it is ready.
+    pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
+        Self {
+            path: path.into(),
+            chain: Chain::new(settings.key.as_deref()),
+            settings,
+            state: Mutex::default(),
+            failures: AtomicU64::new(0),
+            sound: AtomicBool::new(false),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lines that could not be written, since the log was opened.
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Writes the line of one call. With [`OnFull::Drop`] a line that can't be written is no error.
+    pub fn append(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
+        let mut state = self.state();
+        let Err(error) = self.attempt(&mut state, Some(entry)) else { return Ok(()) };
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        let (count, _) = state.lost.get_or_insert_with(|| (0, now()));
+        *count = count.saturating_add(1);
+        self.tell(&mut state, &error);
+        match self.settings.on_full {
+            OnFull::Drop => Ok(()),
+            OnFull::Refuse => Err(WriteError(error)),
+        }
+    }
+
+    /// Whether a call may run: not if its line is known to be impossible and must be written. While all is well this
+    /// is one load.
+    pub fn ready(&self) -> Result<(), WriteError> {
+        if self.settings.on_full == OnFull::Drop || self.sound.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut state = self.state();
+        // Lines that were lost are recorded by this: if they can be, so can others.
+        self.attempt(&mut state, None).map_err(|error| {
+            self.tell(&mut state, &error);
+            WriteError(error)
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// At once, and then now and then.
+    fn tell(&self, state: &mut State, error: &io::Error) {
+        if state.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+            return;
+        }
+        state.told = Some(Instant::now());
+        let (path, lost, policy) = (self.path.display(), self.failures(), self.settings.on_full);
+        tracing::error!(%path, %error, lost, ?policy, "audit lines can't be written");
+    }
+
+    fn attempt(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
+        let written = self.write(state, entry);
+        self.sound.store(written.is_ok(), Ordering::Release);
+        if written.is_ok() {
+            state.told = None;
+            if let Some((lost, since)) = state.lost.take() {
+                let path = self.path.display();
+                tracing::warn!(%path, lost, since, "audit lines are written again");
+            }
+        }
+        written
+    }
+
+    /// Writes what is to be said of the log, and the entry, in one write. On an error the file is closed, and with it
+    /// goes the lock; what is known of it stays.
+    fn write(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
+        let (file, place) = self.enter(state)?;
+        let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
+        let length = place.length.saturating_add(buffer.len() as u64);
+        // A torn line is closed where it is.
+        let turn = place.length > 0 && !place.newline && length > self.settings.max_bytes;
+        if buffer.is_empty() || !turn {
+            return self.put(state, (file, place), &buffer, head);
+        }
+        let (file, place) = self.turn_over(state, file, place)?;
+        let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
+        self.put(state, (file, place), &buffer, head)
+    }
+
+    /// Opens and locks the file at the path, and finds out how the chain goes on in it.
+    fn enter(&self, state: &mut State) -> io::Result<(File, Place)> {
+        let mut left = None;
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            let file = match state.file.take() {
+                Some(file) => file,
+                None => file::open(&self.path)?,
+            };
+            file::lock(&file, PATIENCE)?;
+            let metadata = file.metadata()?;
+            let identity = Identity::of(&metadata);
+            if Identity::at(&self.path) != Some(identity) {
+                // Moved away, perhaps by another of us. Its lock is given back: others may still wait for it.
+                // Closing the file gives it back as well.
+                file.unlock().unwrap_or_default();
+                left = Some(file);
+                continue;
+            }
+            let regular = metadata.is_file();
+            let length = if regular { metadata.len() } else { 0 };
+            let empty = Place {
+                identity,
+                regular,
+                length,
+                first: None,
+                head: Head::NONE,
+                newline: false,
+                event: None,
+            };
+            let place = self.place(empty, &file, state.known, left.as_ref())?;
+            return Ok((file, place));
+        }
+        Err(io::Error::other("the audit file is moved away again and again"))
+    }
+
+    /// How the chain goes on in a file. The newest line that is known decides, so that a file that was put back to an
+    /// earlier state shows as lines that are missing.
+    fn place(
+        &self,
+        mut place: Place,
+        file: &File,
+        known: Option<Known>,
+        left: Option<&File>,
+    ) -> io::Result<Place> {
+        if let Some(known) = known
+            && known.identity == place.identity
+            && known.length == place.length
+        {
+            (place.head, place.first) = (known.head, Some(known.first));
+            return Ok(place);
+        }
+        let mut newest = known.map(|known| known.head);
+        if let Some(left) = left {
+            newest = newer(newest, self.last_of(left)?);
+        }
+        if place.length > 0 {
+            let ending = file::ending(file, place.length, &self.chain)?;
+            place.first = file::first_seq(file)?;
+            place.newline = ending.open;
+            place.event = ending.torn.map(|(bytes, digest)| Event::Torn { bytes, digest });
+            place.head = newer(newest, ending.head).unwrap_or(Head::NONE);
+            return Ok(place);
+        }
+        let before = file::older(&self.path).into_iter().next();
+        let before = before.and_then(|(_, path)| File::open(path).ok());
+        let before = before.and_then(|file| self.last_of(&file).ok()?);
+        let head = newer(newest, before);
+        // The lines before this one are in none of the files of the log.
+        let moved = known.filter(|known| !known.turned && before != head);
+        place.head = head.unwrap_or(Head::NONE);
+        place.event = moved
+            .map(|known| Event::RotatedElsewhere { from: known.first, to: place.head.seq })
+            .filter(|_| place.head != Head::NONE);
+        Ok(place)
+    }
+
+    fn last_of(&self, file: &File) -> io::Result<Option<Head>> {
+        let length = file.metadata()?.len();
+        Ok(file::ending(file, length, &self.chain)?.head)
+    }
+
+    /// What is to be written, and the last line of it.
+    fn lines(
+        &self,
+        place: &Place,
+        lost: Option<&(u64, String)>,
+        entry: Option<&Entry<'_>>,
+    ) -> (Vec<u8>, Head) {
+        let time = now();
+        let mut head = place.head;
+        let mut buffer = Vec::with_capacity(1024);
+        if place.newline {
+            buffer.push(b'\n');
+        }
+        let dropped =
+            lost.map(|(count, since)| Event::Dropped { count: *count, since: since.clone() });
+        let events = place.event.iter().chain(&dropped).map(|event| event.members(&time));
+        for members in events.chain(entry.map(|entry| entry.members(&time))) {
+            head = self.chain.seal(head, members.bytes(), &mut buffer);
+        }
+        (buffer, head)
+    }
+
+    /// Begins a new file, or goes on in the old one if that can't be: the record is worth more than the bound.
+    fn turn_over(&self, state: &mut State, file: File, place: Place) -> io::Result<(File, Place)> {
+        if let Err(error) = file::turn_over(&self.path, self.settings.keep) {
+            if state.told_of_size.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
+                state.told_of_size = Some(Instant::now());
+                let path = self.path.display();
+                tracing::error!(%path, %error, "the audit file can't be turned over, and grows past audit.max_bytes");
+            }
+            return Ok((file, place));
+        }
+        state.known = Some(Known { turned: true, ..place.known(place.length, place.head) });
+        drop(file);
+        self.enter(state)
+    }
+
+    /// One write. What was written in part is taken back, so that a full disk leaves no torn line.
+    fn put(
+        &self,
+        state: &mut State,
+        (mut file, place): (File, Place),
+        buffer: &[u8],
+        head: Head,
+    ) -> io::Result<()> {
+        let written = loop {
+            if buffer.is_empty() {
+                break Ok(0);
+            }
+            match file.write(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        if !matches!(written, Ok(bytes) if bytes == buffer.len()) {
+            if place.regular {
+                file.set_len(place.length)?;
+            }
+            return Err(written.err().unwrap_or_else(|| io::ErrorKind::StorageFull.into()));
+        }
+        if self.settings.sync && !buffer.is_empty() {
+            file.sync_data()?;
+        }
+        let length = if place.regular { place.length + buffer.len() as u64 } else { 0 };
+        state.known = Some(place.known(length, head));
+        // A file whose lock can't be given back is closed, which does.
+        state.file = file.unlock().is_ok().then_some(file);
+        Ok(())
+    }
+}
+
+impl Place {
+    /// What is known of the file once it ends with this line.
+    fn known(&self, length: u64, head: Head) -> Known {
+        let first = self.first.unwrap_or(self.head.seq.saturating_add(1));
+        Known { identity: self.identity, length, first, head, turned: false }
+    }
+}
+
+/// The one further on in the chain; the second if they are as far.
+fn newer(one: Option<Head>, other: Option<Head>) -> Option<Head> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if one.seq > other.seq { one } else { other }),
+        (one, other) => one.or(other),
+    }
+}
+
+/// This moment, as lines have it: in UTC, with thousandths, so that times sort as texts.
+pub(crate) fn now() -> String {
+    chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
+}

@@ -1,0 +1,172 @@
+//! Reading a log: its files as they are at one moment, their lines one by one, in bounded memory.
+
+use crate::{
+    MAX_LINE,
+    file::{self, Identity},
+};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Take},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long to wait for those who write.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A file of the log can't be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the audit file {} can't be read: {source}", path.display())]
+pub struct ReadError {
+    /// Which one.
+    pub path: PathBuf,
+    /// Why not.
+    #[source]
+    pub source: io::Error,
+}
+
+impl ReadError {
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self { path, source }
+    }
+}
+
+/// One file, as long as it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    pub(crate) length: u64,
+}
+
+impl Source {
+    fn open(path: PathBuf) -> Result<Self, ReadError> {
+        let open = || {
+            let file = File::open(&path)?;
+            let metadata = file.metadata()?;
+            if !metadata.is_file() {
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+            }
+            Ok((file, metadata.len()))
+        };
+        let (file, length) = open().map_err(ReadError::at(&path))?;
+        Ok(Self { path, file, length })
+    }
+
+    pub(crate) fn lines(&self) -> Lines<BufReader<Take<&File>>> {
+        Lines::new(BufReader::with_capacity(MAX_LINE, (&self.file).take(self.length)))
+    }
+}
+
+/// These files, in this order.
+pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<Source>, ReadError> {
+    files.iter().cloned().map(Source::open).collect()
+}
+
+/// The files of the log at `path`, oldest first. No file is turned over, and no line written, while they are opened.
+pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, ReadError> {
+    for _ in 0..8 {
+        let Ok(current) = File::open(path) else { break };
+        // A log whose lock can't be had is read all the same: it may only look torn at its end.
+        let held = file::lock_shared(&current, PATIENCE);
+        let identity = current.metadata().ok().map(|metadata| Identity::of(&metadata));
+        if held.is_ok() && Identity::at(path) != identity {
+            continue;
+        }
+        return named(&file::files(path));
+    }
+    let files = file::files(path);
+    if files.is_empty() {
+        // Opening it says what is the matter.
+        return Source::open(path.to_owned()).map(|source| vec![source]);
+    }
+    named(&files)
+}
+
+/// What stands between two newlines.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// A line without its newline.
+    Line(&'a [u8]),
+    /// So many bytes, more than a line can have.
+    TooLong(u64),
+    /// The end of the file, without a newline.
+    Open(&'a [u8]),
+}
+
+impl<'a> Piece<'a> {
+    /// The bytes of something that may be a line.
+    pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Line(bytes) | Self::Open(bytes) => Some(bytes),
+            Self::TooLong(_) => None,
+        }
+    }
+}
+
+/// Lines of a file, none longer than [`MAX_LINE`].
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(crate) fn new(reader: R) -> Self {
+        Self { reader, buffer: Vec::new() }
+    }
+
+    pub(crate) fn next(&mut self) -> io::Result<Option<Piece<'_>>> {
+        self.buffer.clear();
+        let read = (&mut self.reader).take(MAX_LINE as u64).read_until(b'\n', &mut self.buffer)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if let Some(line) = self.buffer.strip_suffix(b"\n") {
+            return Ok(Some(Piece::Line(line)));
+        }
+        if read < MAX_LINE {
+            return Ok(Some(Piece::Open(&self.buffer)));
+        }
+        let rest = self.reader.skip_until(b'\n')?;
+        Ok(Some(Piece::TooLong((read + rest) as u64)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(bytes: &[u8]) -> Vec<String> {
+        let mut lines = Lines::new(bytes);
+        let mut all = Vec::new();
+        while let Some(piece) = lines.next().unwrap() {
+            all.push(match piece {
+                Piece::Line(line) => String::from_utf8_lossy(line).into_owned(),
+                Piece::TooLong(bytes) => format!("<{bytes}>"),
+                Piece::Open(rest) => format!("{}|", String::from_utf8_lossy(rest)),
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn lines_end_at_newlines_and_bounds() {
+        let none: [&str; 0] = [];
+        assert_eq!(pieces(b""), none);
+        assert_eq!(pieces(b"a\n\nb"), ["a", "", "b|"]);
+        let long = [&b"a\n"[..], &vec![b'x'; 3 * MAX_LINE], b"\nb\n"].concat();
+        assert_eq!(pieces(&long), ["a", &format!("<{}>", 3 * MAX_LINE + 1), "b"]);
+        assert_eq!(pieces(&vec![b'x'; MAX_LINE]), [format!("<{MAX_LINE}>")]);
+    }
+
+    #[test]
+    fn a_log_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().join("none.jsonl"), folder.path().to_owned()] {
+            let error = sources(&path).unwrap_err().to_string();
+            assert!(error.contains(path.to_str().unwrap()), "{error}");
+        }
+    }
+}

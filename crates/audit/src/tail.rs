@@ -1,0 +1,73 @@
+//! The last lines of a log, read from its end.
+
+use crate::{
+    Filter, Line, MAX_LINE, ReadError,
+    read::{self, Source},
+};
+use std::{
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+const BLOCK: u64 = 64 * 1024;
+
+/// The last `count` lines that fit, oldest first, from as many of the log's files as that takes. What is no line is
+/// left out.
+pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, ReadError> {
+    let mut found = Vec::new();
+    if count == 0 {
+        return Ok(found);
+    }
+    for source in read::sources(path)?.iter().rev() {
+        let mut want = |bytes: &[u8]| {
+            found.extend(Line::parse(bytes).filter(|line| filter.fits(line)));
+            found.len() < count
+        };
+        backwards(source, &mut want).map_err(ReadError::at(&source.path))?;
+        if found.len() >= count {
+            break;
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// Hands over lines from the last to the first, for as long as more are wanted. A line that is too long is left out, so
+/// that memory stays bounded.
+fn backwards(source: &Source, want: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
+    let mut at = source.length;
+    // The end of a line whose beginning is in an earlier block; `None` while it is too long.
+    let mut rest = Some(Vec::new());
+    while at > 0 {
+        let size = at.min(BLOCK);
+        at -= size;
+        let mut file = &source.file;
+        file.seek(SeekFrom::Start(at))?;
+        let mut block = Vec::new();
+        file.take(size).read_to_end(&mut block)?;
+        let mut pieces = block.rsplit(|byte| *byte == b'\n');
+        let last = pieces.next().unwrap_or_default();
+        join(&mut rest, last);
+        for piece in pieces {
+            if let Some(line) = rest.take()
+                && !line.is_empty()
+                && !want(&line)
+            {
+                return Ok(());
+            }
+            rest = Some(piece.to_vec());
+        }
+    }
+    if let Some(line) = rest.filter(|line| !line.is_empty()) {
+        want(&line);
+    }
+    Ok(())
+}
+
+fn join(rest: &mut Option<Vec<u8>>, before: &[u8]) {
+    *rest = rest.take().filter(|rest| rest.len() + before.len() <= MAX_LINE).map(|rest| {
+        let mut whole = before.to_vec();
+        whole.extend_from_slice(&rest);
+        whole
+    });
+}

@@ -1,0 +1,432 @@
+//! Whether a log is as it was written: every line, and its place among the others.
+
+use crate::{
+    ReadError,
+    chain::{Chain, Hash, Head, Sealed, plain},
+    event::Event,
+    read::{self, Piece, Source},
+};
+use serde::Serialize;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// Problems, and notices, that are kept. The others are counted.
+const MOST_KEPT: usize = 1000;
+
+/// What a log is checked against.
+#[derive(Clone, Default)]
+pub struct Check<'a> {
+    /// The key that it was written with.
+    pub key: Option<&'a [u8]>,
+    /// A line that must be there: shows whether the end was cut off since.
+    pub expect: Option<Head>,
+}
+
+impl fmt::Debug for Check<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check")
+            .field("keyed", &self.key.is_some())
+            .field("expect", &self.expect)
+            .finish()
+    }
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Lines read.
+    pub lines: u64,
+    /// Files read.
+    pub files: usize,
+    /// The first line.
+    pub first: Option<Head>,
+    /// The last line. Kept elsewhere, it shows later whether the end was cut off.
+    pub last: Option<Head>,
+    /// All problems, also those beyond the kept ones.
+    pub problem_count: u64,
+    /// What can't have come about by itself; the first thousand.
+    pub problems: Vec<Problem>,
+    /// All notices, also those beyond the kept ones.
+    pub notice_count: u64,
+    /// What is worth knowing and is no tampering; the first thousand.
+    pub notices: Vec<Problem>,
+}
+
+/// Something found, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file.
+    pub file: String,
+    /// The line in the file, from 1.
+    pub line: u64,
+    /// The line's own number, if it has one.
+    pub seq: Option<u64>,
+    /// What it is.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What can be found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum What {
+    /// The hash is not that of the line.
+    Changed,
+    /// Not in the shape of the log's lines.
+    NotALine,
+    /// Longer than the log's lines are.
+    TooLong,
+    /// Lines that are not there.
+    Missing {
+        /// The first of them.
+        from: u64,
+        /// The last of them.
+        to: u64,
+    },
+    /// A line that comes too late, or twice.
+    OutOfOrder {
+        /// The line before it.
+        after: u64,
+    },
+    /// Has the right number, and follows another line than the one before it.
+    NotLinked,
+    /// A second chain begins.
+    BeginsAnew,
+    /// Tells of a torn line that is not there, or not as it was.
+    TornGone,
+    /// The line that was expected has another hash.
+    Unexpected,
+    /// The line that was expected is not there any more: the end was cut off.
+    CutOff {
+        /// The line that was expected.
+        expected: u64,
+    },
+    /// The line that was expected is older than the files.
+    TooOld {
+        /// The line that was expected.
+        expected: u64,
+    },
+    /// Notice: a line was cut off, as by the end of the process.
+    Torn {
+        /// What is there of it.
+        bytes: u64,
+    },
+    /// Notice: another tool moved or emptied the file with these lines.
+    RotatedElsewhere {
+        /// The first line of that file.
+        from: u64,
+        /// The last line of that file.
+        to: u64,
+    },
+    /// Notice: these lines are not here, since another tool moved or emptied their file.
+    MovedAway {
+        /// The first of them.
+        from: u64,
+        /// The last of them.
+        to: u64,
+    },
+    /// Notice: lines that could not be written.
+    Dropped {
+        /// How many.
+        count: u64,
+    },
+    /// Notice: the oldest files are gone, as they should be after a while.
+    OlderGone {
+        /// The last line of them.
+        to: u64,
+    },
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Changed => f.write_str(
+                "the line was changed, or written with another key: its hash does not fit",
+            ),
+            Self::NotALine => f.write_str("not a line of this log"),
+            Self::TooLong => f.write_str("longer than any line of this log"),
+            Self::Missing { from, to } => write!(f, "lines {from} to {to} are missing before it"),
+            Self::OutOfOrder { after } => write!(f, "stands after line {after}: moved or copied"),
+            Self::NotLinked => {
+                f.write_str("does not follow the line before it: one of them was replaced")
+            }
+            Self::BeginsAnew => f.write_str("a new chain begins here"),
+            Self::TornGone => f.write_str("the torn line that it tells of is gone or was changed"),
+            Self::Unexpected => {
+                f.write_str("has another hash than expected: the log was rewritten")
+            }
+            Self::CutOff { expected } => {
+                write!(
+                    f,
+                    "the log ends before line {expected}, which was there: its end was cut off"
+                )
+            }
+            Self::TooOld { expected } => {
+                write!(f, "line {expected} is older than these files; expect a later one")
+            }
+            Self::Torn { bytes } => write!(f, "a line was cut off after {bytes} bytes"),
+            Self::RotatedElsewhere { from, to } => {
+                write!(f, "another tool moved or emptied the file with lines {from} to {to}")
+            }
+            Self::MovedAway { from, to } => write!(
+                f,
+                "lines {from} to {to} are not here: another tool moved or emptied their file"
+            ),
+            Self::Dropped { count } => write!(f, "{count} lines could not be written before it"),
+            Self::OlderGone { to } => write!(f, "lines 1 to {to} were in older files"),
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        if let Some(seq) = self.seq {
+            write!(f, " (line {seq} of the log)")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl Report {
+    /// Nothing but what may come about by itself.
+    pub fn is_intact(&self) -> bool {
+        self.problem_count == 0
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (word, found, count) in [
+            ("problem", &self.problems, self.problem_count),
+            ("notice", &self.notices, self.notice_count),
+        ] {
+            for problem in found {
+                writeln!(f, "{word}: {problem}")?;
+            }
+            let left_out = count.saturating_sub(found.len() as u64);
+            if left_out > 0 {
+                writeln!(f, "{word}: {left_out} more")?;
+            }
+        }
+        let verdict = if self.is_intact() { "intact" } else { "NOT intact" };
+        write!(f, "{verdict}: {} lines in {} files", self.lines, self.files)?;
+        if let (Some(first), Some(last)) = (self.first, self.last) {
+            write!(f, ", {} to {}\nlast: {last}", first.seq, last.seq)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks the log at `path` with its older files.
+pub fn verify(path: &Path, check: &Check<'_>) -> Result<Report, ReadError> {
+    walk(&read::sources(path)?, check)
+}
+
+/// Checks these files, oldest first.
+pub fn verify_files(files: &[PathBuf], check: &Check<'_>) -> Result<Report, ReadError> {
+    walk(&read::named(files)?, check)
+}
+
+fn walk(sources: &[Source], check: &Check<'_>) -> Result<Report, ReadError> {
+    let mut walk = Walk {
+        chain: Chain::new(check.key),
+        expect: check.expect,
+        report: Report { files: sources.len(), ..Report::default() },
+        file: String::new(),
+        line: 0,
+        last: None,
+        broken: None,
+    };
+    for source in sources {
+        walk.file = source.path.display().to_string();
+        walk.line = 0;
+        let mut lines = source.lines();
+        while let Some(piece) = lines.next().map_err(ReadError::at(&source.path))? {
+            walk.piece(&piece);
+        }
+    }
+    Ok(walk.finish())
+}
+
+struct Walk {
+    chain: Chain,
+    /// Until it is found.
+    expect: Option<Head>,
+    report: Report,
+    file: String,
+    line: u64,
+    last: Option<Last>,
+    broken: Option<Broken>,
+}
+
+/// The line before.
+struct Last {
+    head: Head,
+    /// Its real hash. A line whose stated hash was changed is one problem; that the next line follows the real one
+    /// is none.
+    real: Hash,
+}
+
+/// Something that is no line. The next line may explain it.
+struct Broken {
+    problem: Problem,
+    bytes: u64,
+    digest: Hash,
+    /// It ends with the file, without a newline.
+    open: bool,
+}
+
+impl Walk {
+    fn found(&self, seq: Option<u64>, what: What) -> Problem {
+        Problem { file: self.file.clone(), line: self.line, seq, what }
+    }
+
+    fn problem(&mut self, seq: u64, what: What) {
+        let problem = self.found(Some(seq), what);
+        self.keep_problem(problem);
+    }
+
+    fn keep_problem(&mut self, problem: Problem) {
+        self.report.problem_count += 1;
+        if self.report.problems.len() < MOST_KEPT {
+            self.report.problems.push(problem);
+        }
+    }
+
+    fn notice(&mut self, seq: Option<u64>, what: What) {
+        self.report.notice_count += 1;
+        if self.report.notices.len() < MOST_KEPT {
+            let notice = self.found(seq, what);
+            self.report.notices.push(notice);
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>) {
+        self.line += 1;
+        self.report.lines += 1;
+        let (bytes, open) = match piece {
+            Piece::Line(bytes) => (*bytes, false),
+            Piece::Open(bytes) => (*bytes, true),
+            Piece::TooLong(_) => {
+                self.explain(None);
+                let problem = self.found(None, What::TooLong);
+                return self.keep_problem(problem);
+            }
+        };
+        if let Some(sealed) = Sealed::parse(bytes) {
+            return self.sealed(&sealed);
+        }
+        self.explain(None);
+        self.broken = Some(Broken {
+            problem: self.found(None, What::NotALine),
+            bytes: bytes.len() as u64,
+            digest: plain(bytes),
+            open,
+        });
+    }
+
+    /// What is to be said of the broken line before, now that the next one is known.
+    fn explain(&mut self, event: Option<(&Event, u64)>) {
+        match (self.broken.take(), event) {
+            (Some(broken), Some((Event::Torn { bytes, digest }, seq)))
+                if (broken.bytes, broken.digest) == (*bytes, *digest) =>
+            {
+                self.notice(Some(seq), What::Torn { bytes: *bytes });
+            }
+            (Some(broken), _) => self.keep_problem(broken.problem),
+            (None, Some((Event::Torn { .. }, seq))) => self.problem(seq, What::TornGone),
+            (None, _) => {}
+        }
+    }
+
+    fn sealed(&mut self, line: &Sealed<'_>) {
+        let real = self.chain.hash(line.body);
+        let fits = real == line.hash;
+        // What a changed line says of the log excuses nothing.
+        let event = if fits { Event::parse(line.members) } else { None };
+        self.explain(event.as_ref().map(|event| (event, line.seq)));
+        if !fits {
+            self.problem(line.seq, What::Changed);
+        }
+        self.follows(line, event.as_ref());
+        if let Some(Event::Dropped { count, .. }) = event {
+            self.notice(Some(line.seq), What::Dropped { count });
+        }
+        if let Some(expected) = self.expect.take_if(|expected| expected.seq == line.seq)
+            && expected != line.head()
+        {
+            self.problem(line.seq, What::Unexpected);
+        }
+        self.report.first.get_or_insert(line.head());
+        self.report.last = Some(line.head());
+        self.last = Some(Last { head: line.head(), real });
+    }
+
+    fn follows(&mut self, line: &Sealed<'_>, event: Option<&Event>) {
+        let seq = line.seq;
+        let moved = match event {
+            Some(Event::RotatedElsewhere { from, to }) => Some((*from, *to)),
+            _ => None,
+        };
+        if let Some((from, to)) = moved {
+            self.notice(Some(seq), What::RotatedElsewhere { from, to });
+        }
+        let begins = seq == 1 && line.prev == Head::NONE.hash;
+        let Some(last) = &self.last else {
+            if seq > 1 {
+                self.notice(Some(seq), What::OlderGone { to: seq - 1 });
+            } else if !begins {
+                self.problem(seq, What::NotLinked);
+            }
+            return;
+        };
+        let before = last.head.seq;
+        if before.checked_add(1) == Some(seq) {
+            if line.prev != last.head.hash && line.prev != last.real {
+                self.problem(seq, What::NotLinked);
+            }
+        } else if begins {
+            self.problem(seq, What::BeginsAnew);
+        } else if seq <= before {
+            self.problem(seq, What::OutOfOrder { after: before });
+        } else {
+            self.missing(seq, before + 1, moved);
+        }
+    }
+
+    /// Lines are missing from `from` to the one before `seq`. Those that the log itself knows to be moved are a notice.
+    fn missing(&mut self, seq: u64, from: u64, moved: Option<(u64, u64)>) {
+        let to = seq - 1;
+        let Some((moved_from, _)) = moved.filter(|(first, last)| *first <= to && *last == to)
+        else {
+            return self.problem(seq, What::Missing { from, to });
+        };
+        if from < moved_from {
+            self.problem(seq, What::Missing { from, to: moved_from - 1 });
+        }
+        self.notice(Some(seq), What::MovedAway { from: from.max(moved_from), to });
+    }
+
+    fn finish(mut self) -> Report {
+        match self.broken.take() {
+            // The process was stopped in the middle of a line, and has not been started since.
+            Some(broken) if broken.open => self.notice(None, What::Torn { bytes: broken.bytes }),
+            Some(broken) => self.keep_problem(broken.problem),
+            None => {}
+        }
+        if let Some(Head { seq: expected, .. }) = self.expect {
+            let last = self.report.last.map_or(0, |last| last.seq);
+            let what = match self.report.first {
+                Some(first) if first.seq > expected => What::TooOld { expected },
+                _ => What::CutOff { expected },
+            };
+            let mut problem = self.found(None, what);
+            problem.seq = Some(last).filter(|last| *last > 0);
+            self.keep_problem(problem);
+        }
+        self.report
+    }
+}

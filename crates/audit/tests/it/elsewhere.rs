@@ -1,0 +1,134 @@
+//! Other tools that move, empty, cut or replace the file while docent writes.
+
+use crate::{Place, write};
+use docent_audit::{Check, Log, Settings, What, verify_files};
+use std::fs::{self, OpenOptions};
+
+fn log(place: &Place) -> Log {
+    Log::open(place.log(), Settings::default())
+}
+
+fn whats(found: &[docent_audit::Problem]) -> Vec<What> {
+    found.iter().map(|problem| problem.what.clone()).collect()
+}
+
+fn empty(place: &Place) {
+    OpenOptions::new().write(true).truncate(true).open(place.log()).unwrap();
+}
+
+#[test]
+fn a_file_that_was_moved_is_gone_on_from() {
+    let place = Place::new();
+    let log = log(&place);
+    write(&log, 5);
+    fs::rename(place.log(), place.file("moved")).unwrap();
+    write(&log, 2);
+    // Line 6 tells of the break.
+    let report = place.intact();
+    let moved = What::RotatedElsewhere { from: 1, to: 5 };
+    assert_eq!(whats(&report.notices), [moved.clone(), What::OlderGone { to: 5 }]);
+    assert_eq!(report.last.unwrap().seq, 8);
+    // With the moved file in its place, nothing is missing.
+    let both = verify_files(&[place.file("moved"), place.log()], &Check::default()).unwrap();
+    assert!(both.is_intact(), "{both}");
+    assert_eq!((whats(&both.notices), both.lines), (vec![moved], 8));
+}
+
+#[test]
+fn a_file_that_was_emptied_or_deleted_is_gone_on_from() {
+    for deleted in [false, true] {
+        let place = Place::new();
+        let log = log(&place);
+        write(&log, 5);
+        fs::copy(place.log(), place.file("copy")).unwrap();
+        if deleted {
+            fs::remove_file(place.log()).unwrap();
+        } else {
+            empty(&place);
+        }
+        write(&log, 1);
+        let both = verify_files(&[place.file("copy"), place.log()], &Check::default()).unwrap();
+        assert!(both.is_intact(), "{both}");
+        assert_eq!(whats(&both.notices), [What::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
+        // Lines that are nowhere are named.
+        let old = place.file("audit.jsonl.1");
+        let text = fs::read_to_string(place.file("copy")).unwrap();
+        let three: String = text.split_inclusive('\n').take(3).collect();
+        fs::write(&old, three).unwrap();
+        let report = place.intact();
+        assert!(whats(&report.notices).contains(&What::MovedAway { from: 4, to: 5 }), "{report}");
+    }
+}
+
+#[test]
+fn lines_that_were_never_in_the_moved_file_are_missing() {
+    let place = Place::new();
+    let first = Log::open(place.log(), crate::small(3000, 9));
+    // Two files: the first is `.1`.
+    while !place.file("audit.jsonl.1").exists() {
+        write(&first, 1);
+    }
+    let held = fs::read_to_string(place.file("audit.jsonl.1")).unwrap();
+    let last = held.lines().count() as u64;
+    fs::rename(place.log(), place.file("moved")).unwrap();
+    write(&first, 1);
+    assert_eq!(place.intact().problem_count, 0);
+    let cut: String = held.split_inclusive('\n').take(4).collect();
+    fs::write(place.file("audit.jsonl.1"), cut).unwrap();
+    let report = place.verify();
+    assert_eq!(whats(&report.problems), [What::Missing { from: 5, to: last }], "{report}");
+    assert!(whats(&report.notices).contains(&What::MovedAway { from: last + 1, to: last + 1 }));
+}
+
+#[test]
+fn a_tool_that_knows_our_names_leaves_no_break() {
+    for copied in [false, true] {
+        let place = Place::new();
+        let log = log(&place);
+        write(&log, 5);
+        if copied {
+            fs::copy(place.log(), place.file("audit.jsonl.1")).unwrap();
+            empty(&place);
+        } else {
+            fs::rename(place.log(), place.file("audit.jsonl.1")).unwrap();
+            fs::write(place.log(), "").unwrap();
+        }
+        write(&log, 5);
+        let report = place.intact();
+        assert_eq!((report.lines, report.notice_count), (10, 0), "{copied} {report}");
+    }
+}
+
+#[test]
+fn a_log_that_was_put_back_or_cut_shows_what_is_missing() {
+    for replaced in [false, true] {
+        let place = Place::new();
+        let log = log(&place);
+        write(&log, 3);
+        let early = fs::read(place.log()).unwrap();
+        write(&log, 4);
+        if replaced {
+            fs::write(place.file("new"), &early).unwrap();
+            fs::rename(place.file("new"), place.log()).unwrap();
+        } else {
+            let file = OpenOptions::new().write(true).open(place.log()).unwrap();
+            file.set_len(early.len() as u64).unwrap();
+        }
+        write(&log, 1);
+        let report = place.verify();
+        assert_eq!(whats(&report.problems), [What::Missing { from: 4, to: 7 }], "{replaced}");
+    }
+}
+
+#[test]
+fn lines_of_others_are_gone_on_after() {
+    let place = Place::new();
+    let log = log(&place);
+    write(&log, 2);
+    let foreign = [fs::read(place.log()).unwrap(), b"hello\n{\"seq\":3}\n".to_vec()].concat();
+    fs::write(place.log(), foreign).unwrap();
+    write(&log, 2);
+    let report = place.verify();
+    assert_eq!(whats(&report.problems), [What::NotALine, What::NotALine]);
+    assert_eq!(report.last.unwrap().seq, 4);
+}

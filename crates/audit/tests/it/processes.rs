@@ -1,0 +1,101 @@
+//! Several writers of one log: threads, processes, and processes that are killed.
+
+use crate::{Place, small, write};
+use docent_audit::{Log, Settings, What, files};
+use std::{
+    fs::File,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const PATH: &str = "DOCENT_AUDIT_TEST_LOG";
+const LINES: &str = "DOCENT_AUDIT_TEST_LINES";
+
+/// Run by the tests below in a process of its own.
+#[test]
+fn child() {
+    let Some(path) = std::env::var_os(PATH) else { return };
+    let lines = std::env::var_os(LINES).unwrap().to_str().unwrap().parse().unwrap();
+    let log = Log::open(path, small(60_000, 10_000));
+    for n in 0..lines {
+        log.append(&crate::entry(&format!("child{n}"))).unwrap();
+    }
+    assert_eq!(log.failures(), 0);
+}
+
+fn spawn(place: &Place, lines: usize) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "processes::child"])
+        .env(PATH, place.log())
+        .env(LINES, lines.to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn threads_with_logs_of_their_own_make_one_chain() {
+    let place = Place::new();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| write(&Log::open(place.log(), small(5000, 10_000)), 150));
+        }
+    });
+    let report = place.intact();
+    assert_eq!((report.lines, report.notice_count), (600, 0), "{report}");
+    assert!(files(&place.log()).len() > 10);
+}
+
+#[test]
+fn processes_make_one_chain() {
+    let place = Place::new();
+    let children: Vec<Child> = (0..3).map(|_| spawn(&place, 300)).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let report = place.intact();
+    assert_eq!((report.lines, report.notice_count), (900, 0), "{report}");
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_a_chain() {
+    let place = Place::new();
+    let mut survivor = spawn(&place, 2000);
+    for _ in 0..8 {
+        let before = length(&place);
+        let mut child = spawn(&place, usize::MAX);
+        let began = Instant::now();
+        while length(&place) == before && began.elapsed() < Duration::from_secs(20) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(survivor.wait().unwrap().success());
+    write(&Log::open(place.log(), Settings::default()), 1);
+    let report = place.intact();
+    let torn = |what: &What| matches!(what, What::Torn { .. });
+    assert!(report.notices.iter().all(|notice| torn(&notice.what)), "{report}");
+    assert!(report.lines > 2000, "{report}");
+}
+
+fn length(place: &Place) -> (usize, u64) {
+    let all = files(&place.log());
+    (all.len(), std::fs::metadata(place.log()).map_or(0, |metadata| metadata.len()))
+}
+
+#[test]
+fn a_lock_that_is_never_given_back_stops_nobody() {
+    let place = Place::new();
+    let log = Log::open(place.log(), Settings::default());
+    write(&log, 1);
+    let other = File::open(place.log()).unwrap();
+    other.lock().unwrap();
+    write(&log, 1);
+    assert_eq!(log.failures(), 1, "dropped, and counted");
+    drop(other);
+    write(&log, 1);
+    let report = place.intact();
+    assert_eq!(report.notices[0].what, What::Dropped { count: 1 });
+}

@@ -1,0 +1,261 @@
+//! Every way to change a log, and that it shows.
+
+use crate::{Place, entry, small, write};
+use docent_audit::{Check, Head, Log, Report, Settings, What, files, verify, verify_files};
+use std::{fs, ops::Range, path::PathBuf};
+
+/// A log of 200 lines in several files, as it was written.
+struct Written {
+    place: Place,
+    files: Vec<(PathBuf, Vec<Vec<u8>>)>,
+    last: Head,
+}
+
+impl Written {
+    fn new() -> Self {
+        let place = Place::new();
+        write(&Log::open(place.log(), small(20_000, 20)), 200);
+        let read = |path: PathBuf| {
+            let bytes = fs::read(&path).unwrap();
+            (path, bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect())
+        };
+        let files: Vec<_> = files(&place.log()).into_iter().map(read).collect();
+        assert!(files.len() > 3);
+        let report = place.intact();
+        assert_eq!((report.lines, report.notice_count), (200, 0));
+        Self { last: report.last.unwrap(), place, files }
+    }
+
+    /// The report of the log with its lines changed, each line of each file being in one list.
+    fn changed(&self, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Report {
+        self.changed_in(0..200, change)
+    }
+
+    /// The same with some of its lines alone: a check looks at a line and the one before it.
+    fn changed_in(&self, some: Range<usize>, change: impl FnOnce(&mut Vec<Vec<u8>>)) -> Report {
+        let all = self.files.iter().flat_map(|(_, lines)| lines.clone());
+        let mut all: Vec<Vec<u8>> = all.skip(some.start).take(some.len()).collect();
+        change(&mut all);
+        // Where one file ends and the next begins makes no difference to the chain.
+        let path = self.place.file("changed.jsonl");
+        fs::write(&path, all.concat()).unwrap();
+        verify_files(&[path], &Check::default()).unwrap()
+    }
+}
+
+#[test]
+fn every_edit_of_a_member_shows() {
+    let written = Written::new();
+    for (old, new) in [
+        ("{\"seq\":100,", "{\"seq\":101,"),
+        ("\"prev\":\"", "\"prev\":\"0"),
+        ("\"time\":\"2", "\"time\":\"1"),
+        ("\"principal\":\"ann\"", "\"principal\":\"bob\""),
+        ("\"client\":\"tester/9\",", ""),
+        ("\"transport\":\"http\"", "\"transport\":\"stdio\""),
+        ("\"method\":\"tools/call\"", "\"method\":\"tools/list\""),
+        ("\"tool\":\"tool99\"", "\"tool\":\"tool98\""),
+        ("\"digest\":\"4", "\"digest\":\"5"),
+        ("\"outcome\":\"ok\"", "\"outcome\":\"error\""),
+        ("\"duration_ms\":1.5", "\"duration_ms\":1.50"),
+        ("\"bytes\":10", "\"bytes\":10 "),
+        ("\"bytes\":10", "\"bytes\":10,\"more\":1"),
+        ("\"hash\":\"", "\"Hash\":\""),
+        ("}\n", "}\r\n"),
+        ("}\n", "} \n"),
+    ] {
+        let report = written.changed(|lines| {
+            let line = String::from_utf8(lines[99].clone()).unwrap();
+            assert!(line.contains(old), "{old} {line}");
+            lines[99] = line.replacen(old, new, 1).into_bytes();
+        });
+        assert!(!report.is_intact(), "{old} -> {new}");
+        assert_eq!(report.problems[0].line, 100, "{old} -> {new}: {report}");
+    }
+}
+
+#[test]
+fn every_byte_of_a_line_counts() {
+    let written = Written::new();
+    assert!(written.changed_in(5..15, |_| ()).is_intact());
+    let size = written.files[0].1[10].len();
+    for at in 0..size {
+        let report = written.changed_in(5..15, |lines| lines[5][at] ^= 1);
+        assert!(!report.is_intact(), "byte {at}");
+        assert!(report.problem_count <= 3, "one edit is no flood: {report}");
+    }
+}
+
+#[test]
+fn every_line_that_is_gone_doubled_swapped_or_foreign_shows() {
+    let written = Written::new();
+    for line in 0..200_usize {
+        let seq = line as u64 + 1;
+        let some = line.saturating_sub(3)..(line + 4).min(200);
+        let at = line - some.start;
+        let changed = |change: &dyn Fn(&mut Vec<Vec<u8>>)| written.changed_in(some.clone(), change);
+        assert!(changed(&|_| ()).is_intact());
+        let gone = changed(&|lines| drop(lines.remove(at)));
+        match seq {
+            // What was before the first line, or after the last, can't be told from the file alone.
+            1 => assert_eq!(gone.notices[0].what, What::OlderGone { to: 1 }),
+            200 => assert_eq!(gone.last.unwrap().seq, 199),
+            _ => assert_eq!(gone.problems[0].what, What::Missing { from: seq, to: seq }, "{seq}"),
+        }
+        let doubled = changed(&|lines| lines.insert(at, lines[at].clone()));
+        let twice = if at == 0 { What::BeginsAnew } else { What::OutOfOrder { after: seq } };
+        assert_eq!(doubled.problems[0].what, twice, "{seq}");
+        let foreign = changed(&|lines| lines.insert(at, b"{\"tool\":\"x\"}\n".to_vec()));
+        assert_eq!(foreign.problems[0].what, What::NotALine, "{seq}");
+        if at > 0 {
+            assert!(!changed(&|lines| lines.swap(at - 1, at)).is_intact(), "{seq}");
+            assert!(!changed(&|lines| lines[at - 1].truncate(50)).is_intact(), "{seq}");
+        }
+        let other = if at > 1 { at - 2 } else { at + 2 };
+        assert!(!changed(&|lines| lines[at] = lines[other].clone()).is_intact(), "{seq}");
+    }
+}
+
+#[test]
+fn a_line_of_another_log_does_not_fit_in() {
+    let (one, other) = (Written::new(), Written::new());
+    // Its number and its own hash are right.
+    let report = one.changed(|lines| lines[40].clone_from(&other.files[0].1[40]));
+    assert_eq!(report.problems[0].what, What::NotLinked, "{report}");
+    assert_eq!((report.problems[0].line, report.problem_count), (41, 2));
+}
+
+#[test]
+fn files_that_are_gone_swapped_or_cut_show() {
+    let whole = |count: usize| (0..count).collect::<Vec<_>>();
+    let count = Written::new().files.len();
+    let mut cases: Vec<Vec<usize>> = Vec::new();
+    for at in 1..count - 1 {
+        let mut gone = whole(count);
+        gone.remove(at);
+        cases.push(gone);
+    }
+    for at in 1..count {
+        let mut swapped = whole(count);
+        swapped.swap(at - 1, at);
+        cases.push(swapped);
+    }
+    let written = Written::new();
+    for case in cases {
+        let order: Vec<PathBuf> = case.iter().map(|at| written.files[*at].0.clone()).collect();
+        let report = verify_files(&order, &Check::default()).unwrap();
+        assert!(!report.is_intact(), "{case:?}");
+    }
+    // A file that ends too early, at a line's end and within a line.
+    for keep in [2000, 2500] {
+        let (path, lines) = &written.files[1];
+        fs::write(path, &lines.concat()[..keep]).unwrap();
+        let report = written.place.verify();
+        assert!(matches!(report.problems.last().unwrap().what, What::Missing { .. }), "{report}");
+    }
+}
+
+#[test]
+fn an_end_that_was_cut_off_shows_with_what_is_expected() {
+    let written = Written::new();
+    let expect = |head: Head, change: &dyn Fn(&mut Vec<Vec<u8>>)| {
+        written.changed(|lines| change(lines));
+        let check = Check { expect: Some(head), key: None };
+        verify_files(&[written.place.file("changed.jsonl")], &check).unwrap()
+    };
+    assert!(expect(written.last, &|_| ()).is_intact());
+    let cut = |lines: &mut Vec<Vec<u8>>| lines.truncate(150);
+    assert!(written.changed(cut).is_intact(), "not to be seen from the file alone");
+    let report = expect(written.last, &cut);
+    assert_eq!(report.problems[0].what, What::CutOff { expected: 200 });
+    let other = Head { seq: 120, hash: [7; 32] };
+    assert_eq!(expect(other, &|_| ()).problems[0].what, What::Unexpected);
+    let old = expect(Head { seq: 3, hash: [7; 32] }, &|lines| drop(lines.drain(..50)));
+    assert_eq!(old.problems[0].what, What::TooOld { expected: 3 });
+    assert_eq!(expect(written.last, &Vec::clear).problems[0].what, What::CutOff { expected: 200 });
+}
+
+#[test]
+fn without_the_key_nothing_can_be_forged() {
+    let key = b"a key that the writer of the file has not".as_slice();
+    let settings =
+        |key: Option<&[u8]>| Settings { key: key.map(<[u8]>::to_vec), ..small(20_000, 20) };
+    let check = |place: &Place, key| verify(&place.log(), &Check { key, expect: None }).unwrap();
+    let place = Place::new();
+    write(&Log::open(place.log(), settings(Some(key))), 100);
+    assert!(check(&place, Some(key)).is_intact());
+    for wrong in [None, Some(b"another".as_slice()), Some(b"".as_slice())] {
+        assert_eq!(check(&place, wrong).problem_count, 100, "{wrong:?}");
+        // Somebody who rewrites the log from the start, or goes on with it, with another key or none.
+        let forged = Place::new();
+        write(&Log::open(forged.log(), settings(wrong)), 100);
+        assert_eq!(check(&forged, Some(key)).problem_count, 100);
+        fs::copy(place.log(), forged.log()).unwrap();
+        for file in files(&forged.log()) {
+            if file != forged.log() {
+                fs::remove_file(file).unwrap();
+            }
+        }
+        Log::open(forged.log(), settings(wrong)).append(&entry("forged")).unwrap();
+        let report = check(&forged, Some(key));
+        assert_eq!(report.problems.iter().map(|p| p.seq).collect::<Vec<_>>(), [Some(101)]);
+    }
+    // A restart with the key goes on.
+    write(&Log::open(place.log(), settings(Some(key))), 5);
+    assert_eq!(check(&place, Some(key)).last.unwrap().seq, 105);
+}
+
+#[test]
+fn a_report_is_bounded_and_reads_well() {
+    let place = Place::new();
+    fs::write(place.log(), "junk\n".repeat(5000)).unwrap();
+    let report = place.verify();
+    assert_eq!((report.problem_count, report.problems.len()), (5000, 1000));
+    let text = report.to_string();
+    assert!(text.contains("audit.jsonl:1: not a line of this log\n"), "{text}");
+    assert!(
+        text.contains("problem: 4000 more\n")
+            && text.ends_with("NOT intact: 5000 lines in 1 files")
+    );
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["problems"][0]["what"], "not_a_line");
+
+    let place = Place::new();
+    write(&Log::open(place.log(), Settings::default()), 3);
+    let report = place.intact();
+    let last = report.last.unwrap();
+    assert_eq!(report.to_string(), format!("intact: 3 lines in 1 files, 1 to 3\nlast: {last}"));
+    assert_eq!(serde_json::to_value(&report).unwrap()["last"], last.to_string());
+}
+
+#[test]
+fn nothing_in_a_file_brings_the_check_down() {
+    let place = Place::new();
+    let long = vec![b'x'; 300_000];
+    let cases: [&[u8]; 9] = [
+        b"",
+        b"\n\n\n",
+        b"\x00\xff\xfe",
+        b"{\"seq\":18446744073709551615,\"prev\":\"",
+        b"{\"seq\":0,\"prev\":\"\",\"hash\":\"\"}\n",
+        b"[[[[[[[[[[[[",
+        &long,
+        &[&long[..], b"\n"].concat(),
+        &"{\"a\":".repeat(60_000).into_bytes(),
+    ];
+    for bytes in cases {
+        fs::write(place.log(), bytes).unwrap();
+        place.verify();
+        docent_audit::stats(&place.log(), None).unwrap();
+        docent_audit::tail(&place.log(), 10, &docent_audit::Filter::default()).unwrap();
+        write(&Log::open(place.log(), Settings::default()), 1);
+        assert!(place.verify().last.unwrap().seq >= 1);
+        drop(fs::remove_file(place.log()));
+    }
+    // The greatest number of all is gone on from without an overflow.
+    let zeros = "0".repeat(64);
+    let most = format!("{{\"seq\":{},\"prev\":\"{zeros}\",\"hash\":\"{zeros}\"}}\n", u64::MAX);
+    fs::write(place.log(), most).unwrap();
+    write(&Log::open(place.log(), Settings::default()), 2);
+    assert!(!place.verify().is_intact());
+}

@@ -1,0 +1,203 @@
+//! One process, one log.
+
+use crate::{Place, entry, lines, small, write};
+use docent_audit::{Entry, Log, MAX_LINE, Settings, What, files};
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn a_line_has_everything_and_the_file_is_private() {
+    let place = Place::new();
+    let log = Log::open(place.log(), Settings::default());
+    let whole = Entry {
+        outcome: "error",
+        reason: Some("internal"),
+        reference: Some("ab12cd34"),
+        ..entry("echo")
+    };
+    log.append(&whole).unwrap();
+    log.append(&Entry { tool: None, uri: Some("memo://a"), ..entry("") }).unwrap();
+    let all = lines(&place.log());
+    let line = &all[0];
+    for (name, want) in [
+        ("seq", json!(1)),
+        ("prev", json!("0".repeat(64))),
+        ("principal", json!("ann")),
+        ("client", json!("tester/9")),
+        ("transport", json!("http")),
+        ("method", json!("tools/call")),
+        ("tool", json!("echo")),
+        ("digest", json!(whole.digest)),
+        ("outcome", json!("error")),
+        ("reason", json!("internal")),
+        ("reference", json!("ab12cd34")),
+        ("duration_ms", json!(1.5)),
+        ("bytes", json!(10)),
+    ] {
+        assert_eq!(line[name], want, "{name}");
+    }
+    assert!(line["time"].as_str().unwrap().ends_with('Z'));
+    assert_eq!((&all[1]["prev"], &all[1]["seq"]), (&line["hash"], &json!(2)));
+    assert!(all[1].get("tool").is_none() && all[1].get("reason").is_none());
+    assert_eq!(log.failures(), 0);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(place.log()).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_full_file_is_turned_over_and_the_chain_goes_on() {
+    let place = Place::new();
+    let log = Log::open(place.log(), small(2000, 3));
+    write(&log, 60);
+    let all = files(&place.log());
+    assert_eq!(all.len(), 4, "{all:?}");
+    for file in &all {
+        let length = fs::metadata(file).unwrap().len();
+        assert!(length > 0 && length <= 2000, "{length}");
+    }
+    let report = place.intact();
+    let last = report.last.unwrap();
+    assert_eq!((last.seq, report.files), (60, 4));
+    assert_eq!(report.lines, 60 - report.first.unwrap().seq + 1);
+    let older = What::OlderGone { to: report.first.unwrap().seq - 1 };
+    assert_eq!(report.notices.iter().map(|notice| &notice.what).collect::<Vec<_>>(), [&older]);
+}
+
+#[test]
+fn fewer_files_stay_once_fewer_are_wanted() {
+    let place = Place::new();
+    write(&Log::open(place.log(), small(1000, 6)), 40);
+    assert_eq!(files(&place.log()).len(), 7);
+    write(&Log::open(place.log(), small(1000, 2)), 4);
+    assert_eq!(files(&place.log()).len(), 3);
+    assert_eq!(place.intact().last.unwrap().seq, 44);
+    write(&Log::open(place.log(), small(1000, 0)), 4);
+    assert_eq!(files(&place.log()), [place.log()]);
+    assert_eq!(place.intact().last.unwrap().seq, 48);
+}
+
+#[test]
+fn a_restart_goes_on_from_the_last_line() {
+    let place = Place::new();
+    for n in 1..=20 {
+        write(&Log::open(place.log(), small(1500, 50)), 1);
+        if n % 5 == 0 {
+            // Some restarts find no file, and must look at the older ones.
+            turn_over(&place);
+        }
+        assert_eq!(place.intact().last.unwrap().seq, n);
+    }
+    let report = place.intact();
+    assert_eq!((report.lines, report.notice_count), (20, 0));
+}
+
+/// Turns over as another tool does that knows our names.
+fn turn_over(place: &Place) {
+    for number in (1..50).rev() {
+        let from = place.file(&format!("audit.jsonl.{number}"));
+        if from.exists() {
+            fs::rename(from, place.file(&format!("audit.jsonl.{}", number + 1))).unwrap();
+        }
+    }
+    fs::rename(place.log(), place.file("audit.jsonl.1")).unwrap();
+}
+
+#[test]
+fn a_torn_line_is_closed_recorded_and_no_tampering() {
+    let original = Place::new();
+    write(&Log::open(original.log(), Settings::default()), 3);
+    let whole = fs::read(original.log()).unwrap();
+    let third =
+        whole.len() - whole.split_inclusive(|byte| *byte == b'\n').next_back().unwrap().len();
+    for cut in third..whole.len() {
+        let place = Place::new();
+        fs::write(place.log(), &whole[..cut]).unwrap();
+        let torn = What::Torn { bytes: (cut - third) as u64 };
+        if cut > third && cut < whole.len() - 1 {
+            let report = place.intact();
+            assert_eq!(report.notices[0].what, torn, "before the restart");
+        }
+        write(&Log::open(place.log(), Settings::default()), 1);
+        let report = place.intact();
+        let whats: Vec<&What> = report.notices.iter().map(|notice| &notice.what).collect();
+        let (seq, want) = match cut {
+            cut if cut == third => (3, vec![]),
+            cut if cut == whole.len() - 1 => (4, vec![]),
+            _ => (4, vec![&torn]),
+        };
+        assert_eq!((report.last.unwrap().seq, whats), (seq, want), "{cut}");
+        let text = fs::read(place.log()).unwrap();
+        if !report.notices.is_empty() && cut > third + 1 {
+            // The torn bytes are part of what is checked.
+            let mut changed = text.clone();
+            changed[third] ^= 1;
+            fs::write(place.log(), changed).unwrap();
+            let problems = place.verify().problems;
+            assert_eq!(problems[0].what, What::NotALine, "{cut}");
+            fs::write(place.log(), [&text[..third], &text[cut + 1..]].concat()).unwrap();
+            assert_eq!(place.verify().problems[0].what, What::TornGone, "{cut}");
+        }
+    }
+}
+
+#[test]
+fn what_names_hold_stays_in_its_line() {
+    let place = Place::new();
+    let log = Log::open(place.log(), Settings::default());
+    let megabyte = "x\n".repeat(1 << 19);
+    let bad = [
+        "a\nb",
+        "a\r\n{\"seq\":9}",
+        "\"}\n{\"seq\":2,\"outcome\":\"ok\"}",
+        "\u{0}\u{1b}[2J\u{7f}\u{85}\u{2028}",
+        "\",\"kind\":\"torn",
+        megabyte.as_str(),
+    ];
+    for name in bad {
+        let entry = Entry { principal: name, client: Some(name), uri: Some(name), ..entry(name) };
+        log.append(&entry).unwrap();
+    }
+    let text = fs::read_to_string(place.log()).unwrap();
+    assert_eq!(text.lines().count(), bad.len());
+    assert!(text.is_ascii() && text.lines().all(|line| line.len() < MAX_LINE));
+    assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)));
+    for (line, name) in lines(&place.log()).iter().zip(bad) {
+        let kept = line["tool"].as_str().unwrap();
+        assert!(kept == name || (kept.len() < 600 && kept.ends_with("[1048576 bytes]")), "{kept}");
+        assert_eq!((&line["principal"], line.get("kind")), (&line["tool"], None));
+    }
+    assert_eq!(place.intact().last.unwrap().seq, bad.len() as u64);
+}
+
+#[test]
+fn a_file_that_can_not_be_turned_over_is_gone_on_with() {
+    let place = Place::new();
+    // A folder that holds something can't be replaced by a file, whoever asks.
+    fs::create_dir_all(place.file("audit.jsonl.1/full")).unwrap();
+    let log = Log::open(place.log(), small(1000, 1));
+    write(&log, 20);
+    assert_eq!(lines(&place.log()).len(), 20);
+    assert_eq!(log.failures(), 0);
+    fs::remove_dir_all(place.file("audit.jsonl.1")).unwrap();
+    write(&log, 1);
+    assert_eq!((lines(&place.log()).len(), place.intact().last.unwrap().seq), (1, 21));
+}
+
+#[test]
+fn each_line_can_wait_for_the_disk() {
+    let place = Place::new();
+    write(&Log::open(place.log(), Settings { sync: true, ..Settings::default() }), 3);
+    assert_eq!(place.intact().lines, 3);
+}
+
+#[test]
+fn settings_never_show_the_key() {
+    let settings = Settings { key: Some(b"hush-hush".to_vec()), ..Settings::default() };
+    let log = Log::open("/nowhere/audit.jsonl", settings.clone());
+    let shown = format!("{settings:?} {log:?}");
+    let digits = format!("{:?}", b"hush-hush");
+    assert!(!shown.contains("hush") && !shown.contains(&digits), "{shown}");
+}

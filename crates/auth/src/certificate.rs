@@ -1,0 +1,254 @@
+//! Who a client is by its certificate. The chain was checked by TLS; here a name is put to it.
+
+use crate::{
+    issuer::BadSetting,
+    scope::{is_own, not_own},
+};
+use subtle::ConstantTimeEq as _;
+
+/// The SHA-256 of a certificate in DER.
+pub type Fingerprint = [u8; 32];
+
+/// The fingerprint of a certificate.
+pub fn fingerprint(der: &[u8]) -> Fingerprint {
+    let mut print = Fingerprint::default();
+    let digest = ring::digest::digest(&ring::digest::SHA256, der);
+    for (to, from) in print.iter_mut().zip(digest.as_ref()) {
+        *to = *from;
+    }
+    print
+}
+
+/// A rule as the configuration has it.
+#[derive(Debug, Clone)]
+pub struct CertificateRule {
+    /// Whom a certificate that matches stands for.
+    pub name: String,
+    /// Which certificates match.
+    pub matches: Match,
+    /// What they open, in docent's own form.
+    pub scopes: Vec<String>,
+}
+
+/// Which certificates a rule is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Match {
+    /// One certificate, by the SHA-256 of its DER form: 64 hex digits, with or without colons.
+    Fingerprint(String),
+    /// A subject alternative name or common name, whole; `*.example.com` matches host names with one more label.
+    Name(String),
+}
+
+/// Rules for client certificates, tried in their order.
+#[derive(Debug, Clone, Default)]
+pub struct Certificates(Vec<Rule>);
+
+#[derive(Debug, Clone)]
+struct Rule {
+    name: String,
+    test: Test,
+    scopes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    Fingerprint(Fingerprint),
+    Name(String),
+    /// With the dot, in small letters.
+    Below(String),
+}
+
+impl Certificates {
+    /// Checks rules as the configuration has them.
+    pub fn new(rules: Vec<CertificateRule>) -> Result<Self, BadSetting> {
+        rules.into_iter().map(Rule::check).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The name and the scopes of the first rule that matches a certificate, given all names that the certificate has.
+    pub fn identify<S: AsRef<str>>(
+        &self,
+        fingerprint: &Fingerprint,
+        names: &[S],
+    ) -> Option<(&str, &[String])> {
+        let matches = |rule: &&Rule| match &rule.test {
+            Test::Fingerprint(wanted) => bool::from(wanted.ct_eq(fingerprint)),
+            Test::Name(wanted) => names.iter().any(|name| is_same(wanted, name.as_ref())),
+            Test::Below(suffix) => names.iter().any(|name| is_below(suffix, name.as_ref())),
+        };
+        self.0.iter().find(matches).map(|rule| (rule.name.as_str(), rule.scopes.as_slice()))
+    }
+}
+
+impl Rule {
+    fn check(rule: CertificateRule) -> Result<Self, BadSetting> {
+        let CertificateRule { name, matches, scopes } = rule;
+        let bad = |reason: String| BadSetting::new(format!("certificates.{name:?}"), reason);
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(bad("give the rule a name in plain text".to_owned()));
+        }
+        if let Some(wrong) = scopes.iter().find(|scope| !is_own(scope)) {
+            return Err(bad(not_own(wrong)));
+        }
+        if scopes.is_empty() {
+            return Err(bad("it opens nothing; give it scopes such as \"code:*\"".to_owned()));
+        }
+        let test = match matches {
+            Match::Fingerprint(text) => Test::Fingerprint(read_hex(&text).ok_or_else(|| {
+                bad(format!("{text:?} is no SHA-256 fingerprint: write 64 hex digits"))
+            })?),
+            Match::Name(text) => read_name(text).map_err(bad)?,
+        };
+        Ok(Self { name, test, scopes })
+    }
+}
+
+fn read_name(text: String) -> Result<Test, String> {
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err("write the whole name that the certificate has".to_owned());
+    }
+    let Some(below) = text.strip_prefix("*.") else {
+        if text.contains('*') {
+            return Err(format!("{text:?}: a star stands only at the front, as in *.example.com"));
+        }
+        return Ok(Test::Name(text));
+    };
+    if below.split('.').count() < 2 || !below.split('.').all(is_label) {
+        return Err(format!(
+            "{text:?}: after the star stand two labels at least, as in *.example.com"
+        ));
+    }
+    Ok(Test::Below(format!(".{}", below.to_ascii_lowercase())))
+}
+
+/// Host names are the same in any case (RFC 4343). Mail addresses and URIs are compared as they stand.
+fn is_same(wanted: &str, name: &str) -> bool {
+    wanted == name || (wanted.split('.').all(is_label) && wanted.eq_ignore_ascii_case(name))
+}
+
+/// Whether a host name is a suffix with one label before it. A star in the certificate is no label.
+fn is_below(suffix: &str, name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.strip_suffix(suffix).is_some_and(is_label)
+}
+
+fn is_label(label: &str) -> bool {
+    (1..=63).contains(&label.len())
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+}
+
+fn read_hex(text: &str) -> Option<Fingerprint> {
+    let digits: Vec<u8> = if text.contains(':') {
+        let pairs: Vec<&str> = text.split(':').collect();
+        pairs.iter().all(|pair| pair.len() == 2).then(|| pairs.concat().into_bytes())?
+    } else {
+        text.as_bytes().to_vec()
+    };
+    let mut print = Fingerprint::default();
+    if digits.len() != print.len() * 2 {
+        return None;
+    }
+    for (byte, pair) in print.iter_mut().zip(digits.chunks_exact(2)) {
+        for digit in pair {
+            let value = u8::try_from(char::from(*digit).to_digit(16)?).ok()?;
+            *byte = *byte << 4 | value;
+        }
+    }
+    Some(print)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(name: &str, matches: Match) -> CertificateRule {
+        CertificateRule { name: name.to_owned(), matches, scopes: vec![format!("{name}:*")] }
+    }
+
+    fn named(text: &str) -> Match {
+        Match::Name(text.to_owned())
+    }
+
+    #[track_caller]
+    fn check(rules: &Certificates, print: u8, names: &[&str], want: Option<&str>) {
+        let got = rules.identify(&[print; 32], names);
+        assert_eq!(got.map(|(name, _)| name), want, "{print} {names:?}");
+        if let Some((name, scopes)) = got {
+            assert_eq!(scopes, [format!("{name}:*")]);
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_matches() {
+        let colons = vec!["aB"; 32].join(":");
+        let rules = Certificates::new(vec![
+            rule("pinned", Match::Fingerprint("07".repeat(32))),
+            rule("colons", Match::Fingerprint(colons)),
+            rule("build", named("ci.example.com")),
+            rule("host", named("*.example.com")),
+            rule("uri", named("spiffe://example.com/Agent")),
+            rule("mail", named("ann@example.com")),
+            rule("late", named("ci.example.com")),
+        ])
+        .unwrap();
+        check(&rules, 7, &[], Some("pinned"));
+        check(&rules, 7, &["ci.example.com"], Some("pinned"));
+        check(&rules, 0xab, &[], Some("colons"));
+        check(&rules, 8, &[], None);
+        check(&rules, 0, &["CI.example.COM"], Some("build"));
+        check(&rules, 0, &["x.example.com", "ci.example.com"], Some("build"));
+        check(&rules, 0, &["X.Example.com"], Some("host"));
+        check(&rules, 0, &["spiffe://example.com/Agent"], Some("uri"));
+        check(&rules, 0, &["spiffe://example.com/agent"], None);
+        check(&rules, 0, &["ann@example.com"], Some("mail"));
+        for stranger in [
+            "example.com",
+            ".example.com",
+            "a.b.example.com",
+            "evil-example.com",
+            "x.example.com.evil.net",
+            "*.example.com",
+            "a\0.example.com",
+            "ci.example.com\0.evil.net",
+            "ann@x.example.com",
+            "Ann@example.com",
+            "",
+            "\u{212a}.example.com",
+        ] {
+            check(&rules, 0, &[stranger], None);
+        }
+        check(&Certificates::default(), 0, &["x"], None);
+    }
+
+    #[test]
+    fn rules_that_mean_nothing_are_refused() {
+        for matches in [
+            Match::Fingerprint(String::new()),
+            Match::Fingerprint("07".repeat(20)),
+            Match::Fingerprint("0g".repeat(32)),
+            Match::Fingerprint("+7".repeat(32)),
+            Match::Fingerprint("é".repeat(32)),
+            Match::Fingerprint(vec!["7"; 64].join(":")),
+            named(""),
+            named("*"),
+            named("*.com"),
+            named("*."),
+            named("*..com"),
+            named("*.*.com"),
+            named("a.*.com"),
+            named("a\nb"),
+        ] {
+            let text = format!("{matches:?}");
+            assert!(Certificates::new(vec![rule("a", matches)]).is_err(), "{text}");
+        }
+        for scopes in [vec![], vec!["co de".to_owned()]] {
+            let rule = CertificateRule { scopes, ..rule("a", named("b")) };
+            assert!(Certificates::new(vec![rule]).is_err());
+        }
+    }
+
+    #[test]
+    fn fingerprints() {
+        let empty = "E3:B0:C4:42:98:FC:1C:14:9A:FB:F4:C8:99:6F:B9:24:27:AE:41:E4:64:9B:93:4C:A4:95:99:1B:78:52:B8:55";
+        assert_eq!(read_hex(empty), Some(fingerprint(b"")));
+    }
+}

@@ -1,0 +1,154 @@
+//! What a token with a good signature must say (RFC 7519, RFC 9068), and what is taken from it.
+
+use crate::{
+    issuer::{Issuer, RequiredClaim, plain},
+    jws::Unverified,
+    rejected::Reason,
+    scope,
+};
+use serde_json::{Map, Value};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Longest name that is taken from a token. It stands in logs and audit lines.
+const MAX_NAME: usize = 255;
+/// Names of the client, by how near they are to RFC 9068.
+const CLIENT_CLAIMS: [&str; 4] = ["client_id", "azp", "cid", "appid"];
+
+/// Who sent a token, and what it opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The issuer that vouches for the rest.
+    pub issuer: String,
+    /// Whom the issuer means. Two issuers may mean different ones by the same subject.
+    pub subject: String,
+    /// The program that acts for the subject.
+    pub client_id: Option<String>,
+    /// What is opened, in docent's own form.
+    pub scopes: Vec<String>,
+    /// When the token ends, without leeway.
+    pub expires: SystemTime,
+}
+
+/// Checks the claims of a token whose signature is good.
+pub(crate) fn check(
+    token: &Unverified<'_>,
+    issuer: &Issuer,
+    now: SystemTime,
+) -> Result<Verified, Reason> {
+    let claims = &token.claims;
+    check_kind(token, issuer)?;
+    let expires = check_times(claims, issuer.settings.leeway, now)?;
+    if !is_for(claims, &issuer.settings.audiences)? {
+        return Err(Reason::WrongAudience);
+    }
+    for required in &issuer.settings.required {
+        check_required(claims, required)?;
+    }
+    let subject = name(claims, "sub")?.ok_or_else(|| Reason::MissingClaim("sub".to_owned()))?;
+    let mut client_id = None;
+    for claim in CLIENT_CLAIMS {
+        if client_id.is_none() {
+            client_id = name(claims, claim)?;
+        }
+    }
+    let scopes = issuer.settings.scopes.apply(scope::granted(claims));
+    Ok(Verified { issuer: issuer.name().to_owned(), subject, client_id, scopes, expires })
+}
+
+/// Refuses what is no bearer's access token.
+fn check_kind(token: &Unverified<'_>, issuer: &Issuer) -> Result<(), Reason> {
+    if token.claims.contains_key("cnf") {
+        return Err(Reason::Bound);
+    }
+    if token.declared {
+        return Ok(());
+    }
+    // Claims that only an ID token or a logout token has; some issuers name the kind in a claim.
+    let marked = ["at_hash", "c_hash", "s_hash", "events"]
+        .iter()
+        .any(|name| token.claims.contains_key(*name));
+    let kind = token.claims.get("typ").and_then(Value::as_str);
+    let other = kind.is_some_and(|kind| !kind.eq_ignore_ascii_case("Bearer"));
+    if issuer.settings.typed_only || marked || other {
+        return Err(Reason::WrongType);
+    }
+    Ok(())
+}
+
+fn check_times(
+    claims: &Map<String, Value>,
+    leeway: Duration,
+    now: SystemTime,
+) -> Result<SystemTime, Reason> {
+    let expires = time(claims, "exp")?.ok_or_else(|| Reason::MissingClaim("exp".to_owned()))?;
+    if expires.checked_add(leeway).is_some_and(|end| end <= now) {
+        return Err(Reason::Expired);
+    }
+    let latest = now.checked_add(leeway).unwrap_or(now);
+    for claim in ["nbf", "iat"] {
+        if time(claims, claim)?.is_some_and(|begins| begins > latest) {
+            return Err(Reason::NotYet);
+        }
+    }
+    Ok(expires)
+}
+
+/// Seconds since 1970, whole or not (RFC 7519, section 2). A time before that counts as its start.
+fn time(claims: &Map<String, Value>, claim: &str) -> Result<Option<SystemTime>, Reason> {
+    let Some(value) = claims.get(claim) else { return Ok(None) };
+    let since = match (value.as_u64(), value.as_f64()) {
+        (Some(seconds), _) => Some(Duration::from_secs(seconds)),
+        (None, Some(seconds)) => Duration::try_from_secs_f64(seconds.max(0.0)).ok(),
+        (None, None) => None,
+    };
+    let time = since.and_then(|since| UNIX_EPOCH.checked_add(since));
+    time.map(Some).ok_or_else(|| Reason::BadClaim(claim.to_owned()))
+}
+
+/// Whether one audience of a token is a name of this resource.
+fn is_for(claims: &Map<String, Value>, audiences: &[String]) -> Result<bool, Reason> {
+    let ours = |audience: &str| audiences.iter().any(|own| own == plain(audience));
+    match claims.get("aud") {
+        None => Err(Reason::MissingClaim("aud".to_owned())),
+        Some(Value::String(audience)) => Ok(ours(audience)),
+        Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
+            Ok(list.iter().filter_map(Value::as_str).any(ours))
+        }
+        Some(_) => Err(Reason::BadClaim("aud".to_owned())),
+    }
+}
+
+fn check_required(claims: &Map<String, Value>, required: &RequiredClaim) -> Result<(), Reason> {
+    let name = &required.name;
+    let value = claims
+        .get(name)
+        .filter(|value| !value.is_null())
+        .ok_or_else(|| Reason::MissingClaim(name.clone()))?;
+    let says = |value: &Value| match value {
+        Value::String(text) => required.one_of.contains(text),
+        Value::Bool(_) | Value::Number(_) => required.one_of.contains(&value.to_string()),
+        _ => false,
+    };
+    let met = match value {
+        _ if required.one_of.is_empty() => true,
+        Value::Array(list) => list.iter().any(says),
+        value => says(value),
+    };
+    if met { Ok(()) } else { Err(Reason::BadClaim(name.clone())) }
+}
+
+/// A name that can stand in a log line.
+fn name(claims: &Map<String, Value>, claim: &str) -> Result<Option<String>, Reason> {
+    let Some(value) = claims.get(claim) else { return Ok(None) };
+    let fit =
+        |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(is_invisible);
+    let text = value.as_str().filter(fit).ok_or_else(|| Reason::BadClaim(claim.to_owned()))?;
+    Ok(Some(text.to_owned()))
+}
+
+/// Characters that end a line, or turn or hide what stands around them.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}

@@ -1,0 +1,30 @@
+//! How documents of an issuer are read. The caller hands its guarded network client in; this crate opens no connection.
+
+use std::{error::Error, time::Duration};
+
+/// Reads a URL. Blocks; follows its own rules on hosts, redirects and time.
+pub trait Fetch: Send + Sync {
+    /// The body of a successful answer. Any status but 200 is an error.
+    fn get(&self, url: &str) -> Result<Fetched, FetchError>;
+}
+
+/// A document of an issuer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fetched {
+    /// As it came.
+    pub body: Vec<u8>,
+    /// What the answer's `Cache-Control` grants.
+    pub max_age: Option<Duration>,
+}
+
+/// Why a document could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct FetchError(Box<dyn Error + Send + Sync>);
+
+impl FetchError {
+    /// Keeps the cause.
+    pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
+}

@@ -1,0 +1,209 @@
+//! What is asked of an issuer and its tokens: settings as they are written, and as they are used.
+
+use crate::{algorithm::Algorithm, scope::ScopeMap};
+use std::time::Duration;
+use url::{Host, Url};
+
+/// Clocks differ by less, or should be set right.
+const MAX_LEEWAY: Duration = Duration::from_mins(5);
+
+/// An issuer as the configuration has it.
+#[derive(Debug, Clone)]
+pub struct IssuerSettings {
+    /// The issuer's URL, letter for letter as its tokens have it in `iss`.
+    pub issuer: String,
+    /// Names of this resource, one of which a token's `aud` must have. A final slash doesn't count.
+    pub audiences: Vec<String>,
+    /// Where the keys are. Found by the issuer's metadata if not set.
+    pub jwks_uri: Option<String>,
+    /// Signature algorithms that are accepted.
+    pub algorithms: Vec<Algorithm>,
+    /// How far clocks may differ.
+    pub leeway: Duration,
+    /// What the issuer's scopes open.
+    pub scopes: ScopeMap,
+    /// What else a token must say.
+    pub required: Vec<RequiredClaim>,
+    /// Accept only tokens whose `typ` says `at+jwt`, as RFC 9068 wants. Many issuers write `JWT` or nothing.
+    pub typed_only: bool,
+}
+
+/// A claim that a token must have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequiredClaim {
+    /// The claim's name.
+    pub name: String,
+    /// What it may say; anything if empty. One match in a list is enough.
+    pub one_of: Vec<String>,
+}
+
+impl IssuerSettings {
+    /// An issuer with the usual settings.
+    pub fn new(issuer: impl Into<String>, audiences: Vec<String>) -> Self {
+        Self {
+            issuer: issuer.into(),
+            audiences,
+            jwks_uri: None,
+            algorithms: Algorithm::ALL.to_vec(),
+            leeway: Duration::from_mins(1),
+            scopes: ScopeMap::default(),
+            required: Vec::new(),
+            typed_only: false,
+        }
+    }
+}
+
+/// Why settings can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{setting}`: {reason}")]
+pub struct BadSetting {
+    /// The setting's name.
+    pub setting: String,
+    /// What is wrong, and what to write.
+    pub reason: String,
+}
+
+impl BadSetting {
+    pub(crate) fn new(setting: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { setting: setting.into(), reason: reason.into() }
+    }
+}
+
+/// An issuer with settings that were checked.
+#[derive(Debug, Clone)]
+pub struct Issuer {
+    pub(crate) settings: IssuerSettings,
+    pub(crate) url: Url,
+}
+
+impl Issuer {
+    /// The only way in.
+    pub fn check(mut settings: IssuerSettings) -> Result<Self, BadSetting> {
+        let url =
+            endpoint(&settings.issuer).filter(|url| url.query().is_none()).ok_or_else(|| {
+                BadSetting::new("issuer", format!("{:?} {NO_ENDPOINT}", settings.issuer))
+            })?;
+        settings.audiences.iter_mut().for_each(|audience| *audience = plain(audience).to_owned());
+        if settings.audiences.is_empty() || settings.audiences.iter().any(String::is_empty) {
+            let reason = "name this resource, such as \"https://docent.example.com/mcp\"; \
+                a token for another resource must not open this one";
+            return Err(BadSetting::new("audiences", reason));
+        }
+        if settings.algorithms.is_empty() {
+            return Err(BadSetting::new("algorithms", "allow one at least, such as \"RS256\""));
+        }
+        if settings.leeway > MAX_LEEWAY {
+            return Err(BadSetting::new("leeway", "five minutes at most; set the clocks right"));
+        }
+        if settings.required.iter().any(|claim| !is_name(&claim.name)) {
+            let reason = "a claim's name is plain text without spaces, quotes or backslashes";
+            return Err(BadSetting::new("required_claims", reason));
+        }
+        let issuer = Self { settings, url };
+        match &issuer.settings.jwks_uri {
+            Some(uri) if !issuer.may_publish_at(uri) => {
+                Err(BadSetting::new("jwks_uri", format!("{uri:?} {NO_ENDPOINT}")))
+            }
+            _ => Ok(issuer),
+        }
+    }
+
+    /// As its tokens have it in `iss`.
+    pub fn name(&self) -> &str {
+        &self.settings.issuer
+    }
+
+    /// What its scopes open.
+    pub const fn scopes(&self) -> &ScopeMap {
+        &self.settings.scopes
+    }
+
+    /// Whether keys at this place can be the issuer's own. One that is reached safely must not lead to one that is not.
+    pub(crate) fn may_publish_at(&self, uri: &str) -> bool {
+        endpoint(uri).is_some_and(|uri| uri.scheme() == "https" || self.url.scheme() == "http")
+    }
+}
+
+const NO_ENDPOINT: &str = "is no https URL without user, query and fragment; \
+    http serves only an issuer on this machine, such as http://127.0.0.1:9000";
+
+/// A URL that can't be read or changed on its way.
+fn endpoint(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    let here = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    let safe = url.scheme() == "https" || (url.scheme() == "http" && here);
+    let bare = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    // The parser forgives spaces and line ends; an issuer's name is compared as it stands.
+    let clean = text.bytes().all(|byte| byte.is_ascii_graphic());
+    (safe && bare && clean).then_some(url)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
+}
+
+/// An audience without its final slash.
+pub(crate) fn plain(audience: &str) -> &str {
+    audience.strip_suffix('/').unwrap_or(audience)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(change: impl FnOnce(&mut IssuerSettings), wrong: Option<&str>) {
+        let audiences = vec!["https://docent.example.com/mcp".to_owned()];
+        let mut settings = IssuerSettings::new("https://login.example.com/team", audiences);
+        change(&mut settings);
+        let text = format!("{settings:?}");
+        let got = Issuer::check(settings).err().map(|error| error.setting);
+        assert_eq!(got.as_deref(), wrong, "{text}");
+    }
+
+    #[test]
+    fn settings() {
+        check(|_| (), None);
+        for issuer in [
+            "http://127.0.0.1:9000",
+            "http://[::1]:9000/a",
+            "http://localhost/",
+            "https://a.example/",
+        ] {
+            check(|settings| settings.issuer = issuer.to_owned(), None);
+        }
+        for issuer in [
+            "",
+            "login.example.com",
+            "http://login.example.com",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "https://user@login.example.com",
+            "https://:secret@login.example.com",
+            "https://login.example.com?tenant=a",
+            "https://login.example.com#a",
+            "https://login.example.com/\n",
+            " https://login.example.com/",
+            "file:///etc/passwd",
+        ] {
+            check(|settings| settings.issuer = issuer.to_owned(), Some("issuer"));
+        }
+        check(|settings| settings.audiences.clear(), Some("audiences"));
+        check(|settings| settings.audiences.push("/".to_owned()), Some("audiences"));
+        check(|settings| settings.algorithms.clear(), Some("algorithms"));
+        check(|settings| settings.leeway = Duration::from_hours(1), Some("leeway"));
+        check(|settings| settings.jwks_uri = Some("https://keys.example.net/k?a=b".into()), None);
+        for uri in ["http://127.0.0.1/k", "http://keys.example.net/k", "k"] {
+            check(|settings| settings.jwks_uri = Some(uri.to_owned()), Some("jwks_uri"));
+        }
+        let claim = |name: &str| vec![RequiredClaim { name: name.to_owned(), one_of: Vec::new() }];
+        check(|settings| settings.required = claim("https://example.com/team"), None);
+        check(|settings| settings.required = claim("a\"b"), Some("required_claims"));
+        check(|settings| settings.required = claim(""), Some("required_claims"));
+    }
+}

@@ -1,0 +1,34 @@
+//! Who a team's client is: access tokens of OAuth 2.1 issuers, and client certificates.
+//!
+//! Owns the resource server's half: it checks what others issue and issues nothing. Must not know HTTP, tools or the
+//! configuration file. Opens no connection: an issuer is read through the `Fetch` that it is given.
+
+mod algorithm;
+mod certificate;
+mod claims;
+mod discovery;
+mod fetch;
+mod issuer;
+mod json;
+mod jws;
+mod keyring;
+mod keys;
+mod rejected;
+mod resource;
+mod scope;
+mod verifier;
+
+pub use algorithm::Algorithm;
+pub use certificate::{CertificateRule, Certificates, Fingerprint, Match, fingerprint};
+pub use claims::Verified;
+pub use discovery::LearnError;
+pub use fetch::{Fetch, FetchError, Fetched};
+pub use issuer::{BadSetting, Issuer, IssuerSettings, RequiredClaim};
+pub use keys::BadKeySet;
+pub use rejected::{Reason, Rejected};
+pub use resource::{ErrorCode, challenge, metadata, metadata_url};
+pub use scope::ScopeMap;
+pub use verifier::Verifier;
+
+/// Longest token that is looked at, in bytes.
+pub const MAX_TOKEN: usize = 8 * 1024;

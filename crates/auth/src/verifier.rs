@@ -1,0 +1,141 @@
+//! Checks tokens against the issuers that are trusted. `verify` reads what is held; only `learn` and `warm` ask an issuer.
+
+use crate::{
+    claims::{self, Verified},
+    discovery::LearnError,
+    fetch::Fetch,
+    issuer::{BadSetting, Issuer},
+    jws::{self, Unverified},
+    keyring::Keyring,
+    keys::{Found, KeySet},
+    rejected::{Reason, Rejected},
+};
+use std::{collections::HashSet, error::Error, fmt, sync::Arc, time::SystemTime};
+
+/// The issuers that are trusted, and their keys.
+pub struct Verifier {
+    trusted: Vec<Trusted>,
+    fetch: Arc<dyn Fetch>,
+}
+
+#[derive(Debug)]
+struct Trusted {
+    issuer: Issuer,
+    keyring: Keyring,
+}
+
+impl Verifier {
+    /// Holds no keys yet: the first token, or `warm`, makes it ask for them.
+    pub fn new(issuers: Vec<Issuer>, fetch: Arc<dyn Fetch>) -> Result<Self, BadSetting> {
+        let mut names = HashSet::new();
+        if let Some(twice) = issuers.iter().find(|issuer| !names.insert(issuer.name())) {
+            let reason = format!("{:?} stands twice; put its settings together", twice.name());
+            return Err(BadSetting::new("issuer", reason));
+        }
+        let trusted = issuers
+            .into_iter()
+            .map(|issuer| Trusted { issuer, keyring: Keyring::default() })
+            .collect();
+        Ok(Self { trusted, fetch })
+    }
+
+    /// Checks a token with the keys that are held. Reads no network.
+    pub fn verify(&self, token: &str, now: SystemTime) -> Result<Verified, Rejected> {
+        let (token, trusted) = self.parse(token)?;
+        let keys = trusted.keyring.keys(now).ok_or(Reason::NoKeys)?;
+        let signed = match keys.find(token.key_id.as_deref(), token.algorithm) {
+            Found::Keys(keys) => keys.iter().any(|key| key.verify(token.signed, &token.signature)),
+            Found::OtherAlgorithm => return Err(Reason::BadAlgorithm.into()),
+            Found::Nothing => return Err(Reason::UnknownKey.into()),
+        };
+        if !signed {
+            return Err(Reason::BadSignature.into());
+        }
+        Ok(claims::check(&token, &trusted.issuer, now)?)
+    }
+
+    /// Asks the token's issuer for its keys if that can help. Blocks. True says that a second `verify` has the key.
+    ///
+    /// An issuer is asked once at a time and at most once in 30 seconds, whatever the tokens say.
+    pub fn learn(&self, token: &str, now: SystemTime) -> bool {
+        let Ok((token, trusted)) = self.parse(token) else { return false };
+        let has_it = |keys: &KeySet| {
+            !matches!(keys.find(token.key_id.as_deref(), token.algorithm), Found::Nothing)
+        };
+        let Trusted { issuer, keyring } = trusted;
+        let outcome = keyring.refresh(issuer, self.fetch.as_ref(), now, has_it);
+        let held = keyring.keys(now);
+        if let Some(Err(error)) = outcome {
+            log_failure(issuer, &error, held.is_some());
+        }
+        held.is_some_and(|keys| has_it(&keys))
+    }
+
+    /// Asks every issuer whose keys are not at hand. Blocks. Returns those that could not be learned from, by name.
+    pub fn warm(&self, now: SystemTime) -> Vec<(String, LearnError)> {
+        let mut failed = Vec::new();
+        for Trusted { issuer, keyring } in &self.trusted {
+            let outcome = keyring.refresh(issuer, self.fetch.as_ref(), now, |_| true);
+            if let Some(Err(error)) = outcome {
+                log_failure(issuer, &error, keyring.keys(now).is_some());
+                failed.push((issuer.name().to_owned(), error));
+            }
+        }
+        failed
+    }
+
+    /// The scopes of an issuer that would open a tool, the narrowest first. One of them is enough.
+    pub fn needed_for(&self, issuer: &str, tool: &str, suite: &str) -> Vec<String> {
+        self.find(issuer)
+            .map_or_else(Vec::new, |trusted| trusted.issuer.scopes().needed_for(tool, suite))
+    }
+
+    /// The names of the issuers, for `authorization_servers`.
+    pub fn issuers(&self) -> impl Iterator<Item = &str> {
+        self.trusted.iter().map(|trusted| trusted.issuer.name())
+    }
+
+    /// The scopes that mean something to one issuer or another, for `scopes_supported`. Sorted, each once.
+    pub fn scopes_supported(&self) -> Vec<String> {
+        let all = self.trusted.iter().flat_map(|trusted| trusted.issuer.scopes().supported());
+        let mut all: Vec<String> = all.map(str::to_owned).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// A token that an issuer could have made: all that can be said before its signature is checked.
+    fn parse<'t>(&self, token: &'t str) -> Result<(Unverified<'t>, &Trusted), Reason> {
+        let token = jws::parse(token)?;
+        let issuer =
+            token.claims.get("iss").ok_or_else(|| Reason::MissingClaim("iss".to_owned()))?;
+        let trusted =
+            issuer.as_str().and_then(|name| self.find(name)).ok_or(Reason::UnknownIssuer)?;
+        if !trusted.issuer.settings.algorithms.contains(&token.algorithm) {
+            return Err(Reason::BadAlgorithm);
+        }
+        Ok((token, trusted))
+    }
+
+    /// An issuer's name is compared as it stands (RFC 8414, section 4).
+    fn find(&self, name: &str) -> Option<&Trusted> {
+        self.trusted.iter().find(|trusted| trusted.issuer.name() == name)
+    }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.issuers()).finish()
+    }
+}
+
+fn log_failure(issuer: &Issuer, error: &LearnError, old_keys_count: bool) {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    tracing::warn!(
+        issuer = issuer.name(),
+        %error,
+        cause,
+        old_keys_count,
+        "issuer's keys not read; docent tries again in 30 s"
+    );
+}

@@ -1,0 +1,300 @@
+//! Keys that come, go and grow old, and an issuer that is not asked more than it can bear.
+
+use crate::{
+    issuer::{AUDIENCE, KEYS, METADATA, NAME, Published, START, at, settings, verifier},
+    signer::Signer,
+};
+use docent_auth::{Algorithm, Fetch, FetchError, Fetched, Issuer, Reason, Verifier};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+const HOUR: u64 = 3600;
+
+/// Claims that outlast these tests.
+fn lasting() -> Value {
+    json!({"iss": NAME, "sub": "ann", "aud": AUDIENCE, "exp": START + 1000 * HOUR})
+}
+
+#[track_caller]
+fn check(verifier: &Verifier, token: &str, seconds: u64, want: Option<&Reason>) {
+    let got = verifier.verify(token, at(seconds)).err();
+    let learnable = matches!(want, Some(Reason::NoKeys | Reason::UnknownKey));
+    assert_eq!(got.as_ref().is_some_and(docent_auth::Rejected::may_learn), learnable);
+    assert_eq!(got.map(|rejected| rejected.reason).as_ref(), want);
+}
+
+fn signer(kid: &str) -> Signer {
+    Signer::new(kid, Algorithm::EdDsa)
+}
+
+#[test]
+fn keys_are_learned_once_and_replaced_whole() {
+    let (old, new) = (signer("old"), signer("new"));
+    let published = Published::new(&[&old]);
+    let verifier = verifier(settings(), &published);
+    let (first, second) = (old.token(&lasting()), new.token(&lasting()));
+    check(&verifier, &first, 0, Some(&Reason::NoKeys));
+    assert!(published.asked().is_empty(), "verify asks no one");
+    assert!(verifier.learn(&first, at(0)));
+    assert_eq!(published.asked(), [METADATA, KEYS]);
+    check(&verifier, &first, 0, None);
+    assert!(verifier.learn(&first, at(100)), "known, so there is nothing to ask");
+    assert!(published.asked().is_empty());
+
+    check(&verifier, &second, 100, Some(&Reason::UnknownKey));
+    published.keys(&[&new], None);
+    assert!(verifier.learn(&second, at(100)));
+    assert_eq!(published.asked(), [KEYS], "the place is known");
+    check(&verifier, &second, 100, None);
+    check(&verifier, &first, 100, Some(&Reason::UnknownKey));
+}
+
+#[test]
+fn made_up_key_names_do_not_reach_the_issuer() {
+    let real = signer("k");
+    let published = Published::new(&[&real]);
+    let verifier = verifier(settings(), &published);
+    verifier.warm(at(0));
+    published.asked();
+    for second in 0..120 {
+        for kid in 0..10 {
+            let forged = Signer { kid: format!("{second}-{kid}"), ..signer("") };
+            assert!(!verifier.learn(&forged.token(&lasting()), at(second)));
+        }
+    }
+    assert_eq!(published.asked().len(), 3, "once in 30 s");
+    for hopeless in ["", "a.b.c", "\u{1f600}"] {
+        assert!(!verifier.learn(hopeless, at(500)));
+    }
+    let elsewhere = json!({"iss": "https://evil.example", "sub": "eve"});
+    assert!(!verifier.learn(&real.token(&elsewhere), at(500)));
+    assert!(published.asked().is_empty());
+}
+
+#[test]
+fn ages() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    for (granted, fresh) in
+        [(None, HOUR), (Some(0), 300), (Some(301), 301), (Some(1_000_000), 24 * HOUR)]
+    {
+        let published = Published::new(&[]);
+        published.keys(&[&key], granted.map(Duration::from_secs));
+        let verifier = verifier(settings(), &published);
+        assert!(verifier.warm(at(0)).is_empty());
+        check(&verifier, &token, fresh - 1, None);
+        check(&verifier, &token, fresh, Some(&Reason::NoKeys));
+        published.asked();
+        assert!(verifier.learn(&token, at(fresh)));
+        assert!(published.asked().contains(&KEYS.to_owned()), "{granted:?}");
+        check(&verifier, &token, fresh, None);
+    }
+}
+
+#[test]
+fn a_revoked_key_ends_with_the_next_look() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let published = Published::new(&[&key]);
+    let verifier = verifier(settings(), &published);
+    verifier.warm(at(0));
+    published.keys(&[], None);
+    check(&verifier, &token, HOUR, Some(&Reason::NoKeys));
+    assert!(!verifier.learn(&token, at(HOUR)));
+    check(&verifier, &token, HOUR, Some(&Reason::UnknownKey));
+}
+
+#[test]
+fn old_keys_count_for_a_day_while_the_issuer_is_silent() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let published = Published::new(&[&key]);
+    let verifier = verifier(settings(), &published);
+    verifier.warm(at(0));
+    published.fall_silent();
+    let end = HOUR + 24 * HOUR;
+    for late in [HOUR, 2 * HOUR, end - 1] {
+        check(&verifier, &token, late, Some(&Reason::NoKeys));
+        assert!(verifier.learn(&token, at(late)));
+        check(&verifier, &token, late, None);
+    }
+    check(&verifier, &token, end, Some(&Reason::NoKeys));
+    assert!(!verifier.learn(&token, at(end)));
+    assert!(!verifier.learn(&token, at(end + 60)));
+    check(&verifier, &token, end + 60, Some(&Reason::NoKeys));
+    published.put(METADATA, &json!({"issuer": NAME, "jwks_uri": KEYS}), None);
+    published.keys(&[&key], None);
+    assert!(verifier.learn(&token, at(end + 120)));
+    check(&verifier, &token, end + 120, None);
+}
+
+#[test]
+fn a_broken_set_leaves_the_old_keys() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let published = Published::new(&[&key]);
+    let verifier = verifier(settings(), &published);
+    verifier.warm(at(0));
+    let many = vec![key.jwk(); 101];
+    let huge = "x".repeat(256 * 1024);
+    for (turn, broken) in
+        (1..).zip([json!([]), json!({"keys": many}), json!({"keys": [key.jwk()], "fill": huge})])
+    {
+        published.put(KEYS, &broken, None);
+        let now = HOUR + turn * 60;
+        assert!(verifier.learn(&token, at(now)));
+        check(&verifier, &token, now, None);
+        check(&verifier, &token, now + 30, Some(&Reason::NoKeys));
+    }
+}
+
+#[test]
+fn keys_that_moved_are_found_again() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let published = Published::new(&[&key]);
+    let verifier = verifier(settings(), &published);
+    verifier.warm(at(0));
+    published.fall_silent();
+    let moved = "https://login.example.com/team/moved";
+    published.put(METADATA, &json!({"issuer": NAME, "jwks_uri": moved}), None);
+    published.put(moved, &json!({"keys": [key.jwk()]}), None);
+    published.asked();
+    assert!(verifier.learn(&token, at(HOUR)));
+    assert_eq!(published.asked(), [KEYS]);
+    assert!(verifier.learn(&token, at(HOUR + 30)));
+    assert_eq!(published.asked(), [METADATA, moved]);
+}
+
+#[test]
+fn metadata_of_another_issuer_teaches_nothing() {
+    let key = signer("k");
+    let published = Published::new(&[&key]);
+    published.put(METADATA, &json!({"issuer": "https://evil.example", "jwks_uri": KEYS}), None);
+    let verifier = verifier(settings(), &published);
+    let failed = verifier.warm(at(0));
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].1.to_string().contains("https://evil.example"), "{}", failed[0].1);
+    check(&verifier, &key.token(&lasting()), 0, Some(&Reason::NoKeys));
+}
+
+#[test]
+fn a_clock_that_is_set_back_trusts_nothing_it_timed() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let published = Published::new(&[&key]);
+    let verifier = verifier(settings(), &published);
+    verifier.warm(at(10 * HOUR));
+    check(&verifier, &token, 10 * HOUR - 30, None);
+    check(&verifier, &token, HOUR, Some(&Reason::NoKeys));
+    assert!(verifier.learn(&token, at(HOUR)));
+    check(&verifier, &token, HOUR, None);
+}
+
+/// Holds one look at the keys back until the test lets it go.
+struct Slow {
+    held_back: usize,
+    published: Arc<Published>,
+    asked: AtomicUsize,
+    started: Barrier,
+    go: Barrier,
+}
+
+impl Fetch for Slow {
+    fn get(&self, url: &str) -> Result<Fetched, FetchError> {
+        if url == KEYS && self.asked.fetch_add(1, Ordering::SeqCst) == self.held_back {
+            self.started.wait();
+            self.go.wait();
+        }
+        self.published.get(url)
+    }
+}
+
+impl Slow {
+    fn new(key: &Signer, held_back: usize) -> (Arc<Self>, Verifier) {
+        let slow = Arc::new(Self {
+            held_back,
+            published: Published::new(&[key]),
+            asked: AtomicUsize::new(0),
+            started: Barrier::new(2),
+            go: Barrier::new(2),
+        });
+        let issuer = Issuer::check(settings()).unwrap();
+        let fetch = Arc::clone(&slow) as Arc<dyn Fetch>;
+        (slow, Verifier::new(vec![issuer], fetch).unwrap())
+    }
+}
+
+#[test]
+fn not_every_thread_waits_for_a_slow_issuer() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let (slow, verifier) = Slow::new(&key, 0);
+    let (told, outcomes) = mpsc::channel();
+    thread::scope(|scope| {
+        let first = scope.spawn(|| verifier.learn(&token, at(0)));
+        slow.started.wait();
+        for _ in 0..40 {
+            let (told, verifier, token) = (told.clone(), &verifier, &token);
+            scope.spawn(move || told.send(verifier.learn(token, at(0))));
+        }
+        let next = || outcomes.recv_timeout(Duration::from_mins(1)).ok();
+        let turned_away: Vec<bool> = (0..9).map_while(|_| next()).collect();
+        slow.go.wait();
+        assert_eq!(turned_away, [false; 9], "32 wait, with the one that asks");
+        assert!(first.join().unwrap());
+        assert!((9..40).all(|_| outcomes.recv().unwrap()));
+    });
+    assert!(verifier.learn(&token, at(0)));
+}
+
+#[test]
+fn one_caller_asks_and_old_keys_count_meanwhile() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let (slow, verifier) = Slow::new(&key, 1);
+    assert!(verifier.warm(at(0)).is_empty());
+    thread::scope(|scope| {
+        let learners: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| verifier.learn(&token, at(HOUR)))).collect();
+        slow.started.wait();
+        check(&verifier, &token, HOUR, None);
+        slow.go.wait();
+        assert!(learners.into_iter().all(|learner| learner.join().unwrap()));
+    });
+    assert_eq!(slow.asked.load(Ordering::SeqCst), 2, "once at the start, once for all eight");
+}
+
+/// Panics at the second look.
+struct Fragile(Arc<Published>, AtomicUsize);
+
+impl Fetch for Fragile {
+    fn get(&self, url: &str) -> Result<Fetched, FetchError> {
+        assert_ne!(self.1.fetch_add(1, Ordering::SeqCst), 2, "the test's own panic");
+        self.0.get(url)
+    }
+}
+
+#[test]
+fn a_fetch_that_panics_leaves_the_rest_working() {
+    let key = signer("k");
+    let token = key.token(&lasting());
+    let fetch = Arc::new(Fragile(Published::new(&[&key]), AtomicUsize::new(0)));
+    let issuer = Issuer::check(settings()).unwrap();
+    let verifier = Verifier::new(vec![issuer], fetch).unwrap();
+    assert!(verifier.warm(at(0)).is_empty());
+    thread::scope(|scope| {
+        assert!(scope.spawn(|| verifier.learn(&token, at(HOUR))).join().is_err());
+    });
+    check(&verifier, &token, HOUR + 30, Some(&Reason::NoKeys));
+    assert!(verifier.learn(&token, at(HOUR + 30)));
+    check(&verifier, &token, HOUR + 30, None);
+}

@@ -1,0 +1,179 @@
+//! `docent audit`: the record of calls, checked, read and counted.
+
+use crate::{
+    analyze::Printed,
+    cli,
+    config::{Config, Inputs},
+    state::StateDir,
+};
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use docent_audit::{Check, Filter, Head, Line};
+use std::{
+    fmt::Write as _,
+    ops::ControlFlow,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, SystemTime},
+};
+
+/// How often a log that is followed is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// What can be typed after `docent audit`.
+#[derive(Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Check that no line was changed, taken out or put in; exits with 1 where one was
+    Verify {
+        /// The last line that is known to have been written, as SEQ:HASH
+        #[arg(long, value_name = "SEQ:HASH")]
+        expect: Option<Head>,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Show the last lines
+    Tail {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
+        lines: usize,
+        /// Go on with each new line
+        #[arg(short, long)]
+        follow: bool,
+        #[command(flatten)]
+        filter: FilterFlags,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Count calls by tool, caller and outcome, with their durations
+    Stats {
+        /// Only the last so many minutes
+        #[arg(long, value_name = "MINUTES")]
+        minutes: Option<u64>,
+        #[command(flatten)]
+        common: Common,
+    },
+}
+
+/// Which lines to show.
+#[derive(Args)]
+pub(crate) struct FilterFlags {
+    /// Only of this caller
+    #[arg(long, value_name = "NAME")]
+    principal: Option<String>,
+    /// Only of this tool, address or prompt
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// Only with this outcome, such as ok, error or refused
+    #[arg(long, value_name = "OUTCOME")]
+    outcome: Option<String>,
+    /// Only what went wrong
+    #[arg(long)]
+    failed: bool,
+}
+
+/// Flags that all of them have.
+#[derive(Args)]
+pub(crate) struct Common {
+    /// The log [default: the one that is configured]
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Directory whose log is meant [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Configuration file to read in place of the root's own
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print for programs
+    #[arg(long)]
+    json: bool,
+}
+
+impl Common {
+    /// The log, and the key of its chain.
+    fn log(&self, inputs: &Inputs) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
+        let config = Config::load(inputs)?;
+        let path = match (&self.file, &config.audit.file) {
+            (Some(file), _) => inputs.working_dir.join(file),
+            (None, Some(file)) => file.clone(),
+            (None, None) => StateDir::open(&config)?.path().join("audit.jsonl"),
+        };
+        Ok((path, config.audit.settings.key))
+    }
+}
+
+impl AuditCommand {
+    /// What the configuration is read with.
+    pub(crate) fn flags(&self) -> crate::config::Flags {
+        let (Self::Verify { common, .. } | Self::Tail { common, .. } | Self::Stats { common, .. }) =
+            self;
+        let (roots, config_file) = (common.root.clone(), common.config.clone());
+        crate::config::Flags { roots, config_file, ..Default::default() }
+    }
+}
+
+/// Runs one of them.
+pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Printed> {
+    match command {
+        AuditCommand::Verify { expect, common } => {
+            let (path, key) = common.log(inputs)?;
+            let check = Check { key: key.as_deref(), expect };
+            let report = docent_audit::verify(&path, &check)?;
+            let text = if common.json { json(&report)? } else { format!("{report}\n") };
+            Ok(Printed { text, code: ExitCode::from(u8::from(!report.is_intact())) })
+        }
+        AuditCommand::Stats { minutes, common } => {
+            let (path, _) = common.log(inputs)?;
+            let since = minutes.and_then(|minutes| {
+                SystemTime::now().checked_sub(Duration::from_secs(minutes.saturating_mul(60)))
+            });
+            let stats = docent_audit::stats(&path, since)?;
+            let text = if common.json { json(&stats)? } else { format!("{stats}\n") };
+            Ok(Printed { text, code: ExitCode::SUCCESS })
+        }
+        AuditCommand::Tail { lines, follow, filter, common } => {
+            let (path, _) = common.log(inputs)?;
+            let filter = Filter {
+                principal: filter.principal,
+                target: filter.tool,
+                outcome: filter.outcome,
+                failed: filter.failed,
+                since: None,
+            };
+            let mut text = String::new();
+            for line in docent_audit::tail(&path, lines, &filter)? {
+                writeln!(text, "{}", shown(&line, common.json)?).unwrap_or_default();
+            }
+            if follow {
+                cli::print(&text)?;
+                text.clear();
+                go_on(&path, &filter, common.json)?;
+            }
+            Ok(Printed { text, code: ExitCode::SUCCESS })
+        }
+    }
+}
+
+/// Prints each new line until it is interrupted.
+fn go_on(path: &std::path::Path, filter: &Filter, as_json: bool) -> anyhow::Result<()> {
+    let mut failed = None;
+    let mut each = |line: Line| {
+        let printed = shown(&line, as_json).and_then(|text| cli::print(&format!("{text}\n")));
+        match printed {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    docent_audit::follow(path, filter, LOOK_EVERY, &mut each)?;
+    failed.map_or(Ok(()), Err)
+}
+
+fn shown(line: &Line, as_json: bool) -> anyhow::Result<String> {
+    if as_json { Ok(serde_json::to_string(line)?) } else { Ok(line.to_string()) }
+}
+
+fn json(value: &impl serde::Serialize) -> anyhow::Result<String> {
+    Ok(format!("{:#}\n", serde_json::to_value(value).context("the report is no JSON")?))
+}

@@ -1,0 +1,154 @@
+//! The policy from values as typed to values as used.
+
+use super::{
+    Policy, Redaction, Sandbox,
+    raw_policy::{Action, RawFilesystem, RawNetwork, RawPolicy, RawRule, RawSandbox, RawTools},
+    resolve::Resolver,
+};
+use docent_net::HostRule;
+use docent_server::Rule;
+use docent_suites::files::Rules;
+use std::path::PathBuf;
+
+/// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
+const RESERVED: [&str; 7] = [
+    "policy.",
+    "audit.",
+    "web.",
+    "server.tls.",
+    "server.oauth.",
+    "server.allow_open",
+    "embedding.key_env",
+];
+
+/// Why, and what to do instead.
+pub(super) const ELSEWHERE: &str = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment, or name the file with --config";
+
+impl Resolver<'_> {
+    /// Refuses what a project's own file sets and must not.
+    pub(super) fn reserved(&mut self) {
+        let all: Vec<String> = self.settings.origins().map(|(key, _)| key.to_owned()).collect();
+        for key in all {
+            let is_reserved = |reserved: &&str| match reserved.strip_suffix('.') {
+                Some(table) => key == table || key.starts_with(*reserved),
+                None => key == **reserved,
+            };
+            if RESERVED.iter().any(|reserved| is_reserved(&reserved)) && self.is_of_a_project(&key)
+            {
+                self.problem(&key, ELSEWHERE);
+            }
+        }
+    }
+
+    pub(super) fn policy(&mut self, raw: RawPolicy) -> Policy {
+        let files = self.file_rules(&raw.filesystem);
+        let mut rules = Vec::new();
+        for (at, rule) in raw.rules.into_iter().enumerate() {
+            rules.extend(self.rule(at, rule));
+        }
+        rules.extend(self.everybody(raw.tools));
+        Policy {
+            network: self.network(&raw.network),
+            files,
+            tools: docent_server::Policy { rules },
+            commands: raw.downstream.commands,
+            denied_commands: raw.downstream.deny,
+            redaction: Redaction { secrets: raw.redaction.secrets, hidden: raw.redaction.hidden },
+            sandbox: self.sandbox(raw.sandbox),
+        }
+    }
+
+    fn network(&mut self, raw: &RawNetwork) -> docent_net::Policy {
+        let mut hosts = Vec::new();
+        for (key, named, private) in [
+            ("policy.network.hosts", &raw.hosts, false),
+            ("policy.network.private_hosts", &raw.private_hosts, true),
+        ] {
+            for host in named {
+                match HostRule::parse(host) {
+                    Ok(rule) if private => hosts.push(rule.with_private()),
+                    Ok(rule) => hosts.push(rule),
+                    Err(error) => self.problem(key, error.to_string()),
+                }
+            }
+        }
+        docent_net::Policy { hosts }
+    }
+
+    fn file_rules(&mut self, raw: &RawFilesystem) -> Rules {
+        fn patterns(all: &[String]) -> impl Iterator<Item = &str> {
+            all.iter().map(String::as_str)
+        }
+        for (key, all) in
+            [("policy.filesystem.deny", &raw.deny), ("policy.filesystem.allow", &raw.allow)]
+        {
+            if let Err(error) = Rules::new(patterns(all), []) {
+                self.problem(key, error.to_string());
+            }
+        }
+        Rules::new(patterns(&raw.deny), patterns(&raw.allow)).unwrap_or_default()
+    }
+
+    fn rule(&mut self, at: usize, raw: RawRule) -> Option<Rule> {
+        const KEY: &str = "policy.rules";
+        let name = match &raw.name {
+            Some(name) => format!("{KEY}[{at}] {name:?}"),
+            None => format!("{KEY}[{at}]"),
+        };
+        let Some(action) = raw.action else {
+            self.problem(KEY, format!("[{at}] needs an `action`: allow, deny or approve"));
+            return None;
+        };
+        if raw.tools.is_empty() {
+            let what = "needs `tools`: names, suites such as \"web:*\", or \"*\" for everything";
+            self.problem(KEY, format!("[{at}] {what}"));
+            return None;
+        }
+        let label = format!("[{at}]");
+        for text in raw.tools.iter().chain(&raw.scopes) {
+            self.scope(KEY, &label, text);
+        }
+        let action = match action {
+            Action::Allow => docent_server::Action::Allow,
+            Action::Deny => docent_server::Action::Deny,
+            Action::Approve => docent_server::Action::Approve,
+        };
+        Some(Rule { name, keys: raw.keys, scopes: raw.scopes, tools: raw.tools, action })
+    }
+
+    /// The lists for everybody, as rules: what is denied first, and where something is allowed by name, nothing else.
+    fn everybody(&mut self, raw: RawTools) -> Vec<Rule> {
+        use docent_server::Action::{Allow, Approve, Deny};
+        let has_allowed = !raw.allow.is_empty();
+        let mut rules = Vec::new();
+        for (key, tools, action) in [
+            ("policy.tools.deny", raw.deny, Deny),
+            ("policy.tools.approve", raw.approve, Approve),
+            ("policy.tools.allow", raw.allow, Allow),
+        ] {
+            for text in &tools {
+                self.scope(key, "holds", text);
+            }
+            if !tools.is_empty() {
+                rules.push(Rule::for_everybody(key, tools, action));
+            }
+        }
+        if has_allowed {
+            let name = "policy.tools.allow, which doesn't name it";
+            rules.push(Rule::for_everybody(name, vec!["*".into()], Deny));
+        }
+        rules
+    }
+
+    fn sandbox(&mut self, raw: RawSandbox) -> Sandbox {
+        let all = |key: &str, paths: &[String]| -> Vec<PathBuf> {
+            paths.iter().map(|path| self.path(key, path)).collect()
+        };
+        Sandbox {
+            mode: raw.mode,
+            bubblewrap: raw.bubblewrap,
+            read: all("policy.sandbox.read", &raw.read),
+            write: all("policy.sandbox.write", &raw.write),
+        }
+    }
+}

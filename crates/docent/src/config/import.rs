@@ -1,0 +1,364 @@
+//! `docent config import`: a security policy in YAML (network, filesystem, commands, tools, audit) becomes keys of
+//! docent.toml. What has no like here is told, never dropped in silence.
+
+use super::{
+    edit,
+    layers::{Inputs, user_dir},
+};
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The largest policy that is read.
+const LARGEST: u64 = 1 << 20;
+
+/// The policy as its own system has it.
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Foreign {
+    #[serde(rename = "version")]
+    _version: Option<Value>,
+    network: Network,
+    filesystem: Filesystem,
+    commands: Commands,
+    tools: Tools,
+    audit: Audit,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Network {
+    allowed_ranges: Vec<String>,
+    allowed_endpoints: Vec<Endpoint>,
+    blocked_ports: Vec<u16>,
+    allow_dns: Option<bool>,
+    dns_allowlist: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Endpoint {
+    host: String,
+    #[serde(default)]
+    ports: Vec<u16>,
+    #[serde(default, rename = "description")]
+    _description: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Filesystem {
+    allowed_paths: Vec<String>,
+    denied_paths: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Commands {
+    blocked: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Tools {
+    timeout: Option<u64>,
+    rate_limits: BTreeMap<String, u32>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, deny_unknown_fields)]
+struct Audit {
+    log_file: Option<String>,
+    log_level: Option<String>,
+    include: Vec<String>,
+}
+
+/// What became of a policy.
+#[derive(Debug, Default)]
+pub(crate) struct Imported {
+    /// Keys and their values, in the order of the policy.
+    pub(crate) keys: Map<String, Value>,
+    /// What was left out or changed its meaning, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads a policy.
+pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
+    let failed = || format!("{} can't be read", file.display());
+    let size = fs::metadata(file).with_context(failed)?.len();
+    if size > LARGEST {
+        bail!("{} has {size} bytes, which is too much for a policy", file.display());
+    }
+    let text = fs::read_to_string(file).with_context(failed)?;
+    let foreign: Foreign = serde_saphyr::from_str(&text).with_context(|| {
+        format!(
+            "{} is no policy that docent knows: it has the sections network, filesystem, commands, tools and audit",
+            file.display()
+        )
+    })?;
+    let mut imported = Imported::default();
+    imported.network(foreign.network);
+    imported.filesystem(&foreign.filesystem, inputs);
+    if !foreign.commands.blocked.is_empty() {
+        imported.set("policy.downstream.deny", json!(foreign.commands.blocked));
+    }
+    imported.tools(&foreign.tools);
+    imported.audit(&foreign.audit, inputs);
+    Ok(imported)
+}
+
+/// Writes the keys to a file, or to the user's own; those that are set there already stay as they are.
+pub(crate) fn write(
+    imported: &mut Imported,
+    to: Option<&Path>,
+    inputs: &Inputs,
+) -> anyhow::Result<PathBuf> {
+    let path = match to {
+        Some(path) => inputs.working_dir.join(path),
+        None => {
+            let folder = user_dir(inputs);
+            edit::file_of(&folder.context("there is no home directory; name a file with --to")?)
+        }
+    };
+    let kept = edit::add_keys(&path, &imported.keys)?;
+    for key in kept {
+        imported.keys.shift_remove(&key);
+        imported.notes.push(format!("`{key}` is set in {} and stays as it is", path.display()));
+    }
+    Ok(path)
+}
+
+impl Imported {
+    fn set(&mut self, key: &str, value: Value) {
+        self.keys.insert(key.to_owned(), value);
+    }
+
+    fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    fn network(&mut self, network: Network) {
+        let mut hosts: Vec<String> = Vec::new();
+        for Endpoint { host, ports, .. } in network.allowed_endpoints {
+            if ports.is_empty() {
+                hosts.push(host);
+            } else {
+                hosts.extend(ports.iter().map(|port| format!("{host}:{port}")));
+            }
+        }
+        let unnamed = |name: &&String| !hosts.iter().any(|host| host.starts_with(name.as_str()));
+        let looked_up: Vec<&String> = network.dns_allowlist.iter().filter(unnamed).collect();
+        if !looked_up.is_empty() {
+            self.note(format!("network.dns_allowlist names {looked_up:?}, which no endpoint has: docent looks up only what it may reach"));
+        }
+        if network.allow_dns == Some(false) && !hosts.is_empty() {
+            self.note("network.allow_dns is false: docent looks up the hosts that are named; name addresses instead to have none looked up");
+        }
+        if !network.allowed_ranges.is_empty() {
+            self.note(format!("network.allowed_ranges {:?} is not carried over: docent reaches inside addresses only by name; add those to policy.network.hosts, or names that lead there to policy.network.private_hosts", network.allowed_ranges));
+        }
+        if !network.blocked_ports.is_empty() {
+            self.note("network.blocked_ports is not needed: only ports that are named are reached");
+        }
+        if !hosts.is_empty() {
+            self.set("policy.network.hosts", json!(hosts));
+        }
+    }
+
+    fn filesystem(&mut self, filesystem: &Filesystem, inputs: &Inputs) {
+        let mut roots = Vec::new();
+        for path in &filesystem.allowed_paths {
+            let Some(expanded) = expand(path, inputs) else {
+                self.note(format!("filesystem.allowed_paths: {path:?} names a variable that is not set; it is left out"));
+                continue;
+            };
+            let folder = expanded.trim_end_matches("/**").trim_end_matches("/*");
+            if folder.contains(['*', '?', '[']) {
+                self.note(format!("filesystem.allowed_paths: {path:?} is left out: a root is a folder, not a pattern"));
+            } else if Path::new(folder).is_dir() {
+                roots.push(folder.to_owned());
+            } else {
+                self.note(format!("filesystem.allowed_paths: {folder} is no folder now, and is left out; add it to roots once it is"));
+            }
+        }
+        if !roots.is_empty() {
+            self.set("roots", json!(roots));
+        }
+        let mut denied = Vec::new();
+        for path in &filesystem.denied_paths {
+            let Some(expanded) = expand(path, inputs) else {
+                self.note(format!("filesystem.denied_paths: {path:?} names a variable that is not set; it is left out"));
+                continue;
+            };
+            let pattern = expanded.trim_start_matches("**/").trim_end_matches("/**").to_owned();
+            if Path::new(&pattern).is_absolute() {
+                self.note(format!("filesystem.denied_paths: {path:?} is absolute; patterns here count from each root, so check it"));
+            }
+            denied.push(pattern);
+        }
+        if !denied.is_empty() {
+            self.set("policy.filesystem.deny", json!(denied));
+        }
+    }
+
+    fn tools(&mut self, tools: &Tools) {
+        if let Some(seconds) = tools.timeout {
+            self.set("limits.tool_timeout_ms", json!(seconds.saturating_mul(1000).max(1)));
+        }
+        for (tool, rate) in &tools.rate_limits {
+            if *rate == 0 {
+                self.note(format!("tools.rate_limits: {tool} has the rate 0; deny it with policy.tools.deny instead"));
+            } else if tool == "default" {
+                self.set("server.rate_limit.requests", json!(rate));
+                self.note("tools.rate_limits.default became server.rate_limit.requests, which counts all requests of a client together");
+            } else {
+                self.set(&format!("limits.tools.{tool}.rate_per_minute"), json!(rate));
+            }
+        }
+    }
+
+    fn audit(&mut self, audit: &Audit, inputs: &Inputs) {
+        if let Some(file) = &audit.log_file {
+            match expand(file, inputs) {
+                Some(file) => self.set("audit.file", json!(file)),
+                None => {
+                    self.note(format!("audit.log_file: {file:?} names a variable that is not set"))
+                }
+            }
+        }
+        if let Some(level) = &audit.log_level {
+            match level.to_ascii_lowercase().as_str() {
+                "warning" => self.set("server.logging.level", json!("warn")),
+                "critical" => self.set("server.logging.level", json!("error")),
+                level @ ("error" | "warn" | "info" | "debug" | "trace") => {
+                    self.set("server.logging.level", json!(level));
+                }
+                _ => self.note(format!("audit.log_level {level:?} is no level that docent has")),
+            }
+        }
+        if !audit.include.is_empty() {
+            self.note("audit.include is not needed: every line has every field, and arguments as a digest");
+        }
+    }
+}
+
+/// Puts variables in their places; `None` where one is not set.
+fn expand(text: &str, inputs: &Inputs) -> Option<String> {
+    let mut parts = text.split("${");
+    let mut expanded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (name, rest) = part.split_once('}')?;
+        let home = || inputs.home.as_deref().and_then(Path::to_str).filter(|_| name == "HOME");
+        expanded.push_str(inputs.environment.get(name).or_else(home)?);
+        expanded.push_str(rest);
+    }
+    Some(expanded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POLICY: &str = r#"
+version: "1.0"
+network:
+  allowed_ranges: ["127.0.0.0/8"]
+  allowed_endpoints:
+    - host: "lite.duckduckgo.com"
+      ports: [443]
+      description: "search"
+    - host: example.org
+  blocked_ports: [22]
+  allow_dns: true
+  dns_allowlist: ["lite.duckduckgo.com", "other.example.org"]
+filesystem:
+  allowed_paths: ["${HOME}/projects/**", "${HOME}/*/src", "${NOBODY}/x"]
+  denied_paths: ["**/.ssh/**", "**/*.pem", "**/secrets/**"]
+commands:
+  blocked: [curl, wget]
+tools:
+  timeout: 20
+  rate_limits: {default: 60, web_search: 20, write: 0}
+audit:
+  log_file: "${HOME}/audit.log"
+  log_level: WARNING
+  include: [timestamp]
+"#;
+
+    fn inputs(home: &Path) -> Inputs {
+        let home = home.to_owned();
+        Inputs { working_dir: home.clone(), home: Some(home), ..Inputs::default() }
+    }
+
+    #[test]
+    fn a_policy_becomes_keys_and_notes() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join("projects")).unwrap();
+        let file = home.path().join("policy.yaml");
+        fs::write(&file, POLICY).unwrap();
+        let inputs = inputs(home.path());
+        let mut imported = read(&file, &inputs).unwrap();
+        let projects = home.path().join("projects");
+        let want = json!({
+            "policy.network.hosts": ["lite.duckduckgo.com:443", "example.org"],
+            "roots": [projects],
+            "policy.filesystem.deny": [".ssh", "*.pem", "secrets"],
+            "policy.downstream.deny": ["curl", "wget"],
+            "limits.tool_timeout_ms": 20000,
+            "server.rate_limit.requests": 60,
+            "limits.tools.web_search.rate_per_minute": 20,
+            "audit.file": home.path().join("audit.log"),
+            "server.logging.level": "warn",
+        });
+        assert_eq!(Value::Object(imported.keys.clone()), want);
+        for want in [
+            "other.example.org",
+            "127.0.0.0/8",
+            "blocked_ports",
+            "/*/src",
+            "${NOBODY}",
+            "write has the rate 0",
+            "default became",
+            "audit.include",
+        ] {
+            assert!(imported.notes.iter().any(|note| note.contains(want)), "{want}");
+        }
+        assert_eq!(imported.notes.len(), 8, "{:#?}", imported.notes);
+        // What was written is a configuration that loads and says the same.
+        let path = write(&mut imported, None, &inputs).unwrap();
+        assert_eq!(path, home.path().join(".config/docent/docent.toml"));
+        let config = crate::config::Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(config.policy.network.hosts.len(), 2);
+        assert_eq!(config.roots, [projects.canonicalize().unwrap()]);
+        assert_eq!(config.limits.tool_timeout.as_secs(), 20);
+        assert_eq!(config.policy.denied_commands, ["curl", "wget"]);
+        // A second time changes nothing.
+        let before = fs::read_to_string(&path).unwrap();
+        let mut again = read(&file, &inputs).unwrap();
+        write(&mut again, None, &inputs).unwrap();
+        assert!(again.keys.is_empty());
+        assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn what_is_no_policy_is_told() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("policy.yaml");
+        for (text, want) in [
+            ("a: [", "no policy that docent knows"),
+            ("netwerk: {}", "netwerk"),
+            ("network: {allowed_hosts: [a]}", "allowed_hosts"),
+            ("tools: {timeout: -1}", "no policy that docent knows"),
+        ] {
+            fs::write(&file, text).unwrap();
+            let error = format!("{:#}", read(&file, &inputs(home.path())).unwrap_err());
+            assert!(error.contains(want), "{text}: {error}");
+        }
+        assert!(read(&home.path().join("none"), &inputs(home.path())).is_err());
+    }
+}

@@ -1,0 +1,89 @@
+//! `docent run`: another MCP server, started without a shell, with a clean environment, under the sandbox.
+
+use crate::{
+    analyze::UsedWrongly,
+    config::{Config, Policy},
+    sandbox,
+};
+use anyhow::{Context as _, bail};
+use docent_sandbox::{Environment, Launch, Origin, clean_environment};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+};
+
+/// A server as MCP clients write it.
+#[derive(Deserialize)]
+struct Entry {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+}
+
+/// Becomes the program. Returns only where it can't.
+pub(crate) fn run(words: &[OsString], config: &Config) -> anyhow::Result<()> {
+    let entry = entry(words, config)?;
+    allowed(&entry.command, &config.policy)?;
+    let configured = entry.env.into_iter().map(|(name, value)| (name.into(), value.into()));
+    let environment: Environment = clean_environment(std::env::vars_os(), configured);
+    for dropped in environment.dropped.iter().filter(|one| one.origin == Origin::Configured) {
+        tracing::warn!(name = dropped.name, "is not passed on: {}", dropped.reason);
+    }
+    let confinement = sandbox::of_a_program(config);
+    let mut launch = Launch::new(&entry.command, &entry.args, confinement, sandbox::mode(config));
+    launch.environment = environment;
+    launch.cwd = entry.cwd;
+    launch.bubblewrap = config.policy.sandbox.bubblewrap;
+    let mut ready = launch.command()?;
+    let names: Vec<_> = launch.environment.kept.keys().collect();
+    tracing::info!(program = entry.command, arguments = ?entry.args, environment = ?names, "starting");
+    for control in ready.report.missing() {
+        tracing::warn!("{} is not in force: {}", control.name, control.detail);
+    }
+    Err(ready.command.exec()).with_context(|| format!("{} can't be started", entry.command))
+}
+
+fn entry(words: &[OsString], config: &Config) -> anyhow::Result<Entry> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some((first, rest)) = words.split_first() else {
+        let told = "name a server of `mcp_servers`, or a program after --";
+        return Err(UsedWrongly(told.into()).into());
+    };
+    match config.mcp_servers.get(first).filter(|_| rest.is_empty()) {
+        Some(known) => read(first, known),
+        None => Ok(Entry {
+            command: first.clone(),
+            args: rest.to_vec(),
+            env: BTreeMap::new(),
+            cwd: None,
+        }),
+    }
+}
+
+fn read(name: &str, known: &Value) -> anyhow::Result<Entry> {
+    Entry::deserialize(known)
+        .with_context(|| format!("`mcp_servers.{name}` is no program: it needs a `command`"))
+}
+
+/// Whether the policy lets the program start. What is denied by name is denied wherever it lies; what is allowed is what
+/// is written, since anybody can give a program the name of another.
+fn allowed(command: &str, policy: &Policy) -> anyhow::Result<()> {
+    let name = Path::new(command).file_name().and_then(|name| name.to_str()).unwrap_or(command);
+    if policy.denied_commands.iter().any(|denied| denied == command || denied == name) {
+        bail!("{command} is not started: `policy.downstream.deny` names it");
+    }
+    if !policy.commands.is_empty() && !policy.commands.iter().any(|allowed| allowed == command) {
+        bail!(
+            "{command} is not started: `policy.downstream.commands` doesn't name it; add it there"
+        );
+    }
+    Ok(())
+}

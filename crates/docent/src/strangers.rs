@@ -1,0 +1,128 @@
+//! Callers without a key of the configuration: issuers whose tokens are accepted, and certificates.
+
+use crate::config::{Config, Oauth};
+use anyhow::Context as _;
+use docent_auth::{Certificates, Fetch, FetchError, Fetched, Issuer, Verifier, metadata};
+use docent_net::{Client, HostRule, Limits, Policy, Url, Validators};
+use docent_server::Strangers;
+use docent_transport::{
+    http::OauthDoor,
+    tls::{Tls, TlsFiles},
+};
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, SystemTime},
+};
+
+/// Whom the configuration trusts about callers.
+pub(crate) fn of(config: &Config) -> anyhow::Result<Strangers> {
+    let auth = &config.server.auth;
+    let certificates = match auth.certificates.as_slice() {
+        [] => None,
+        rules => {
+            let rules = Certificates::new(rules.to_vec()).context("server.auth.certificates")?;
+            Some(Arc::new(rules))
+        }
+    };
+    let tokens = config.server.oauth.as_ref().map(|oauth| verifier(oauth, config)).transpose()?;
+    Ok(Strangers { tokens: tokens.map(Arc::new), certificates })
+}
+
+/// Asks issuers for their keys before the first token comes; nobody waits for it.
+pub(crate) fn warm(strangers: &Strangers) {
+    let Some(tokens) = strangers.tokens.clone() else { return };
+    thread::spawn(move || {
+        for (issuer, error) in tokens.warm(SystemTime::now()) {
+            tracing::warn!(issuer, %error, "the keys of an issuer can't be read yet");
+        }
+    });
+}
+
+/// What clients without a token are told.
+pub(crate) fn door(config: &Config) -> anyhow::Result<Option<Arc<OauthDoor>>> {
+    let Some(oauth) = &config.server.oauth else { return Ok(None) };
+    let verifier = verifier(oauth, config)?;
+    let issuers: Vec<&str> = verifier.issuers().collect();
+    let scopes = verifier.scopes_supported();
+    let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+    let document = metadata(&oauth.resource, &issuers, &scopes, Some("docent"));
+    let door = OauthDoor::new(&oauth.resource, &document).context("server.oauth.resource")?;
+    Ok(Some(Arc::new(door)))
+}
+
+/// The certificate that the listener shows.
+pub(crate) fn tls(config: &Config) -> anyhow::Result<Option<Arc<Tls>>> {
+    let Some(tls) = &config.server.tls else { return Ok(None) };
+    let loaded = Tls::load(TlsFiles {
+        chain: tls.certificate.clone(),
+        key: tls.key.clone(),
+        client_ca: tls.client_ca.clone(),
+        client_required: tls.client_required,
+    })?;
+    for warning in loaded.warnings() {
+        tracing::warn!("{warning}");
+    }
+    Ok(Some(Arc::new(loaded)))
+}
+
+fn verifier(oauth: &Oauth, config: &Config) -> anyhow::Result<Verifier> {
+    let checked = oauth.issuers.iter().cloned().map(Issuer::check);
+    let issuers = checked.collect::<Result<Vec<_>, _>>().context("server.oauth.issuers")?;
+    let policy = network(oauth, config)?;
+    let fetch = Guarded(Client::new(policy, Limits { body: 1 << 20, ..Limits::default() }));
+    Verifier::new(issuers, Arc::new(fetch)).context("server.oauth.issuers")
+}
+
+/// Who names an issuer lets docent reach it; whatever else its metadata leads to must be named by the policy.
+fn network(oauth: &Oauth, config: &Config) -> anyhow::Result<Policy> {
+    let mut policy = config.policy.network.clone();
+    let named =
+        oauth.issuers.iter().flat_map(|issuer| [Some(&issuer.issuer), issuer.jwks_uri.as_ref()]);
+    for url in named.flatten().filter_map(|text| Url::parse(text).ok()) {
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            continue;
+        };
+        policy.hosts.push(HostRule::parse(&format!("{host}:{port}"))?.with_private());
+    }
+    Ok(policy)
+}
+
+/// Reads an issuer's documents through the guard of the network.
+struct Guarded(Client);
+
+impl Fetch for Guarded {
+    fn get(&self, url: &str) -> Result<Fetched, FetchError> {
+        let url = Url::parse(url).map_err(FetchError::new)?;
+        let answer = self.0.get(&url, &Validators::default()).map_err(FetchError::new)?;
+        if answer.status != 200 {
+            return Err(FetchError::new(format!("{url} answers {}", answer.status)));
+        }
+        let max_age = answer.header("cache-control").and_then(max_age);
+        Ok(Fetched { body: answer.body, max_age })
+    }
+}
+
+/// How long an answer may be kept.
+fn max_age(header: &str) -> Option<Duration> {
+    let mut directives = header.split(',').map(str::trim);
+    let seconds = directives.find_map(|one| one.strip_prefix("max-age="))?;
+    seconds.trim_matches('"').parse().ok().map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_read() {
+        for (header, want) in [
+            ("public, max-age=300, must-revalidate", Some(300)),
+            ("max-age=\"5\"", Some(5)),
+            ("no-store", None),
+            ("max-age=soon", None),
+        ] {
+            assert_eq!(max_age(header), want.map(Duration::from_secs), "{header}");
+        }
+    }
+}

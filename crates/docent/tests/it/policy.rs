@@ -1,0 +1,149 @@
+//! The policy of the user's own settings: what it refuses, what says so, and what a reload changes.
+
+use crate::{
+    Place,
+    serving::{LEGACY, call, serve, signal},
+};
+use rustix::process::Signal;
+use serde_json::json;
+use std::fs;
+
+#[test]
+fn a_project_s_own_file_sets_no_policy() {
+    let place = Place::new();
+    fs::create_dir(place.0.path().join("lib")).unwrap();
+    for (text, key) in [
+        ("policy.network.hosts = [\"example.org\"]", "policy.network.hosts"),
+        ("policy.tools.allow = [\"*\"]", "policy.tools.allow"),
+        ("policy.sandbox.mode = \"off\"", "policy.sandbox.mode"),
+        ("policy.redaction.secrets = false", "policy.redaction.secrets"),
+        ("[[policy.rules]]\ntools = [\"*\"]\naction = \"allow\"", "policy.rules"),
+        ("audit.enabled = false", "audit.enabled"),
+        ("audit.file = \"/tmp/x\"", "audit.file"),
+        ("server.logging.file = \"../x.log\"", "server.logging.file"),
+        ("server.allow_open = true", "server.allow_open"),
+        ("roots = [\".\", \"../lib\"]", "roots"),
+        ("roots = [\"/\"]", "roots"),
+    ] {
+        place.write("docent.toml", text);
+        place.run(&["config", "show"]).ends(1).says(&format!("`{key}`")).says("somebody else's");
+        place.run(&["config", "show", "--config", "docent.toml"]).ends(0);
+    }
+}
+
+#[test]
+fn a_policy_that_does_not_parse_stops_the_start() {
+    let place = Place::new();
+    for (text, want) in [
+        ("policy.tools.alow = []", "`policy.tools.alow`"),
+        ("policy.network.hosts = [\"http://x\"]", "write the host alone"),
+        ("policy.filesystem.deny = [\"[z-a]\"]", "[z-a]"),
+        ("policy.tools.deny = [\"a b\"]", "\"a b\""),
+        ("[[policy.rules]]\ntools = [\"*\"]", "needs an `action`"),
+        ("[[policy.rules]]\naction = \"deny\"", "needs `tools`"),
+        ("policy.sandbox.mode = \"loose\"", "one of off, auto, strict"),
+    ] {
+        place.settings(text);
+        place.run(&["serve"]).ends(1).says(want).says("docent.toml");
+    }
+}
+
+#[test]
+fn a_call_is_judged_without_being_made() {
+    let place = Place::new();
+    place.settings(
+        r#"
+        policy.tools.deny = ["web:*"]
+        policy.tools.approve = ["analyze_repository"]
+        policy.filesystem.deny = ["drafts"]
+        limits.tools.parse_files.rate_per_minute = 7
+
+        [[policy.rules]]
+        name = "ops may search"
+        keys = ["ops"]
+        tools = ["web_search"]
+        action = "allow"
+
+        [[server.auth.keys]]
+        name = "ops"
+        token = "ops-token-0123456789"
+        scopes = ["*"]
+
+        [[server.auth.keys]]
+        name = "reader"
+        token = "reader-token-0123456789"
+        scopes = ["docs:*", "analyze_repository", "parse_files"]
+        "#,
+    );
+    fs::create_dir(place.project().join("drafts")).unwrap();
+    place.write("main.rs", "").write("drafts/a.rs", "");
+    for (args, code, want) in [
+        (
+            &["web_search", "query=x", "--key", "ops"][..],
+            0,
+            "by policy.rules[0] \"ops may search\"",
+        ),
+        (&["web_search", "query=x", "--key", "reader"], 1, "by the scopes of `reader`"),
+        (&["web_search", "query=x"], 1, "denied: web_search for anonymous"),
+        (&["analyze_repository", "path=.", "--key", "ops"], 0, "allowed once approved"),
+        (&["parse_files", "{\"files\": [\"main.rs\"]}", "--key", "reader"], 0, "7 calls a minute"),
+        (&["parse_files", "files=drafts/a.rs", "--key", "reader"], 1, "policy.filesystem.deny"),
+        (&["parse_files", "files=../x", "--key", "reader"], 1, "denied: files = \"../x\""),
+        (&["parse_files", "files=.env", "--key", "reader"], 1, "denied: files = \".env\""),
+    ] {
+        place.run(&[&["policy", "test"], args].concat()).ends(code).prints(want);
+    }
+    let answer = place.run(&["policy", "test", "--json", "web_search", "--key", "ops"]).json();
+    assert_eq!(answer["allowed"], true, "{answer}");
+    for (args, want) in [
+        (&["web_serch"][..], "the nearest is `web_search`"),
+        (&["web_search", "quary=x"], "no argument `quary`"),
+        (&["web_search", "x"], "neither key=value nor a JSON object"),
+        (&["web_search", "--key", "nobody"], "there are [\"ops\", \"reader\"]"),
+    ] {
+        place.run(&[&["policy", "test"], args].concat()).ends(2).says(want);
+    }
+}
+
+#[tokio::test]
+async fn a_signal_puts_the_policy_in_force_while_calls_run() {
+    let place = Place::new();
+    place.write("main.rs", "fn main() {}\n");
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let request = || call("parse_files", json!({"files": ["main.rs"]}));
+    assert!(server.ask("tools/call", request()).await.unwrap().get("result").is_some());
+    place.settings("policy.tools.deny = [\"parse_files\"]");
+    signal(&server, Signal::HUP);
+    server.notification("notifications/tools/list_changed").await.unwrap();
+    let refused = server.ask("tools/call", request()).await.unwrap();
+    assert_eq!(refused["error"]["data"]["rule"], "policy.tools.deny", "{refused}");
+    // A policy that can't be used changes nothing, and the server goes on.
+    place.settings("policy.tools.deny = 5");
+    signal(&server, Signal::HUP);
+    let refused = server.ask("tools/call", request()).await.unwrap();
+    assert_eq!(refused["error"]["data"]["rule"], "policy.tools.deny", "{refused}");
+    place.settings("");
+    signal(&server, Signal::HUP);
+    server.notification("notifications/tools/list_changed").await.unwrap();
+    assert!(server.ask("tools/call", request()).await.unwrap().get("result").is_some());
+}
+
+#[test]
+fn a_foreign_policy_is_taken_over() {
+    let place = Place::new();
+    place.write(
+        "policy.yaml",
+        "network: {allowed_endpoints: [{host: lite.duckduckgo.com, ports: [443]}]}\ncommands: {blocked: [curl]}\n",
+    );
+    place
+        .run(&["config", "import", "policy.yaml", "--dry-run"])
+        .ends(0)
+        .prints("policy.network.hosts = [\"lite.duckduckgo.com:443\"]");
+    assert!(!place.0.path().join(".config/docent/docent.toml").exists());
+    place.run(&["config", "import", "policy.yaml"]).ends(0).prints(".config/docent/docent.toml");
+    place.run(&["config", "show"]).ends(0).prints("lite.duckduckgo.com:443").prints("curl");
+    place.run(&["config", "import", "policy.yaml"]).ends(0).prints("stays as it is");
+    place.write("policy.yaml", "surprise: true\n");
+    place.run(&["config", "import", "policy.yaml"]).ends(1).says("policy.yaml");
+}

@@ -1,0 +1,108 @@
+//! bubblewrap's arguments: a view of the file system with nothing but the paths of a description in it.
+
+use crate::{
+    Confinement, Mode, Offered,
+    report::{Control, State},
+};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// Places that bubblewrap makes anew.
+const OWN: [&str; 2] = ["/dev", "/proc"];
+
+/// Whether bubblewrap will be around the child.
+pub(crate) fn control(asked: bool, mode: Mode, offered: &Offered) -> Control {
+    let (state, detail) = match (&offered.bubblewrap, asked) {
+        _ if mode == Mode::Off => (State::Off, "the sandbox is off".to_owned()),
+        (_, false) => (State::Off, "not asked for".to_owned()),
+        (None, true) => (State::NotOffered, "bubblewrap is not installed".to_owned()),
+        (Some(path), true) => (
+            State::InForce,
+            format!("{}: other paths and processes are out of sight", path.display()),
+        ),
+    };
+    Control { name: "bubblewrap", state, detail }
+}
+
+/// Arguments up to the program. `files` are readable beside what `confinement` names.
+pub(crate) fn arguments(
+    confinement: &Confinement,
+    files: &[&Path],
+    cwd: Option<&Path>,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> =
+        ["--unshare-all", "--die-with-parent", "--new-session"].map(Into::into).into();
+    if confinement.internet() {
+        arguments.push("--share-net".into());
+    }
+    arguments.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
+    for (path, writable) in binds(confinement, files) {
+        let option = if writable { "--bind-try" } else { "--ro-bind-try" };
+        arguments.extend([option.into(), path.clone().into_os_string(), path.into_os_string()]);
+    }
+    if let Some(folder) = cwd {
+        arguments.extend(["--chdir".into(), folder.as_os_str().to_owned()]);
+    }
+    arguments.push("--".into());
+    arguments
+}
+
+/// Paths to show and whether they can be written to, each after the folders above it: a later bind covers an earlier one.
+fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> {
+    let readable = confinement.read.iter().chain(&confinement.execute).map(PathBuf::as_path);
+    let mut binds: BTreeMap<PathBuf, bool> =
+        readable.chain(files.iter().copied()).map(|path| (path.to_path_buf(), false)).collect();
+    binds.extend(confinement.write.iter().map(|path| (path.clone(), true)));
+    binds.retain(|path, _| path.is_absolute() && !OWN.iter().any(|own| path.starts_with(own)));
+    binds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ports;
+
+    fn text(confinement: &Confinement, cwd: Option<&str>) -> String {
+        let arguments = arguments(confinement, &[Path::new("/opt/docent")], cwd.map(Path::new));
+        let arguments: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
+        arguments.join(" ")
+    }
+
+    #[test]
+    fn a_description_becomes_arguments() {
+        let start = "--unshare-all --die-with-parent --new-session";
+        let places = "--proc /proc --dev /dev";
+        let own = "--ro-bind-try /opt/docent /opt/docent";
+        let check = |confinement: Confinement, cwd: Option<&str>, expected: String| {
+            assert_eq!(text(&confinement, cwd), expected);
+        };
+        check(Confinement::default(), None, format!("{start} {places} {own} --"));
+        check(
+            Confinement::default(),
+            Some("/srv"),
+            format!("{start} {places} {own} --chdir /srv --"),
+        );
+        for open in [
+            Confinement::default().udp(true),
+            Confinement::default().connect(Ports::Any),
+            Confinement::default().bind(Ports::Some(vec![80])),
+        ] {
+            check(open, None, format!("{start} --share-net {places} {own} --"));
+        }
+        // Parents come first, so that what is writable inside stays so; devices and processes are bubblewrap's own.
+        check(
+            Confinement::default()
+                .write(["/srv/a/out", "/srv/both", "/dev/null", "relative"])
+                .read(["/srv/a", "/srv/both", "/proc/self"])
+                .execute(["/usr"]),
+            None,
+            format!(
+                "{start} {places} {own} --ro-bind-try /srv/a /srv/a --bind-try /srv/a/out /srv/a/out \
+                 --bind-try /srv/both /srv/both --ro-bind-try /usr /usr --"
+            ),
+        );
+    }
+}

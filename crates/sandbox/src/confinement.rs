@@ -1,0 +1,277 @@
+//! What a process may touch: the plain description that every part of the sandbox is made from.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// TCP ports that may be used.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ports {
+    /// No port.
+    #[default]
+    None,
+    /// These ports. For listening, 0 stands for a port that the kernel chooses.
+    Some(Vec<u16>),
+    /// Every port.
+    Any,
+}
+
+impl Ports {
+    /// The ports that are named one by one.
+    pub(crate) fn named(&self) -> &[u16] {
+        match self {
+            Self::Some(ports) => ports,
+            Self::None | Self::Any => &[],
+        }
+    }
+
+    /// Whether no port at all is allowed.
+    pub(crate) fn closed(&self) -> bool {
+        *self != Self::Any && self.named().is_empty()
+    }
+}
+
+/// What a process may use up. Core dumps are always off: they would hold secrets in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Files open at a time.
+    pub open_files: u64,
+    /// Processes and threads of this user at a time. The kernel exempts root.
+    pub processes: Option<u64>,
+    /// Bytes of address space. Runtimes that reserve much and use little need this left out.
+    pub address_space: Option<u64>,
+    /// Bytes in one file.
+    pub file_size: Option<u64>,
+    /// Seconds of processor time.
+    pub cpu_seconds: Option<u64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            open_files: 1024,
+            processes: None,
+            address_space: None,
+            file_size: None,
+            cpu_seconds: None,
+        }
+    }
+}
+
+/// What a process may touch. The default is nothing; each method adds to it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent permission")]
+pub struct Confinement {
+    /// Files and folders to read.
+    pub read: Vec<PathBuf>,
+    /// Files and folders to read and to change.
+    pub write: Vec<PathBuf>,
+    /// Files and folders to read and to execute.
+    pub execute: Vec<PathBuf>,
+    /// Ports that TCP connections may go to.
+    pub connect: Ports,
+    /// Ports that TCP listeners may have.
+    pub bind: Ports,
+    /// Whether UDP sockets may be made. Looking up names takes one.
+    pub udp: bool,
+    /// Whether Unix sockets may be made, to every path that the user may connect to. Connected pairs always may: async
+    /// runtimes need one.
+    pub unix_sockets: bool,
+    /// Whether other processes may be started.
+    pub spawn: bool,
+    /// Whether owners, modes, timestamps and extended attributes may be changed. Landlock knows no path for these,
+    /// so the permission holds for every file that the user owns.
+    pub attributes: bool,
+    /// What may be used up.
+    pub limits: Limits,
+}
+
+/// Programs and libraries.
+const SYSTEM: [&str; 9] =
+    ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store"];
+
+/// What programs read at their start. No whole `/etc`: it holds secrets that only their mode protects.
+const SETTINGS: [&str; 31] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/meminfo",
+    "/proc/self",
+    "/proc/stat",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system/cpu",
+];
+
+/// Devices without a memory of their own, and the terminal.
+const DEVICES: [&str; 6] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+
+impl Confinement {
+    /// For a child process that works on `roots`: the system's programs and libraries can be run, `roots` can be read,
+    /// and other processes can be started. No network and nothing to write but devices; add those with the methods.
+    pub fn for_child<P: Into<PathBuf>>(roots: impl IntoIterator<Item = P>) -> Self {
+        let spawn = Self { spawn: true, ..Self::default() };
+        spawn.execute(SYSTEM).read(SETTINGS).write(DEVICES).read(roots)
+    }
+
+    /// Allows reading below `paths`.
+    #[must_use]
+    pub fn read<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.read.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Allows reading and changing below `paths`.
+    #[must_use]
+    pub fn write<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.write.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Allows reading and executing below `paths`.
+    #[must_use]
+    pub fn execute<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        self.execute.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets the ports that TCP connections may go to.
+    #[must_use]
+    pub fn connect(mut self, ports: Ports) -> Self {
+        self.connect = ports;
+        self
+    }
+
+    /// Sets the ports that TCP listeners may have.
+    #[must_use]
+    pub fn bind(mut self, ports: Ports) -> Self {
+        self.bind = ports;
+        self
+    }
+
+    /// Sets whether UDP sockets may be made.
+    #[must_use]
+    pub fn udp(mut self, allowed: bool) -> Self {
+        self.udp = allowed;
+        self
+    }
+
+    /// Sets whether Unix sockets may be made.
+    #[must_use]
+    pub fn unix_sockets(mut self, allowed: bool) -> Self {
+        self.unix_sockets = allowed;
+        self
+    }
+
+    /// Sets whether other processes may be started.
+    #[must_use]
+    pub fn spawn(mut self, allowed: bool) -> Self {
+        self.spawn = allowed;
+        self
+    }
+
+    /// Sets whether owners, modes, timestamps and extended attributes may be changed.
+    #[must_use]
+    pub fn attributes(mut self, allowed: bool) -> Self {
+        self.attributes = allowed;
+        self
+    }
+
+    /// Sets what may be used up.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Whether internet sockets are of any use; where not, none can be made.
+    pub(crate) fn internet(&self) -> bool {
+        self.udp || !self.connect.closed() || !self.bind.closed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_description_survives_json_and_unknown_fields_are_refused() {
+        let asked = Confinement::for_child(["/srv/a b"])
+            .connect(Ports::Some(vec![443]))
+            .bind(Ports::Any)
+            .udp(true)
+            .limits(Limits { file_size: Some(1), ..Limits::default() });
+        let text = serde_json::to_string(&asked).unwrap();
+        assert_eq!(serde_json::from_str::<Confinement>(&text).unwrap(), asked);
+        assert_eq!(serde_json::from_str::<Confinement>("{}").unwrap(), Confinement::default());
+        for text in [r#"{"raed":[]}"#, r#"{"limits":{"core":1}}"#, r#"{"bind":"all"}"#, "[", "7"] {
+            assert!(serde_json::from_str::<Confinement>(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_child_gets_no_place_that_holds_secrets() {
+        let child = Confinement::for_child(["/srv/project"]);
+        let reaches = |path: &str| {
+            let mut open = child.read.iter().chain(&child.write).chain(&child.execute);
+            open.any(|root| Path::new(path).starts_with(root))
+        };
+        for path in [
+            "/etc/shadow",
+            "/etc/ssl/private/key",
+            "/root",
+            "/home/a",
+            "/proc/1",
+            "/run",
+            "/tmp",
+            "/dev/sda",
+        ] {
+            assert!(!reaches(path), "{path}");
+        }
+        for path in ["/srv/project/x", "/usr/bin/env", "/etc/ssl/certs/x", "/dev/null"] {
+            assert!(reaches(path), "{path}");
+        }
+        assert!(!child.internet() && !child.unix_sockets && !child.attributes);
+        assert!(!child.write.iter().any(|path| path.is_dir()), "{:?}", child.write);
+    }
+
+    #[test]
+    fn an_empty_list_of_ports_is_closed() {
+        for (ports, closed) in [
+            (Ports::None, true),
+            (Ports::Some(vec![]), true),
+            (Ports::Some(vec![0]), false),
+            (Ports::Any, false),
+        ] {
+            assert_eq!(ports.closed(), closed, "{ports:?}");
+            assert_eq!(Confinement::default().connect(ports.clone()).internet(), !closed);
+            assert_eq!(Confinement::default().bind(ports).internet(), !closed);
+        }
+    }
+}

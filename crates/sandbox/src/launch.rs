@@ -1,0 +1,216 @@
+//! Starting a child that is confined before its first instruction.
+//!
+//! The child is this program again with a hidden subcommand: it confines itself and becomes the program asked for. So nothing
+//! runs between a fork and an exec, and no shell ever sees the arguments.
+
+use crate::{
+    Confinement, Environment, InForce, Mode, Offered, Refused, bubblewrap, clean_environment,
+    confine_for,
+    plan::{Whom, plan_for, refuse_missing},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    ffi::{OsStr, OsString},
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+/// The hidden subcommand that [`run_confined`] is behind.
+pub const SUBCOMMAND: &str = "__confine";
+
+/// The exit code of a child that could not be confined or started, as shells have it.
+const NOT_STARTED: u8 = 126;
+
+/// What the child's side is told.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    mode: Mode,
+    confinement: Confinement,
+}
+
+/// A child to start.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// A path, or a name to look for in the child's `PATH`.
+    pub program: PathBuf,
+    /// Its arguments, passed as they are.
+    pub args: Vec<OsString>,
+    /// Its working folder, if it is not to be docent's.
+    pub cwd: Option<PathBuf>,
+    /// Its whole environment. The default is what [`clean_environment`] keeps of docent's.
+    pub environment: Environment,
+    /// What it may touch. The program itself may always be read and executed.
+    pub confinement: Confinement,
+    /// What to do with controls that are not on offer.
+    pub mode: Mode,
+    /// Whether to put bubblewrap around it. bubblewrap ends the child with the thread that started it, so that must be a
+    /// thread that lives as long.
+    pub bubblewrap: bool,
+    /// The program with the hidden subcommand, if it is not the running one.
+    pub through: Option<PathBuf>,
+}
+
+/// A child that can be started.
+#[derive(Debug)]
+pub struct Ready {
+    /// What to start. Its environment is set; standard streams and the like are the caller's to set.
+    pub command: Command,
+    /// What will be in force.
+    pub report: InForce,
+}
+
+impl Launch {
+    /// A child that runs `program` with `args` under `confinement`.
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<PathBuf>,
+        args: impl IntoIterator<Item = A>,
+        confinement: Confinement,
+        mode: Mode,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            args: args.into_iter().map(Into::into).collect(),
+            cwd: None,
+            environment: clean_environment(std::env::vars_os(), []),
+            confinement,
+            mode,
+            bubblewrap: false,
+            through: None,
+        }
+    }
+
+    /// The command for this machine.
+    pub fn command(&self) -> Result<Ready, Refused> {
+        self.command_with(&Offered::look())
+    }
+
+    /// The command for a machine that offers `offered`.
+    pub fn command_with(&self, offered: &Offered) -> Result<Ready, Refused> {
+        let program = self.find()?;
+        let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
+        report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
+        refuse_missing(&report)?;
+        let mut command = match self.mode {
+            Mode::Off => Command::new(&program),
+            Mode::Auto | Mode::Strict => self.confined(&program, offered)?,
+        };
+        command.args(&self.args).env_clear().envs(&self.environment.kept);
+        if let Some(folder) = &self.cwd {
+            command.current_dir(folder);
+        }
+        Ok(Ready { command, report })
+    }
+
+    /// The command up to the program, its arguments left out.
+    fn confined(&self, program: &Path, offered: &Offered) -> Result<Command, Refused> {
+        let launcher = match &self.through {
+            Some(path) => path.clone(),
+            None => std::env::current_exe().map_err(Refused::NoLauncher)?,
+        };
+        let description = Description { mode: self.mode, confinement: self.confinement.clone() };
+        let description = serde_json::to_string(&description)?;
+        let mut command = match &offered.bubblewrap {
+            Some(path) if self.bubblewrap => {
+                let mut command = Command::new(path);
+                let files = [launcher.as_path(), program];
+                command.args(bubblewrap::arguments(&self.confinement, &files, self.cwd.as_deref()));
+                command.arg(&launcher);
+                command
+            }
+            _ => Command::new(&launcher),
+        };
+        command.args([SUBCOMMAND, description.as_str(), "--"]).arg(program);
+        Ok(command)
+    }
+
+    /// The program's absolute path. Looked up here, because the child can't read all of its `PATH`.
+    fn find(&self) -> Result<PathBuf, Refused> {
+        let missing = || Refused::NoProgram { program: self.program.clone() };
+        let folder = match &self.cwd {
+            Some(folder) => std::path::absolute(folder).map_err(|_| missing())?,
+            None => std::env::current_dir().map_err(|_| missing())?,
+        };
+        if self.program.components().count() > 1 || self.program.is_absolute() {
+            let path = folder.join(&self.program);
+            return if executable(&path) { Ok(path) } else { Err(missing()) };
+        }
+        let search = self.environment.kept.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+        std::env::split_paths(&search)
+            // A relative entry would mean whatever folder the child starts in.
+            .filter(|entry| entry.is_absolute())
+            .map(|entry| entry.join(&self.program))
+            .find(|path| executable(path))
+            .ok_or_else(missing)
+    }
+}
+
+#[cfg(unix)]
+fn executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The child's side: `args` is what follows [`SUBCOMMAND`]. Returns only if the program can't be started; the reason is on
+/// standard error. To be called before the process has a second thread.
+pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let reason = match confine_as_told(args) {
+        Ok(command) => become_program(command),
+        Err(refused) => Err(refused.into()),
+    };
+    match reason {
+        Ok(code) => code,
+        Err(error) => {
+            let mut text = format!("docent: {error}");
+            let mut cause = error.source();
+            while let Some(error) = cause {
+                text = format!("{text}: {error}");
+                cause = error.source();
+            }
+            // Where standard error is closed, the exit code has to do.
+            drop(writeln!(std::io::stderr(), "{text}"));
+            ExitCode::from(NOT_STARTED)
+        }
+    }
+}
+
+fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, Refused> {
+    let mut args = args.into_iter();
+    let description = args.next().ok_or(Refused::Usage)?;
+    if args.next().as_deref() != Some(OsStr::new("--")) {
+        return Err(Refused::Usage);
+    }
+    let program = PathBuf::from(args.next().ok_or(Refused::Usage)?);
+    if !program.is_absolute() {
+        return Err(Refused::Usage);
+    }
+    let description: Description = serde_json::from_slice(description.as_encoded_bytes())?;
+    confine_for(&description.confinement, description.mode, Some(&program))?;
+    let mut command = Command::new(program);
+    command.args(args);
+    Ok(command)
+}
+
+#[cfg(unix)]
+fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    use std::os::unix::process::CommandExt;
+    let error = command.exec();
+    // Quoted, because a name may hold control characters.
+    let program = command.get_program().to_string_lossy();
+    Err(format!("{program:?} can't be executed: {error}").into())
+}
+
+#[cfg(not(unix))]
+fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let status = command.status()?;
+    Ok(status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from))
+}

@@ -1,0 +1,58 @@
+//! What a process may touch, made binding by the kernel.
+//!
+//! A [`Confinement`] describes it, [`confine`] binds the calling process to it, and a [`Launch`] starts a child that is bound
+//! before its first instruction. Landlock limits files, TCP ports, signals and abstract sockets; seccomp denies what Landlock
+//! lets through; resource limits and capabilities do the rest. [`Offered`] says what there is, [`InForce`] what holds.
+//!
+//! Not covered: looking at a file's size and times, watching it, and changing into a folder work on every path that the user
+//! may see; System V memory and queues are shared with the user's other processes.
+//! A program that may read a file and execute a loader or an interpreter may run that file by it, under the same limits.
+//!
+//! The crate knows paths, ports and programs. It must not know docent's tools, servers or configuration.
+
+mod bubblewrap;
+mod confinement;
+mod environment;
+mod launch;
+#[cfg(target_os = "linux")]
+mod linux;
+mod mode;
+mod offered;
+mod plan;
+mod report;
+
+pub use confinement::{Confinement, Limits, Ports};
+pub use environment::{Dropped, Environment, Origin, clean_environment};
+pub use launch::{Launch, Ready, SUBCOMMAND, run_confined};
+pub use mode::{Mode, UnknownMode};
+pub use offered::Offered;
+pub use plan::plan;
+pub use report::{Control, InForce, Refused, Skipped, State};
+
+use std::path::Path;
+
+/// Binds the calling process to `confinement`, for good. To be called before the process has a second thread.
+///
+/// In strict mode, an error that names what is missing comes before anything is applied. After [`Refused::Failed`] the process
+/// may be partly bound, and should end.
+pub fn confine(confinement: &Confinement, mode: Mode) -> Result<InForce, Refused> {
+    confine_for(confinement, mode, None)
+}
+
+#[cfg(target_os = "linux")]
+fn confine_for(
+    confinement: &Confinement,
+    mode: Mode,
+    program: Option<&Path>,
+) -> Result<InForce, Refused> {
+    linux::confine(confinement, mode, program)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine_for(
+    confinement: &Confinement,
+    mode: Mode,
+    _program: Option<&Path>,
+) -> Result<InForce, Refused> {
+    plan(confinement, mode, &Offered::look())
+}

@@ -1,0 +1,53 @@
+//! The sandbox by means of the Linux kernel.
+
+mod filter;
+mod limits;
+pub(crate) mod paths;
+
+use crate::{
+    Confinement, Mode, Offered,
+    plan::{Whom, plan_for},
+    report::{InForce, Refused},
+};
+use rustix::thread;
+use std::path::Path;
+
+/// Confines the calling process, or what it becomes when `program` is executed next.
+pub(crate) fn confine(
+    confinement: &Confinement,
+    mode: Mode,
+    program: Option<&Path>,
+) -> Result<InForce, Refused> {
+    let offered = Offered::look();
+    let whom = if program.is_some() { Whom::Program } else { Whom::Itself };
+    let mut report = plan_for(confinement, mode, &offered, whom)?;
+    if mode == Mode::Off {
+        return Ok(report);
+    }
+    single_threaded(mode)?;
+    // Compiled before anything is applied: an error here leaves the process as it was.
+    let filters = if offered.seccomp { filter::compile(confinement, whom)? } else { Vec::new() };
+    limits::apply(&confinement.limits)?;
+    if offered.no_new_privs {
+        thread::set_no_new_privs(true)
+            .map_err(|error| Refused::failed("no-new-privileges", error))?;
+        limits::give_up_capabilities()?;
+    }
+    if offered.files() {
+        report.skipped = paths::apply(confinement, offered.landlock, program)?;
+    }
+    // Last, so that it may deny what the steps above need.
+    filter::apply(&filters)?;
+    Ok(report)
+}
+
+/// Landlock and seccomp bind the calling thread and those that it starts later.
+fn single_threaded(mode: Mode) -> Result<(), Refused> {
+    match std::fs::read_dir("/proc/self/task").map(Iterator::count) {
+        Ok(1) => Ok(()),
+        Ok(count) => Err(Refused::Threads { count }),
+        Err(error) if mode == Mode::Strict => Err(Refused::failed("count of threads", error)),
+        // A container without /proc; the caller's promise is all there is.
+        Err(_) => Ok(()),
+    }
+}

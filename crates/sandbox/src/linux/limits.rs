@@ -1,0 +1,50 @@
+//! Resource limits and capabilities.
+
+use crate::{Limits, report::Refused};
+use rustix::{
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+    thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities},
+};
+
+/// Capabilities about files, users and low ports: root in a container reads mounted files by them, and Landlock still bounds
+/// the paths. All others would undo the sandbox or reach past it.
+const KEPT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::NET_BIND_SERVICE);
+
+/// Sets the limits, soft and hard, so that they can't be raised again.
+pub(super) fn apply(limits: &Limits) -> Result<(), Refused> {
+    for (resource, most) in [
+        (Resource::Core, Some(0)),
+        (Resource::Nofile, Some(limits.open_files)),
+        (Resource::Nproc, limits.processes),
+        (Resource::As, limits.address_space),
+        (Resource::Fsize, limits.file_size),
+        (Resource::Cpu, limits.cpu_seconds),
+    ] {
+        let Some(most) = most else { continue };
+        // A lower limit that is already there stays.
+        let most = getrlimit(resource).maximum.map_or(most, |set| set.min(most));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .map_err(|error| Refused::failed("limits", error))?;
+    }
+    Ok(())
+}
+
+/// Gives up what root has and an ordinary user has not. With no new privileges set, no exec brings it back.
+pub(super) fn give_up_capabilities() -> Result<(), Refused> {
+    let failed = |error| Refused::failed("capabilities", error);
+    let now = capabilities(None).map_err(failed)?;
+    let less = CapabilitySets {
+        effective: now.effective.intersection(KEPT),
+        permitted: now.permitted.intersection(KEPT),
+        inheritable: CapabilitySet::empty(),
+    };
+    set_capabilities(None, less).map_err(failed)
+}

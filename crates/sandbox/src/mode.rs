@@ -1,0 +1,62 @@
+//! How much of the sandbox is asked for.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+/// What to do with a control that the kernel does not offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing is applied.
+    Off,
+    /// Everything on offer is applied, and the rest is reported.
+    #[default]
+    Auto,
+    /// Anything not on offer is an error, before anything is applied.
+    Strict,
+}
+
+/// A word that names no mode.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no sandbox mode; write off, auto or strict")]
+pub struct UnknownMode(String);
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(word: &str) -> Result<Self, UnknownMode> {
+        match word {
+            "off" => Ok(Self::Off),
+            "auto" => Ok(Self::Auto),
+            "strict" => Ok(Self::Strict),
+            _ => Err(UnknownMode(word.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+            Self::Strict => "strict",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mode_is_read_as_it_is_written() {
+        for mode in [Mode::Off, Mode::Auto, Mode::Strict] {
+            assert_eq!(mode.to_string().parse(), Ok(mode));
+            assert_eq!(serde_json::to_value(mode).unwrap(), mode.to_string());
+        }
+        for word in ["", "Strict", "STRICT", "on", " strict", "strict\n", "\u{0}"] {
+            let refused = word.parse::<Mode>().unwrap_err();
+            assert!(refused.to_string().ends_with("write off, auto or strict"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Which controls a description comes to on a given machine. Touches nothing, so every kernel can be tried in a test.
+
+use crate::{
+    Confinement, Mode, Offered, Ports,
+    report::{Control, InForce, Refused, Skipped, State},
+};
+use std::path::Path;
+
+/// Who is confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// The calling process itself.
+    Itself,
+    /// A program that the process is about to become.
+    Program,
+}
+
+/// What [`crate::confine`] would bring into force on a machine that offers `offered`.
+pub fn plan(confinement: &Confinement, mode: Mode, offered: &Offered) -> Result<InForce, Refused> {
+    plan_for(confinement, mode, offered, Whom::Itself)
+}
+
+pub(crate) fn plan_for(
+    confinement: &Confinement,
+    mode: Mode,
+    offered: &Offered,
+    whom: Whom,
+) -> Result<InForce, Refused> {
+    let mut controls = controls(confinement, offered, whom);
+    if mode == Mode::Off {
+        for control in &mut controls {
+            control.state = State::Off;
+            "the sandbox is off".clone_into(&mut control.detail);
+        }
+        return Ok(InForce { mode, controls, skipped: Vec::new() });
+    }
+    let report = InForce { mode, controls, skipped: skipped(confinement) };
+    refuse_missing(&report)?;
+    Ok(report)
+}
+
+/// In strict mode, an error that names everything that `report` lacks.
+pub(crate) fn refuse_missing(report: &InForce) -> Result<(), Refused> {
+    let missing: Vec<String> =
+        report.missing().map(|control| format!("{} ({})", control.name, control.detail)).collect();
+    if report.mode == Mode::Strict && !missing.is_empty() {
+        return Err(Refused::Missing { missing });
+    }
+    Ok(())
+}
+
+fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Control> {
+    let paths = format!(
+        "{} paths to read, {} to write, {} to execute",
+        confinement.read.len(),
+        confinement.write.len(),
+        confinement.execute.len()
+    );
+    vec![
+        no_new_privileges(offered),
+        landlock("files", offered, 1, &paths),
+        landlock("truncation", offered, 3, "files outside can't be emptied"),
+        landlock("devices", offered, 5, "commands to devices outside are denied"),
+        tcp("tcp-connect", &confinement.connect, confinement, offered),
+        tcp("tcp-bind", &confinement.bind, confinement, offered),
+        seccomp("udp", confinement.udp, offered, "only TCP sockets can be made"),
+        seccomp(
+            "unix-sockets",
+            confinement.unix_sockets,
+            offered,
+            "only connected pairs can be made",
+        ),
+        abstract_unix(confinement, offered),
+        landlock("signals", offered, 6, "processes outside can't be signalled"),
+        spawn(confinement, offered, whom),
+        seccomp(
+            "attributes",
+            confinement.attributes,
+            offered,
+            "owners, modes, timestamps and extended attributes can't be changed",
+        ),
+        seccomp(
+            "system-calls",
+            false,
+            offered,
+            "namespaces, mounts, tracing, io_uring, kernel keys and modules are denied",
+        ),
+        limits(confinement),
+        capabilities(offered),
+    ]
+}
+
+fn control(name: &'static str, state: State, detail: impl Into<String>) -> Control {
+    Control { name, state, detail: detail.into() }
+}
+
+/// A control that Landlock brings from `since` on.
+fn landlock(name: &'static str, offered: &Offered, since: u32, what: &str) -> Control {
+    match offered.landlock {
+        0 => control(name, State::NotOffered, "the kernel has no Landlock, or it is not enabled"),
+        abi if abi < since => control(
+            name,
+            State::NotOffered,
+            format!("the kernel's Landlock has ABI {abi}, and this takes {since}"),
+        ),
+        abi => control(name, State::InForce, format!("Landlock ABI {abi}: {what}")),
+    }
+}
+
+/// A control that the filter brings, unless the description `allows` what it denies.
+fn seccomp(name: &'static str, allows: bool, offered: &Offered, what: &str) -> Control {
+    if allows {
+        control(name, State::Off, "allowed by the configuration")
+    } else if offered.seccomp {
+        control(name, State::InForce, format!("seccomp: {what}"))
+    } else {
+        control(name, State::NotOffered, "the kernel has no seccomp filters")
+    }
+}
+
+fn no_new_privileges(offered: &Offered) -> Control {
+    let name = "no-new-privileges";
+    if offered.no_new_privs {
+        control(name, State::InForce, "set-user-id programs and file capabilities add nothing")
+    } else {
+        control(name, State::NotOffered, "the kernel does not know it")
+    }
+}
+
+fn tcp(name: &'static str, ports: &Ports, all: &Confinement, offered: &Offered) -> Control {
+    if *ports == Ports::Any {
+        return control(name, State::Off, "every port is allowed by the configuration");
+    }
+    // Where no socket can be made, older kernels hold as well.
+    if offered.seccomp && !all.internet() {
+        return control(name, State::InForce, "seccomp: no internet socket can be made");
+    }
+    let what = match ports.named() {
+        [] => "no port".to_owned(),
+        some => format!("ports {some:?} alone"),
+    };
+    landlock(name, offered, 4, &what)
+}
+
+fn abstract_unix(confinement: &Confinement, offered: &Offered) -> Control {
+    let name = "abstract-unix";
+    if offered.seccomp && !confinement.unix_sockets && !offered.abstract_unix() {
+        return control(name, State::InForce, "seccomp: no Unix socket can be made");
+    }
+    landlock(name, offered, 6, "abstract Unix sockets outside can't be reached")
+}
+
+fn spawn(confinement: &Confinement, offered: &Offered, whom: Whom) -> Control {
+    let name = "spawn";
+    if confinement.spawn {
+        return control(name, State::Off, "allowed by the configuration");
+    }
+    match whom {
+        Whom::Itself => seccomp(name, false, offered, "no process can be started"),
+        // The first exec has to pass the filter, so Landlock tells the programs apart.
+        Whom::Program if offered.files() => {
+            seccomp(name, false, offered, "no process can be started; Landlock: no other program")
+        }
+        Whom::Program => landlock(name, offered, 1, ""),
+    }
+}
+
+fn limits(confinement: &Confinement) -> Control {
+    let limits = &confinement.limits;
+    let mut parts = vec!["no core dumps".to_owned(), format!("{} open files", limits.open_files)];
+    parts.extend(limits.processes.map(|most| format!("{most} processes (root is exempt)")));
+    parts.extend(limits.address_space.map(|most| format!("{most} bytes of address space")));
+    parts.extend(limits.file_size.map(|most| format!("{most} bytes a file")));
+    parts.extend(limits.cpu_seconds.map(|most| format!("{most} s of processor time")));
+    let state = if cfg!(target_os = "linux") { State::InForce } else { State::NotOffered };
+    control("limits", state, parts.join(", "))
+}
+
+fn capabilities(offered: &Offered) -> Control {
+    let name = "capabilities";
+    if offered.no_new_privs {
+        control(name, State::InForce, "those to administer the system are given up")
+    } else {
+        control(name, State::NotOffered, "the kernel would give them back to root at the next exec")
+    }
+}
+
+fn skipped(confinement: &Confinement) -> Vec<Skipped> {
+    let asked = confinement.read.iter().chain(&confinement.write).chain(&confinement.execute);
+    asked
+        .filter_map(|path| unusable(path).map(|reason| Skipped { path: path.clone(), reason }))
+        .collect()
+}
+
+/// Why `path` can't be part of a sandbox, if it can't.
+pub(crate) fn unusable(path: &Path) -> Option<String> {
+    if !path.is_absolute() {
+        return Some("the path is not absolute".to_owned());
+    }
+    path.metadata().err().map(|error| error.to_string())
+}

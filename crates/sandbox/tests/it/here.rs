@@ -1,0 +1,57 @@
+//! `confine` on the calling process itself.
+
+use crate::stage::PROBE;
+use docent_sandbox::{Confinement, Mode};
+use std::process::Command;
+
+fn probe(mode: Mode, confinement: &Confinement, act: &str) -> String {
+    let description = serde_json::to_string(confinement).unwrap();
+    let args = ["here", &mode.to_string(), &description, act];
+    let output = Command::new(PROBE).args(args).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn the_process_is_bound_from_then_on() {
+    let system = Confinement::for_child(["/srv"]);
+    let alone = system.clone().spawn(false);
+    for (mode, confinement, act, expected) in [
+        (Mode::Strict, &system, "exec", "exit status: 0"),
+        (Mode::Strict, &alone, "exec", "error: Operation not permitted (os error 1)"),
+        (Mode::Auto, &alone, "exec", "error: Operation not permitted (os error 1)"),
+        (Mode::Off, &alone, "exec", "exit status: 0"),
+        (Mode::Strict, &alone, "thread", "a thread ran"),
+        (
+            Mode::Strict,
+            &alone,
+            "second-thread",
+            "error: the process has 2 threads; it must be confined before it starts any",
+        ),
+        (
+            Mode::Auto,
+            &alone,
+            "second-thread",
+            "error: the process has 2 threads; it must be confined before it starts any",
+        ),
+        (Mode::Off, &alone, "second-thread", "confined beside true"),
+    ] {
+        assert_eq!(probe(mode, confinement, act), expected, "{mode} {act}");
+    }
+}
+
+#[test]
+fn paths_that_are_not_there_are_skipped_and_reported() {
+    let confinement = Confinement::default().read(["/nonexistent", "relative", "/usr"]).write([""]);
+    let report = probe(Mode::Strict, &confinement, "report");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let skipped: Vec<_> = report["skipped"].as_array().unwrap().iter().collect();
+    assert_eq!(skipped.len(), 3, "{report}");
+    assert_eq!(skipped[0]["path"], "/nonexistent");
+    assert!(skipped[0]["reason"].as_str().unwrap().starts_with("No such file"), "{report}");
+    assert_eq!(skipped[1]["reason"], "the path is not absolute");
+    assert_eq!(report["mode"], "strict");
+    for control in report["controls"].as_array().unwrap() {
+        assert_eq!(control["state"], "in-force", "{control}");
+    }
+}

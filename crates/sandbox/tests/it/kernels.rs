@@ -1,0 +1,99 @@
+//! What is reported, and refused, on kernels that this machine does not have.
+
+use docent_sandbox::{Confinement, Launch, Mode, Offered, Ports, Refused, State, plan};
+
+fn kernel(landlock: u32, seccomp: bool) -> Offered {
+    Offered { landlock, seccomp, no_new_privs: true, bubblewrap: None }
+}
+
+/// What auto lists as missing is what strict refuses for.
+fn check(offered: &Offered, confinement: &Confinement, missing: &[&str]) {
+    let auto = plan(confinement, Mode::Auto, offered).unwrap();
+    let found: Vec<_> = auto.missing().map(|control| control.name).collect();
+    assert_eq!(found, missing, "{offered:?}");
+    assert_eq!(auto.controls.len(), 15);
+    match plan(confinement, Mode::Strict, offered) {
+        Ok(report) => {
+            assert!(missing.is_empty(), "{offered:?}");
+            assert_eq!(report.controls, auto.controls);
+        }
+        Err(refused @ Refused::Missing { .. }) => {
+            let text = refused.to_string();
+            assert!(
+                !missing.is_empty() && missing.iter().all(|name| text.contains(name)),
+                "{text}"
+            );
+        }
+        Err(other) => panic!("{other}"),
+    }
+    let off = plan(confinement, Mode::Off, offered).unwrap();
+    assert!(off.controls.iter().all(|control| control.state == State::Off));
+}
+
+#[test]
+fn each_kernel_s_gaps_are_named() {
+    let closed = Confinement::default();
+    let web = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
+    let seccomp = ["udp", "unix-sockets", "spawn", "attributes", "system-calls"];
+    check(&kernel(7, true), &closed, &[]);
+    check(&kernel(6, true), &web, &[]);
+    check(&kernel(5, true), &closed, &["signals"]);
+    check(&kernel(5, true), &web, &["abstract-unix", "signals"]);
+    check(&kernel(4, true), &web, &["devices", "abstract-unix", "signals"]);
+    check(&kernel(3, true), &closed, &["devices", "signals"]);
+    check(
+        &kernel(3, true),
+        &web,
+        &["devices", "tcp-connect", "tcp-bind", "abstract-unix", "signals"],
+    );
+    check(&kernel(2, true), &closed, &["truncation", "devices", "signals"]);
+    check(&kernel(0, true), &closed, &["files", "truncation", "devices", "signals"]);
+    check(&kernel(7, false), &closed, &seccomp);
+    let open = web.udp(true).spawn(true).attributes(true).connect(Ports::Any).bind(Ports::Any);
+    check(&kernel(7, false), &open, &["system-calls"]);
+    let bare = Offered { no_new_privs: false, ..kernel(7, true) };
+    check(&bare, &closed, &["no-new-privileges", "capabilities"]);
+}
+
+#[test]
+fn what_is_allowed_is_off_and_not_missing() {
+    let open = Confinement::default().udp(true).connect(Ports::Any).spawn(true);
+    let report = plan(&open, Mode::Strict, &kernel(7, true)).unwrap();
+    for (name, state) in [
+        ("udp", State::Off),
+        ("tcp-connect", State::Off),
+        ("spawn", State::Off),
+        ("tcp-bind", State::InForce),
+        ("files", State::InForce),
+    ] {
+        assert_eq!(report.control(name).unwrap().state, state, "{name}");
+    }
+}
+
+#[test]
+fn this_kernel_is_asked_by_its_system_call() {
+    let offered = Offered::look();
+    assert!(offered.landlock >= 1 && offered.seccomp && offered.no_new_privs, "{offered:?}");
+}
+
+#[test]
+fn bubblewrap_that_is_not_installed_is_reported_or_refused() {
+    let offered = kernel(7, true);
+    let launch = |mode, bubblewrap| {
+        let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), mode);
+        Launch { bubblewrap, ..launch }.command_with(&offered)
+    };
+    let report = launch(Mode::Auto, true).unwrap().report;
+    assert_eq!(report.control("bubblewrap").unwrap().state, State::NotOffered);
+    let refused = launch(Mode::Strict, true).unwrap_err().to_string();
+    assert!(refused.contains("bubblewrap is not installed"), "{refused}");
+    let report = launch(Mode::Strict, false).unwrap().report;
+    assert_eq!(report.control("bubblewrap").unwrap().state, State::Off);
+}
+
+#[test]
+fn a_launch_without_spawn_needs_landlock_to_tell_programs_apart() {
+    let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), Mode::Auto);
+    let report = launch.command_with(&kernel(0, true)).unwrap().report;
+    assert_eq!(report.control("spawn").unwrap().state, State::NotOffered);
+}

@@ -1,0 +1,147 @@
+//! Folders and listeners for a child to work with, and Python as the child: it can make any system call.
+
+use docent_sandbox::{Confinement, Launch, Mode};
+use std::{
+    ffi::OsString,
+    fs,
+    net::{TcpListener, UdpSocket},
+    os::{
+        linux::net::SocketAddrExt,
+        unix::{
+            fs::PermissionsExt,
+            net::{SocketAddr, UnixListener},
+        },
+    },
+    path::{Path, PathBuf},
+    process::Output,
+};
+use tempfile::TempDir;
+
+/// The program with the hidden subcommand.
+pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-sandbox-probe");
+
+/// The system's own Python, whose files are among those that a child may read.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// What each attempt starts with. `N` has the numbers of system calls, which differ between machines.
+const PRELUDE: &str = r#"
+import ctypes, errno, fcntl, json, mmap, os, resource, signal, socket, stat, subprocess, sys, termios, threading
+inside, out, outside, port, udp, name = sys.argv[2:8]
+port, udp, N = int(port), int(udp), json.loads(sys.argv[8])
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *args):
+    words = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
+    answer = libc.syscall(ctypes.c_long(N[name]), *words)
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return answer
+def wait(pid):
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+try:
+    exec(sys.argv[1])
+    print("done")
+except OSError as error:
+    print(errno.errorcode.get(error.errno, error.errno))
+"#;
+
+/// What a child finds around it. Each run has one of its own, since some attempts destroy it.
+pub(crate) struct Stage {
+    folder: TempDir,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    _unix: UnixListener,
+    _abstract: UnixListener,
+    name: String,
+}
+
+impl Stage {
+    /// Three folders with a file and a script each, and listeners of four kinds.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for place in ["inside", "out", "outside"] {
+            let place = folder.path().join(place);
+            fs::create_dir(&place).unwrap();
+            fs::write(place.join("file"), "text").unwrap();
+            fs::write(place.join("script"), "#!/bin/sh\nexit 0\n").unwrap();
+            fs::set_permissions(place.join("script"), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let name = folder.path().to_string_lossy().into_owned();
+        let abstract_name = SocketAddr::from_abstract_name(&name).unwrap();
+        Self {
+            tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
+            udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
+            _unix: UnixListener::bind(folder.path().join("outside/socket")).unwrap(),
+            _abstract: UnixListener::bind_addr(&abstract_name).unwrap(),
+            name,
+            folder,
+        }
+    }
+
+    pub(crate) fn path(&self, place: &str) -> PathBuf {
+        self.folder.path().join(place)
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.tcp.local_addr().unwrap().port()
+    }
+
+    /// What a child may touch unless a test says more: `inside` to read, `out` to write.
+    pub(crate) fn confinement(&self) -> Confinement {
+        Confinement::for_child([self.path("inside")]).write([self.path("out")])
+    }
+
+    /// What `code` says: `done`, or the name of the error that it ended with.
+    pub(crate) fn python(&self, code: &str, confinement: Confinement, mode: Mode) -> String {
+        let udp = self.udp.local_addr().unwrap().port().to_string();
+        let mut args: Vec<OsString> = ["-I", "-c", PRELUDE, code].map(Into::into).into();
+        args.extend(["inside", "out", "outside"].map(|place| self.path(place).into_os_string()));
+        args.extend([self.port().to_string(), udp, self.name.clone(), numbers()].map(Into::into));
+        let output = launch(PYTHON, args, confinement, mode);
+        assert!(
+            output.status.success(),
+            "{mode} {code}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+}
+
+/// Runs `program` to its end.
+pub(crate) fn launch(
+    program: impl AsRef<Path>,
+    args: Vec<OsString>,
+    confinement: Confinement,
+    mode: Mode,
+) -> Output {
+    let mut launch = Launch::new(program.as_ref(), args, confinement, mode);
+    launch.through = Some(PROBE.into());
+    launch.command().unwrap().command.output().unwrap()
+}
+
+fn numbers() -> String {
+    let numbers = [
+        ("bpf", libc::SYS_bpf),
+        ("chroot", libc::SYS_chroot),
+        ("clone", libc::SYS_clone),
+        ("clone3", libc::SYS_clone3),
+        ("inotify_add_watch", libc::SYS_inotify_add_watch),
+        ("inotify_init1", libc::SYS_inotify_init1),
+        ("io_uring_setup", libc::SYS_io_uring_setup),
+        ("keyctl", libc::SYS_keyctl),
+        ("mount", libc::SYS_mount),
+        ("name_to_handle_at", libc::SYS_name_to_handle_at),
+        ("personality", libc::SYS_personality),
+        ("pidfd_getfd", libc::SYS_pidfd_getfd),
+        ("pidfd_open", libc::SYS_pidfd_open),
+        ("prlimit64", libc::SYS_prlimit64),
+        ("process_vm_readv", libc::SYS_process_vm_readv),
+        ("ptrace", libc::SYS_ptrace),
+        ("sethostname", libc::SYS_sethostname),
+        ("umount2", libc::SYS_umount2),
+        ("unshare", libc::SYS_unshare),
+        ("userfaultfd", libc::SYS_userfaultfd),
+    ];
+    let pairs: Vec<String> =
+        numbers.iter().map(|(name, number)| format!("{name:?}: {number}")).collect();
+    format!("{{{}}}", pairs.join(", "))
+}

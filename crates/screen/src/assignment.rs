@@ -1,0 +1,435 @@
+//! Secrets known by the name that they are given to: `password = "…"`, `API_KEY=…`, `"token": "…"`, `<secret>…</secret>`.
+//!
+//! Code is full of such names and most of their values are no secrets, so both the name and the value are judged.
+
+use crate::{
+    Options,
+    forms::{span, window},
+    value,
+};
+use std::ops::Range;
+
+/// A part of every name that tells. Each case that code writes, as the search for them is exact.
+pub(crate) const ANCHORS: [&str; 27] = [
+    "key",
+    "Key",
+    "KEY",
+    "token",
+    "Token",
+    "TOKEN",
+    "secret",
+    "Secret",
+    "SECRET",
+    "passw",
+    "Passw",
+    "PASSW",
+    "passphrase",
+    "Passphrase",
+    "PASSPHRASE",
+    "pwd",
+    "Pwd",
+    "PWD",
+    "auth",
+    "Auth",
+    "AUTH",
+    "redential",
+    "REDENTIAL",
+    "signature",
+    "Signature",
+    "SIGNATURE",
+    "assphrase",
+];
+
+/// Longer names are no names.
+const LONGEST_NAME: usize = 64;
+const LONGEST_VALUE: usize = 1024;
+
+/// Whether names are judged by their values as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Names {
+    /// For code and documents: the value must look like a secret.
+    #[default]
+    Careful,
+    /// For logs: whatever is given to such a name goes.
+    Eager,
+}
+
+/// How much a name says about its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// A person chose the value.
+    Password,
+    /// A machine made the value.
+    Secret,
+    /// The value may as well be something else: a cache key, a signature of a function.
+    Slight,
+}
+
+/// A value found behind a telling name.
+pub(crate) struct Assigned {
+    pub(crate) kind: &'static str,
+    pub(crate) range: Range<usize>,
+}
+
+/// The last words of names, joined, in lower case.
+const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passwort", "userpwd"];
+const SECRETS: [&str; 24] = [
+    "secret",
+    "apikey",
+    "authtoken",
+    "accesstoken",
+    "refreshtoken",
+    "bearertoken",
+    "apitoken",
+    "bottoken",
+    "deploytoken",
+    "privatekey",
+    "secretkey",
+    "accesskey",
+    "authkey",
+    "signingkey",
+    "encryptionkey",
+    "masterkey",
+    "sharedkey",
+    "accountkey",
+    "storagekey",
+    "secretkeybase",
+    "credential",
+    "credentials",
+    "authorization",
+    "licensekey",
+];
+
+/// Words in a name that make its value public, or a key of another kind.
+const PUBLIC: [&str; 35] = [
+    "public",
+    "pub",
+    "publishable",
+    "foreign",
+    "primary",
+    "cache",
+    "sort",
+    "partition",
+    "next",
+    "page",
+    "continuation",
+    "cursor",
+    "sha",
+    "sha1",
+    "sha256",
+    "hash",
+    "checksum",
+    "digest",
+    "fingerprint",
+    "integrity",
+    "etag",
+    "verify",
+    "valid",
+    "invalid",
+    "expected",
+    "type",
+    "name",
+    "id",
+    "url",
+    "uri",
+    "path",
+    "file",
+    "site",
+    "csrf",
+    "progress",
+];
+
+/// The finding at the name that holds the anchor at `at`, and where the search goes on.
+pub(crate) fn find(text: &str, at: usize, options: Options) -> (Option<Assigned>, usize) {
+    let Some(name) = name_around(text, at) else { return (None, at + 1) };
+    let found = careful(text, &name, options.entropy);
+    let found = match options.names {
+        Names::Careful => found,
+        // What is given to the name goes as a whole, not only the part that looks like a secret.
+        Names::Eager => eager(text, &name).or(found),
+    };
+    let next = found.as_ref().map_or(name.end, |found| found.range.end);
+    (found, next)
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn name_around(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let before = bytes.get(at.saturating_sub(LONGEST_NAME)..at)?;
+    let start =
+        at - before.iter().rev().take_while(|byte| is_name(**byte) || **byte == b'.').count();
+    let after = bytes.get(at..bytes.len().min(at + LONGEST_NAME))?;
+    let end = at + after.iter().take_while(|byte| is_name(**byte)).count();
+    let too_long = end - start >= LONGEST_NAME;
+    (!too_long).then_some(start..end)
+}
+
+/// The words of a name, in lower case: `dbPassword2` is `db`, `password`.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut last = '_';
+    for c in name.chars() {
+        if c.is_ascii_alphanumeric() {
+            let begins = !last.is_ascii_alphanumeric()
+                || (last.is_ascii_lowercase() && c.is_ascii_uppercase());
+            if begins {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.push(c.to_ascii_lowercase());
+            }
+        }
+        last = c;
+    }
+    if let Some(word) = words.last_mut() {
+        let kept = word.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        if kept > 0 {
+            word.truncate(kept);
+        }
+    }
+    words
+}
+
+fn weigh(name: &str) -> Option<Weight> {
+    let words = words(name);
+    let last = words.last()?.as_str();
+    if words.iter().any(|word| PUBLIC.contains(&word.as_str())) {
+        return None;
+    }
+    let joined = words.concat();
+    let ends = |list: &[&str]| list.iter().any(|word| joined.ends_with(word));
+    if ends(&PASSWORDS) || last == "pwd" || last == "pass" {
+        Some(Weight::Password)
+    } else if ends(&SECRETS) || last == "token" {
+        Some(Weight::Secret)
+    } else if ["key", "auth", "signature", "keys", "tokens"].contains(&last) {
+        Some(Weight::Slight)
+    } else {
+        None
+    }
+}
+
+/// What a redaction calls the value of this name.
+fn kind(name: &str, weight: Weight) -> &'static str {
+    let joined = words(name).concat();
+    let has = |part: &str| joined.contains(part);
+    match weight {
+        Weight::Password => "password",
+        Weight::Secret if has("aws") || has("secretaccesskey") => "aws secret key",
+        Weight::Secret if has("heroku") => "heroku api key",
+        Weight::Secret if has("apikey") => "api key",
+        Weight::Secret if has("token") || has("authorization") => "token",
+        Weight::Secret if has("credential") => "credentials",
+        Weight::Secret => "secret",
+        Weight::Slight => "high-entropy value",
+    }
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// Between quotes: surely a literal.
+    Quoted,
+    /// Between tags.
+    Markup,
+    /// The second argument of a call whose first is the name.
+    Argument,
+    /// After `=` without a space, as in a shell, a dotenv file or a query.
+    Tight,
+    /// After a colon or a spaced `=`, to the end of the line.
+    Loose,
+}
+
+fn careful(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assigned> {
+    // The cheap test first: most names are given nothing.
+    let (style, range) = value_after(text, name)?;
+    let spelled = text.get(name.clone())?;
+    let weight = weigh(spelled)?;
+    let found = text.get(range.clone())?;
+    // An all-hex word under a slight name is a hash more often than a key.
+    let accepted = match weight {
+        Weight::Password => is_password(found, style),
+        Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == 36,
+        Weight::Secret => is_secret(found, style),
+        Weight::Slight => {
+            entropy
+                && matches!(style, Style::Quoted | Style::Tight)
+                && value::is_random(found, 24)
+                && !value::is_hex(found)
+                && !found.contains([':', '.'])
+        }
+    };
+    let accepted = accepted && !value::is_placeholder(found) && !is_digest(found);
+    accepted.then(|| Assigned { kind: kind(spelled, weight), range })
+}
+
+fn is_password(found: &str, style: Style) -> bool {
+    let chosen = value::is_chosen(found);
+    match style {
+        Style::Quoted | Style::Markup | Style::Argument | Style::Tight => chosen,
+        // `password: arg1` is code; what no name could be is a password, and so is a word with a number behind it.
+        Style::Loose => {
+            let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
+            let marked = found.contains(['!', '@', '#', '$', '^', '&', '*']);
+            chosen && (marked || digits >= 3 || value::is_random(found, 8))
+        }
+    }
+}
+
+fn is_secret(found: &str, style: Style) -> bool {
+    let shortest = if style == Style::Quoted { 12 } else { 16 };
+    value::is_random(found, shortest)
+        && !found.contains("://")
+        && !found.contains("uuid:")
+        && !found.starts_with(['/', '.', '-', '#'])
+}
+
+/// `sha256:…`, `sha512-…`, `md5$…`: what a lock file or a password file holds in the open.
+fn is_digest(found: &str) -> bool {
+    let lower = found.get(..8).unwrap_or(found).to_ascii_lowercase();
+    ["sha1", "sha2", "sha3", "sha5", "md5", "data:", "blake"]
+        .iter()
+        .any(|prefix| lower.starts_with(prefix))
+}
+
+/// Where the value of a name is, and how it is written.
+fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)> {
+    let bytes = text.as_bytes();
+    // `["password"]`, `'password'`, `\"password\"`, `password[]`.
+    let mut at = name.end + span(window(text, name.end, 4), 0, |byte| b"\"'\\[]`".contains(&byte));
+    let closed = at > name.end;
+    let blank = span(window(text, at, 32), 0, |byte| byte == b' ' || byte == b'\t');
+    at += blank;
+    let sign = *bytes.get(at)?;
+    let spaced = blank > 0;
+    match sign {
+        b'=' => at += span(window(text, at, 3), 0, |byte| b"=>".contains(&byte)),
+        b':' => at += span(window(text, at, 2), 0, |byte| b":=".contains(&byte)),
+        b'>' if text.get(..name.start)?.ends_with('<') => {
+            let length =
+                span(window(text, at + 1, LONGEST_VALUE), 0, |byte| byte > b' ' && byte != b'<');
+            return (window(text, at + 1 + length, 2) == "</")
+                .then_some((Style::Markup, at + 1..at + 1 + length));
+        }
+        // `define("DB_PASSWORD", "…")`: the first thing in a call.
+        b',' if closed && called(text, name.start) => at += 1,
+        _ if spaced && text.get(name.clone())?.starts_with("--") => {}
+        _ => return None,
+    }
+    let gap = span(window(text, at, 32), 0, |byte| byte == b' ' || byte == b'\t');
+    let start = at + gap;
+    if let Some(range) = literal(text, start) {
+        return Some((if sign == b',' { Style::Argument } else { Style::Quoted }, range));
+    }
+    if sign == b',' {
+        return None;
+    }
+    if sign == b':'
+        && let Some(range) = typed(text, start)
+    {
+        return Some((Style::Quoted, range));
+    }
+    let tight = sign == b'=' && !spaced && gap == 0;
+    bare(text, start).map(|range| (if tight { Style::Tight } else { Style::Loose }, range))
+}
+
+/// The inside of a string literal that begins at `at`, with its prefix and the escapes of a string inside a string.
+fn literal(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let prefix = span(window(text, at, 2), 0, |byte| b"bBrRuUL@".contains(&byte));
+    let escaped = usize::from(bytes.get(at + prefix) == Some(&b'\\'));
+    let open = at + prefix + escaped;
+    let quote = *bytes.get(open)?;
+    if !matches!(quote, b'"' | b'\'' | b'`') {
+        return None;
+    }
+    let start = open + 1;
+    let rest = window(text, start, LONGEST_VALUE);
+    let length = span(rest, 0, |byte| byte != quote && byte != b'\n');
+    let closed = rest.as_bytes().get(length) == Some(&quote);
+    let length =
+        if escaped == 1 { rest.get(..length)?.trim_end_matches('\\').len() } else { length };
+    (closed && length > 0).then_some(start..start + length)
+}
+
+/// The literal behind a type: `: &str = "…"`.
+fn typed(text: &str, at: usize) -> Option<Range<usize>> {
+    let length = span(window(text, at, 48), 0, |byte| {
+        byte.is_ascii_alphanumeric() || b"_[]|&'<>? ".contains(&byte)
+    });
+    let sign = at + length;
+    (text.as_bytes().get(sign) == Some(&b'=')).then_some(())?;
+    let gap = span(window(text, sign + 1, 8), 0, |byte| byte == b' ');
+    literal(text, sign + 1 + gap)
+}
+
+/// A word without quotes, where nothing after it makes it an expression.
+fn bare(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = window(text, at, LONGEST_VALUE);
+    let length =
+        span(rest, 0, |byte| byte.is_ascii_alphanumeric() || b"+/_~.!@#$%^*-".contains(&byte));
+    // Of `=`, only the padding of base64 belongs to a word.
+    let length = length + span(window(rest, length, 2), 0, |byte| byte == b'=');
+    let word = rest.get(..length)?;
+    let ended = match rest.as_bytes().get(length) {
+        None | Some(b'\n' | b'\r' | b'&' | b'"' | b'\'' | b'<' | b'\\') => true,
+        Some(b' ' | b'\t' | b';') => {
+            !rest.get(length..)?.trim_start().starts_with(['=', '+', '(', '?'])
+        }
+        _ => false,
+    };
+    // A dotted name is an expression: `settings.password2`.
+    let expression = word.contains('.') && value::is_wordy(word);
+    (ended && length > 0 && !expression).then_some(at..at + length)
+}
+
+/// Everything that is given to a name which says what it is.
+fn eager(text: &str, name: &Range<usize>) -> Option<Assigned> {
+    let spelled = text.get(name.clone())?;
+    let joined: String = spelled.chars().filter(char::is_ascii_alphanumeric).collect();
+    let joined = joined.to_ascii_lowercase();
+    let ends = |list: &[&str]| list.iter().any(|word| joined.ends_with(word));
+    let password = ends(&PASSWORDS);
+    if !(password || ends(&SECRETS) || joined == "token") {
+        return None;
+    }
+    let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\');
+    let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
+    let mut at = name.end + span(window(text, name.end, 8), 0, is_quote);
+    at += span(window(text, at, 64), 0, is_blank);
+    matches!(text.as_bytes().get(at)?, b':' | b'=').then_some(())?;
+    at += 1;
+    at += span(window(text, at, 64), 0, is_blank);
+    at += span(window(text, at, 8), 0, is_quote);
+    for scheme in ["bearer ", "basic "] {
+        if window(text, at, scheme.len()).eq_ignore_ascii_case(scheme) {
+            at += scheme.len() + span(window(text, at + scheme.len(), 64), 0, is_blank);
+        }
+    }
+    let length = length_of_value(text.get(at..)?);
+    let found = text.get(at..at + length)?;
+    let plain = found.is_empty() || found == "null" || found == "None";
+    let weight = if password { Weight::Password } else { Weight::Secret };
+    (!plain).then(|| Assigned { kind: kind(spelled, weight), range: at..at + length })
+}
+
+/// Up to a blank, a quote or what separates values.
+pub(crate) fn length_of_value(text: &str) -> usize {
+    let ends = |c: char| c.is_whitespace() || "\"'\\,&;}])[{".contains(c);
+    text.find(ends).unwrap_or(text.len())
+}
+
+/// What a value under this key of a JSON object is called, if the key alone makes it a secret.
+pub(crate) fn secret_key(key: &str) -> Option<&'static str> {
+    let weight = weigh(key).filter(|weight| *weight != Weight::Slight)?;
+    Some(kind(key, weight))
+}
+
+/// Whether the quoted name is the first argument of a call.
+fn called(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    before.ends_with("(\"") || before.ends_with("('")
+}

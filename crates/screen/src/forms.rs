@@ -1,0 +1,222 @@
+//! Secrets whose form needs more than a run of characters: key blocks, signed tokens, URLs and HTTP credentials.
+//!
+//! Each function gets the text and where its anchor begins. None of them reads the same text twice, so hostile input costs no more than its length.
+
+use crate::{assignment, value};
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use std::ops::Range;
+
+/// With and without padding, and with bits left over: what a peer would accept.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
+
+/// The longest key block: a PGP key with its signatures can be this long.
+const LONGEST_BLOCK: usize = 256 * 1024;
+const LONGEST_VALUE: usize = 8 * 1024;
+
+/// The text from `at`, up to `length` bytes of it.
+pub(crate) fn window(text: &str, at: usize, length: usize) -> &str {
+    let end = text.floor_char_boundary(at.saturating_add(length));
+    text.get(at..end).unwrap_or_default()
+}
+
+/// How many bytes from `at` satisfy `accepts`.
+pub(crate) fn span(text: &str, at: usize, accepts: impl Fn(u8) -> bool) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    rest.iter().position(|byte| !accepts(*byte)).unwrap_or(rest.len())
+}
+
+fn is_base64url(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
+}
+
+/// A PEM or PGP private key, from its first line to its last, or to where the text was cut.
+pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
+    let header = window(text, at, 80);
+    let label = header.strip_prefix("-----BEGIN ")?;
+    let (label, _) = label.split_once("-----")?;
+    if !(label.ends_with("PRIVATE KEY") || label == "PGP PRIVATE KEY BLOCK") {
+        return None;
+    }
+    let body_at = at + "-----BEGIN -----".len() + label.len();
+    let body = window(text, body_at, LONGEST_BLOCK);
+    if let Some(length) = body.find("-----") {
+        let body = body.get(..length)?;
+        let end = window(text, body_at + length, 80);
+        let (last, _) = end.strip_prefix("-----END ")?.split_once("-----")?;
+        let end = body_at + length + "-----END -----".len() + last.len();
+        return has_key_material(body).then_some(at..end);
+    }
+    let in_key =
+        |byte: u8| is_base64(byte) || byte.is_ascii_whitespace() || b"\\\"',:-".contains(&byte);
+    let length = span(body, 0, in_key);
+    has_key_material(body.get(..length)?).then(|| at..body_at + length)
+}
+
+/// Code that only names the first and the last line has no run of base64 between them.
+fn has_key_material(body: &str) -> bool {
+    let runs = body.split(|c: char| !c.is_ascii() || !is_base64(c as u8));
+    runs.filter(|run| run.len() >= 24).any(|run| !value::is_stand_in(run) && !value::is_wordy(run))
+}
+
+/// The private half of a `PuTTY` key file.
+pub(crate) fn putty(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = at + "Private-Lines:".len();
+    let count = span(text, start, |byte| byte == b' ' || byte.is_ascii_digit());
+    let body_at = start + count;
+    let body = window(text, body_at, LONGEST_VALUE);
+    let length = span(body, 0, |byte| is_base64(byte) || byte.is_ascii_whitespace());
+    let body = body.get(..length)?;
+    // The line after the key is a name and a colon.
+    let body = if window(text, body_at + length, 1).starts_with([':', '-']) {
+        body.rsplit_once('\n').map_or(body, |(lines, _)| lines)
+    } else {
+        body
+    };
+    let body = body.trim_end();
+    has_key_material(body).then(|| body_at..body_at + body.len())
+}
+
+/// Three parts in base64url, of which the first is a JSON object that names an algorithm.
+pub(crate) fn jwt(text: &str, at: usize) -> Option<Range<usize>> {
+    if text.get(..at)?.ends_with(|c: char| c.is_ascii() && (is_base64url(c as u8) || c == '.'))
+        && !after_escape(text, at)
+    {
+        return None;
+    }
+    let token = window(text, at, LONGEST_VALUE);
+    let head = span(token, 0, is_base64url);
+    let decoded = URL_SAFE.decode(token.get(..head)?).ok()?;
+    let header: serde_json::Value = serde_json::from_slice(&decoded).ok()?;
+    header.get("alg").or_else(|| header.get("enc")).or_else(|| header.get("typ"))?;
+    let length = span(token, 0, |byte| is_base64url(byte) || byte == b'.');
+    let token = token.get(..length)?.trim_end_matches('.');
+    let parts: Vec<&str> = token.split('.').collect();
+    // The signature may be empty or cut; the claims alone are private.
+    (parts.len() >= 2 && parts.get(1)?.len() >= 8).then(|| at..at + token.len())
+}
+
+/// Whether an escape ends at `at`: the `n` of `\n` or the `0` of `%20` is no part of the word that follows.
+pub(crate) fn after_escape(text: &str, at: usize) -> bool {
+    let before = text.as_bytes().get(at.saturating_sub(3)..at).unwrap_or_default();
+    match before {
+        [b'%', first, second] => first.is_ascii_hexdigit() && second.is_ascii_hexdigit(),
+        [.., b'\\', last] => matches!(last, b'n' | b'r' | b't'),
+        // The end of a colour: `ESC [ 3 1 m`.
+        [.., first, b'm'] => first.is_ascii_digit() || *first == b'[',
+        _ => false,
+    }
+}
+
+/// The password of `scheme://user:password@host`.
+pub(crate) fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
+    let range = url_userinfo(text, at)?;
+    let password = text.get(range.clone())?;
+    let user = text.get(at + "://".len()..range.start - 1)?;
+    // `guest:guest` is what a server is shipped with.
+    (user != password && !is_sample_password(password)).then_some(range)
+}
+
+/// Where the password of a URL is, whatever it looks like.
+pub(crate) fn url_userinfo(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = at + "://".len();
+    let before = text.as_bytes().get(at.checked_sub(1)?)?;
+    if !before.is_ascii_alphanumeric() {
+        return None;
+    }
+    let authority = window(text, start, 512);
+    let length = span(authority, 0, |byte| byte > b' ' && !b"/?#\"'<>`\\|,;".contains(&byte));
+    let (user_info, host) = authority.get(..length)?.rsplit_once('@')?;
+    let (user, password) = user_info.split_once(':')?;
+    let named_host =
+        host.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '[' | '$' | '{'));
+    let from = start + user.len() + 1;
+    (named_host && !password.is_empty() && !password.contains("://"))
+        .then(|| from..from + password.len())
+}
+
+/// What documentation writes in the place of a password.
+fn is_sample_password(password: &str) -> bool {
+    let short = ["pass", "pwd", "pw", "p", "user", "foo", "bar", "test", "b", "psw", "passw"];
+    value::is_placeholder(password)
+        || short.contains(&password.to_ascii_lowercase().as_str())
+        || password.contains(['{', '}', '(', ')', '[', ']', '$', '*'])
+        || password.bytes().all(|byte| matches!(byte, b'x' | b'X' | b'.' | b'-'))
+        || (password.len() < 4 && password.bytes().all(|byte| byte.is_ascii_alphabetic()))
+}
+
+/// The token after `Bearer`, as in an Authorization header.
+pub(crate) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
+    let range = after_word(text, at)?;
+    let token = text.get(range.clone())?;
+    let issued = value::is_random(token, 16) && !value::is_placeholder(token);
+    issued.then_some(range)
+}
+
+/// The token after `Bot` or `Token`, which are schemes in the header alone and words elsewhere.
+pub(crate) fn header_token(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = text.floor_char_boundary(at.saturating_sub(24));
+    let before = text.get(start..at)?.to_ascii_lowercase();
+    if before.contains("authorization") { bearer(text, at) } else { None }
+}
+
+/// Whatever follows `Bearer` or `Basic`, if it is longer than most words.
+pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
+    let word = span(text, at, |byte| byte.is_ascii_alphabetic());
+    let from =
+        at + word + span(window(text, at + word, 64), 0, |byte| byte == b' ' || byte == b'\t');
+    let length = assignment::length_of_value(window(text, from, LONGEST_VALUE));
+    (from > at + word && begins_scheme(text, at) && length >= 8).then(|| from..from + length)
+}
+
+fn begins_scheme(text: &str, at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+    !before.is_some_and(|byte| is_base64url(*byte)) || after_escape(text, at)
+}
+
+/// What is next to the word at `at`, in the characters that a token may have.
+fn after_word(text: &str, at: usize) -> Option<Range<usize>> {
+    let word = span(window(text, at, 16), 0, |byte| byte.is_ascii_alphabetic());
+    let gap = span(window(text, at + word, 8), 0, |byte| b" \t:".contains(&byte));
+    let from = at + word + gap;
+    let token = window(text, from, LONGEST_VALUE);
+    let accepts = |byte| is_base64url(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=');
+    let token = token.get(..span(token, 0, accepts))?.trim_end_matches('.');
+    ((1..=4).contains(&gap) && begins_scheme(text, at)).then(|| from..from + token.len())
+}
+
+/// The credentials after `Basic`: base64 of `user:password`.
+pub(crate) fn basic(text: &str, at: usize) -> Option<Range<usize>> {
+    begins_scheme(text, at).then_some(())?;
+    from_user_password(text, at + "Basic ".len())
+}
+
+/// `"auth": "…"` of a Docker configuration.
+pub(crate) fn docker(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = at + "\"auth".len();
+    let gap = span(text, start, |byte| b"\\\": \t".contains(&byte));
+    if gap > 12 { None } else { from_user_password(text, start + gap) }
+}
+
+fn from_user_password(text: &str, from: usize) -> Option<Range<usize>> {
+    let encoded = window(text, from, 2048);
+    let length = span(encoded, 0, is_base64);
+    let encoded = encoded.get(..length)?;
+    if encoded.len() < 8 {
+        return None;
+    }
+    let decoded = STANDARD.decode(encoded).ok()?;
+    let decoded = str::from_utf8(&decoded).ok()?;
+    let printable = decoded.chars().all(|c| !c.is_control());
+    (printable && decoded.contains(':')).then(|| from..from + length)
+}

@@ -1,0 +1,227 @@
+//! Makes visible what a model reads and a person doesn't see: controls, direction marks, zero-width characters, tags.
+//!
+//! Where ordinary writing needs an invisible character (emoji, Arabic, the Indic scripts, ideographs) it is kept;
+//! private-use characters are kept too, as they are drawn, if only as a box.
+
+use crate::scripts::{is_ideograph, is_joined, is_mongolian, is_picture, is_unspaced, is_varied};
+use std::borrow::Cow;
+
+/// The longest operating-system command that is shown in one piece.
+const LONGEST_COMMAND: usize = 2048;
+
+/// The flags that are drawn from tags: England, Scotland, Wales.
+const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
+
+/// The text with each hidden character shown as `<U+202E>`, a run of tags as `<hidden text: "…">`, and a terminal
+/// sequence as `<ESC[31m>`. Borrowed when there is nothing to show.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let mut copied = 0;
+    let mut at = plain_length(text.as_bytes());
+    while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
+        let (length, shape) = shown(text, at, c);
+        if let Some(shape) = shape {
+            let out = out.get_or_insert_default();
+            out.push_str(text.get(copied..at).unwrap_or_default());
+            out.push_str(&shape);
+            copied = at + length;
+        }
+        at += length;
+        at += plain_length(text.as_bytes().get(at..).unwrap_or_default());
+    }
+    match out {
+        None => Cow::Borrowed(text),
+        Some(mut out) => {
+            out.push_str(text.get(copied..).unwrap_or_default());
+            Cow::Owned(out)
+        }
+    }
+}
+
+/// Printable ASCII, tabs and line ends.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
+}
+
+/// How many bytes at the start need no look. Whole blocks are folded without a branch, which compilers vectorise.
+fn plain_length(bytes: &[u8]) -> usize {
+    let blocks = bytes.chunks_exact(64);
+    let whole = blocks
+        .take_while(|block| block.iter().fold(true, |plain, byte| plain & is_plain(*byte)))
+        .count();
+    let start = whole * 64;
+    let rest = bytes.get(start..).unwrap_or_default();
+    start + rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len())
+}
+
+/// How many bytes from `at` belong together, and how they are shown; `None` where they stay.
+fn shown(text: &str, at: usize, c: char) -> (usize, Option<String>) {
+    match c {
+        '\u{1B}' => escape_sequence(text, at),
+        '\u{E0000}'..='\u{E007F}' => tags(text, at),
+        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => variation(text, at),
+        c if c.is_control() || (is_hidden(c) && !belongs(text, at, c)) => {
+            (c.len_utf8(), Some(code(c)))
+        }
+        c => (c.len_utf8(), None),
+    }
+}
+
+fn code(c: char) -> String {
+    format!("<U+{:04X}>", u32::from(c))
+}
+
+/// Characters that have no shape of their own, besides controls, tags and variation selectors.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+        | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}'
+        | '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}'
+        | '\u{E0080}'..='\u{E0FFF}')
+}
+
+fn before(text: &str, at: usize) -> Option<char> {
+    text.get(..at)?.chars().next_back()
+}
+
+/// Whether ordinary writing has this hidden character here.
+fn belongs(text: &str, at: usize, c: char) -> bool {
+    let before = before(text, at);
+    let after = text.get(at + c.len_utf8()..).and_then(|text| text.chars().next());
+    let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
+    match c {
+        // A byte order mark begins a file.
+        '\u{FEFF}' => at == 0,
+        // One soft hyphen inside a word is typography.
+        '\u{AD}' => both(char::is_alphabetic),
+        '\u{34F}' => both(|c| !c.is_ascii() && !is_hidden(c) && !c.is_whitespace()),
+        '\u{200B}' => both(is_unspaced),
+        '\u{200C}' => both(is_joined),
+        '\u{200D}' => {
+            both(is_joined) || (before.is_some_and(can_be_joined) && after.is_some_and(is_picture))
+        }
+        '\u{180B}'..='\u{180F}' => before.is_some_and(is_mongolian),
+        '\u{115F}' => after.is_some_and(|c| matches!(c, '\u{1161}'..='\u{11A7}')),
+        '\u{1160}' => {
+            before.is_some_and(|c| matches!(c, '\u{1100}'..='\u{115E}'))
+                && after.is_some_and(|c| matches!(c, '\u{11A8}'..='\u{11FF}'))
+        }
+        '\u{2800}' => {
+            [before, after].iter().flatten().any(|c| matches!(c, '\u{2801}'..='\u{28FF}'))
+        }
+        _ => false,
+    }
+}
+
+/// The left part of a joined emoji: a picture, its colour, or the selector that made it one.
+fn can_be_joined(c: char) -> bool {
+    is_picture(c) || c == '\u{FE0F}'
+}
+
+/// The characters from `at` on that satisfy `accepts`.
+fn run(text: &str, at: usize, accepts: fn(char) -> bool) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    let length = rest.find(|c| !accepts(c)).unwrap_or(rest.len());
+    rest.get(..length).unwrap_or_default()
+}
+
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{E0000}'..='\u{E007F}')
+}
+
+/// A run of tag characters: a flag stays, anything else is spelled out.
+fn tags(text: &str, at: usize) -> (usize, Option<String>) {
+    let run = run(text, at, is_tag);
+    let decoded: String = run.chars().filter_map(untagged).collect();
+    let flag = before(text, at) == Some('\u{1F3F4}')
+        && run.ends_with('\u{E007F}')
+        && run.chars().count() == decoded.len() + 1
+        && FLAGS.contains(&decoded.as_str());
+    (run.len(), (!flag).then(|| spelled_out(&decoded)))
+}
+
+/// The ASCII character that a tag stands for.
+fn untagged(c: char) -> Option<char> {
+    let low = u32::from(c).checked_sub(0xE_0000)?;
+    char::from_u32(low).filter(|c| matches!(c, ' '..='~'))
+}
+
+fn spelled_out(decoded: &str) -> String {
+    let quoted = decoded.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("<hidden text: \"{quoted}\">")
+}
+
+/// A variation selector: one after a sign that has variants stays; a run of them carries bytes and is spelled out.
+fn variation(text: &str, at: usize) -> (usize, Option<String>) {
+    let run = run(text, at, |c| selected(c).is_some());
+    let codes = || run.chars().map(code).collect::<String>();
+    let mut selectors = run.chars();
+    if let (Some(only), None) = (selectors.next(), selectors.next()) {
+        let has_variants = if only <= '\u{FE0F}' { is_varied } else { is_ideograph };
+        let stays = before(text, at).is_some_and(has_variants);
+        return (run.len(), (!stays).then(codes));
+    }
+    let bytes: Vec<u8> = run.chars().filter_map(selected).collect();
+    let readable = str::from_utf8(&bytes)
+        .ok()
+        .filter(|decoded| !decoded.chars().any(|c| c.is_control() || can_hide(c)));
+    (run.len(), Some(readable.map_or_else(codes, spelled_out)))
+}
+
+/// The byte that a variation selector can carry: there are 256 of them.
+fn selected(c: char) -> Option<u8> {
+    let number = match c {
+        '\u{FE00}'..='\u{FE0F}' => u32::from(c) - 0xFE00,
+        '\u{E0100}'..='\u{E01EF}' => u32::from(c) - 0xE_0100 + 16,
+        _ => return None,
+    };
+    u8::try_from(number).ok()
+}
+
+/// A terminal sequence from the escape on: how many bytes it has, and how it is shown.
+fn escape_sequence(text: &str, at: usize) -> (usize, Option<String>) {
+    let bytes = text.as_bytes().get(at..).unwrap_or_default();
+    let length = match bytes.get(1) {
+        Some(b'[') => control_sequence(bytes),
+        Some(b']' | b'P' | b'X' | b'^' | b'_') => command(bytes),
+        Some(b' '..=b'~') => Some(2),
+        _ => None,
+    };
+    let length = length.unwrap_or(1);
+    let sequence = text.get(at..at + length).unwrap_or_default();
+    let mut shape = String::from("<");
+    for c in sequence.chars() {
+        match c {
+            '\u{1B}' => shape.push_str("ESC"),
+            '\u{7}' => shape.push_str("BEL"),
+            c => shape.push(c),
+        }
+    }
+    shape.push('>');
+    (length, Some(shape))
+}
+
+/// `ESC [`, parameters, then one letter.
+fn control_sequence(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.get(2..)?;
+    let parameters = rest.iter().take(64).take_while(|byte| matches!(byte, b' '..=b'?')).count();
+    matches!(rest.get(parameters)?, b'@'..=b'~').then_some(parameters + 3)
+}
+
+/// `ESC ]` and its kin: printable ASCII up to a bell or `ESC \`. What holds more is shown piece by piece.
+fn command(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.get(2..)?;
+    let body =
+        rest.iter().take(LONGEST_COMMAND).take_while(|byte| matches!(byte, b' '..=b'~')).count();
+    match rest.get(body)? {
+        0x07 => Some(body + 3),
+        0x1B if rest.get(body + 1) == Some(&b'\\') => Some(body + 4),
+        _ => None,
+    }
+}
+
+/// Whether the character would be hidden in some place, which is what a description is searched for.
+pub(crate) fn can_hide(c: char) -> bool {
+    is_hidden(c) || selected(c).is_some() || is_tag(c)
+}

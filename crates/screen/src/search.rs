@@ -1,0 +1,287 @@
+//! Finds and redacts secrets in text: one pass for the anchors of every rule, then a closer look at each.
+
+use crate::{
+    assignment::{self, Names},
+    forms::{after_escape, span, window},
+    rules::{Class, RULES, Shape},
+    value,
+};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::Regex;
+use std::{borrow::Cow, ops::Range, sync::OnceLock};
+
+/// Shorter secrets would be found in half of every text.
+const SHORTEST: usize = 4;
+
+/// How far a pattern may read.
+const LONGEST_PATTERN: usize = 1024;
+
+/// What to look for besides the known forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How values of telling names are judged.
+    pub names: Names,
+    /// Whether a value is redacted for its look alone, under a name that says little (`key`, `auth`, `signature`).
+    pub entropy: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { names: Names::Careful, entropy: true }
+    }
+}
+
+impl Options {
+    /// For log lines, where a mask too many costs nothing.
+    pub fn for_logs() -> Self {
+        Self { names: Names::Eager, entropy: true }
+    }
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// What it is, as a redaction says it.
+    pub kind: &'static str,
+    /// Where it is, in bytes.
+    pub range: Range<usize>,
+}
+
+/// The pattern of a row, compiled when its anchor is first seen: most texts need few of them.
+fn pattern(row: usize) -> Option<&'static Regex> {
+    static PATTERNS: [OnceLock<Option<Regex>>; RULES.len()] =
+        [const { OnceLock::new() }; RULES.len()];
+    let compile = || match RULES.get(row)?.shape {
+        Shape::Pattern(_, source) => Regex::new(&format!("^(?:{source})")).ok(),
+        _ => None,
+    };
+    PATTERNS.get(row)?.get_or_init(compile).as_ref()
+}
+
+/// What an anchor leads to.
+#[derive(Clone, Copy)]
+enum Lead {
+    /// A row of the table.
+    Rule(usize),
+    /// A name that may be given a secret.
+    Name,
+    /// A secret of the configuration.
+    Known,
+}
+
+/// Knows what is secret. Built once, used by every call.
+pub struct Screen {
+    anchors: Option<AhoCorasick>,
+    /// One for each anchor.
+    leads: Vec<Lead>,
+    options: Options,
+}
+
+impl std::fmt::Debug for Screen {
+    /// Without the automaton, which spells out the configured secrets.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Screen").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Default for Screen {
+    fn default() -> Self {
+        Self::new(Vec::new(), Options::default())
+    }
+}
+
+/// A finding before those that overlap are joined; the lower rank names both.
+struct Hit {
+    kind: &'static str,
+    rank: usize,
+    range: Range<usize>,
+}
+
+impl Screen {
+    /// Looks for the `known` secrets of four bytes or more wherever they are, and for whatever looks like one.
+    pub fn new(known: Vec<String>, options: Options) -> Self {
+        let mut texts: Vec<Cow<'static, str>> = Vec::new();
+        let mut leads = Vec::new();
+        for (row, rule) in RULES.iter().enumerate() {
+            texts.extend(rule.anchors.iter().map(|anchor| Cow::Borrowed(*anchor)));
+            leads.extend(rule.anchors.iter().map(|_| Lead::Rule(row)));
+        }
+        texts.extend(assignment::ANCHORS.map(Cow::Borrowed));
+        leads.extend(assignment::ANCHORS.map(|_| Lead::Name));
+        for secret in known.into_iter().filter(|secret| secret.len() >= SHORTEST) {
+            let spellings = spellings(&secret);
+            leads.extend(spellings.iter().map(|_| Lead::Known));
+            texts.extend(spellings.into_iter().map(Cow::Owned));
+        }
+        let anchors = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind((texts.len() < 1024).then_some(AhoCorasickKind::DFA))
+            .build(texts.iter().map(|text| text.as_bytes()))
+            .ok();
+        Self { anchors, leads, options }
+    }
+
+    /// Every secret in the text, in order, none overlapping another.
+    pub fn find(&self, text: &str) -> Vec<Finding> {
+        let Some(anchors) = &self.anchors else {
+            // Only configured secrets of gigabytes lead here: nothing can be told, so nothing is let through.
+            return vec![Finding { kind: "text that can't be screened", range: 0..text.len() }];
+        };
+        let mut hits: Vec<Hit> = Vec::new();
+        let (mut rules_from, mut names_from) = (0, 0);
+        for anchor in anchors.find_overlapping_iter(text) {
+            let at = anchor.start();
+            match self.leads.get(anchor.pattern().as_usize()) {
+                Some(Lead::Rule(row)) if at >= rules_from => {
+                    let Some(range) = self.follow(*row, text, anchor.range()) else { continue };
+                    rules_from = range.end;
+                    let kind = RULES.get(*row).map_or("secret", |rule| rule.kind);
+                    hits.push(Hit { kind, rank: 1 + row, range });
+                }
+                Some(Lead::Name) if at >= names_from => {
+                    let (found, next) = assignment::find(text, at, self.options);
+                    names_from = next;
+                    hits.extend(found.map(|found| Hit {
+                        kind: found.kind,
+                        rank: usize::MAX,
+                        range: found.range,
+                    }));
+                }
+                Some(Lead::Known) => {
+                    hits.push(Hit { kind: "configured secret", rank: 0, range: anchor.range() });
+                }
+                _ => {}
+            }
+        }
+        join(hits)
+    }
+
+    /// The text with every secret replaced by `[redacted: …]`. Borrowed when there is none.
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let findings = self.find(text);
+        if findings.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut copied = 0;
+        for finding in findings {
+            out.push_str(text.get(copied..finding.range.start).unwrap_or_default());
+            out.push_str(&marker(finding.kind));
+            copied = finding.range.end;
+        }
+        out.push_str(text.get(copied..).unwrap_or_default());
+        Cow::Owned(out)
+    }
+
+    /// The secret of a row of the table at an anchor.
+    fn follow(&self, row: usize, text: &str, anchor: Range<usize>) -> Option<Range<usize>> {
+        match &RULES.get(row)?.shape {
+            Shape::Run(class, least, most) => {
+                let (least, most) = (usize::from(*least), usize::from(*most));
+                if !begins_word(text, anchor.start) {
+                    return None;
+                }
+                let length = span(window(text, anchor.end, most + 1), 0, |byte| class.has(byte));
+                let body = text.get(anchor.end..anchor.end + length)?;
+                let body = if *class == Class::Dotted { body.trim_end_matches('.') } else { body };
+                let end = anchor.end + body.len();
+                let fits = (least..=most).contains(&body.len()) && ends_word(text, end);
+                (fits && value::is_issued(body)).then_some(anchor.start..end)
+            }
+            Shape::Pattern(back, _) => {
+                let start = anchor.start.checked_sub(*back)?;
+                // What begins with a sign begins anywhere, and a bot's number follows its path.
+                let lax = text.as_bytes().get(start).is_some_and(|byte| b".:\n".contains(byte))
+                    || text.get(..start)?.ends_with("/bot");
+                if !(lax || begins_word(text, start)) {
+                    return None;
+                }
+                let pattern = pattern(row)?;
+                let captures = pattern.captures(window(text, start, LONGEST_PATTERN))?;
+                let secret = captures.get(1).or_else(|| captures.get(0))?;
+                let range = start + secret.start()..start + secret.end();
+                let fits = ends_word(text, range.end) && !value::is_stand_in(secret.as_str());
+                (fits && !value::is_template(secret.as_str())).then_some(range)
+            }
+            Shape::Form(careful, eager) => match self.options.names {
+                Names::Careful => careful(text, anchor.start),
+                Names::Eager => eager(text, anchor.start),
+            },
+        }
+    }
+}
+
+/// What stands in the place of a secret.
+pub(crate) fn marker(kind: &str) -> String {
+    format!("[redacted: {kind}]")
+}
+
+/// Whether the character before is no part of the same word.
+fn begins_word(text: &str, at: usize) -> bool {
+    match at.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
+        Some(byte) if byte.is_ascii_alphanumeric() => after_escape(text, at),
+        Some(b'_' | b'+') => false,
+        _ => true,
+    }
+}
+
+fn ends_word(text: &str, at: usize) -> bool {
+    !text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+}
+
+/// The secret, and how it is written inside JSON and in a URL.
+fn spellings(secret: &str) -> Vec<String> {
+    let quoted = serde_json::Value::from(secret).to_string();
+    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let encoded: String = secret
+        .bytes()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    let mut all = vec![secret.to_owned(), inner.unwrap_or(secret).to_owned(), encoded];
+    all.dedup();
+    all
+}
+
+/// Findings that overlap become one, called by the best of their names.
+fn join(mut hits: Vec<Hit>) -> Vec<Finding> {
+    hits.sort_by_key(|hit| (hit.range.start, hit.rank));
+    let mut joined: Vec<Hit> = Vec::new();
+    for hit in hits {
+        match joined.last_mut() {
+            Some(last) if hit.range.start < last.range.end => {
+                last.range.end = last.range.end.max(hit.range.end);
+                if hit.rank < last.rank {
+                    (last.rank, last.kind) = (hit.rank, hit.kind);
+                }
+            }
+            _ => joined.push(hit),
+        }
+    }
+    joined.into_iter().map(|hit| Finding { kind: hit.kind, range: hit.range }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_is_compiled() {
+        let screen = Screen::default();
+        assert!(screen.anchors.is_some());
+        for (row, rule) in RULES.iter().enumerate() {
+            let wanted = matches!(rule.shape, Shape::Pattern(..));
+            assert_eq!(pattern(row).is_some(), wanted, "{}", rule.kind);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_screened_is_not_let_through() {
+        let screen = Screen { anchors: None, ..Screen::default() };
+        assert_eq!(screen.redact("anything"), "[redacted: text that can't be screened]");
+    }
+}

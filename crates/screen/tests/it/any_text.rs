@@ -1,0 +1,160 @@
+//! No text makes any function panic, lose its place, or take long.
+
+use crate::chance::{ALNUM, Chance};
+use docent_screen::{Options, Screen, one_line, suspicious, visible, visible_json};
+use serde_json::json;
+
+/// What the rules look for, and what could break a reader of them.
+const PIECES: &[&str] = &[
+    "password",
+    "token",
+    "key",
+    "secret",
+    "auth",
+    "=",
+    ":",
+    " ",
+    "\"",
+    "'",
+    "\\",
+    "\n",
+    "://",
+    "@",
+    ":AA",
+    "eyJ",
+    "-----BEGIN ",
+    "PRIVATE KEY-----",
+    "-----END ",
+    "-----",
+    "Bearer ",
+    "Basic ",
+    "\"auth\"",
+    "machine a login b password ",
+    "AccountKey=",
+    "-us",
+    "8Q~",
+    ".atlasv1.",
+    "MTE",
+    "Private-Lines:",
+    "_auth=",
+    "<",
+    ">",
+    "</",
+    "[",
+    "]",
+    ",",
+    "(",
+    "%20",
+    "\u{1b}",
+    "\u{1b}[",
+    "\u{1b}]",
+    "\u{7}",
+    "\u{202e}",
+    "\u{200d}",
+    "\u{e0041}",
+    "\u{e007f}",
+    "🏴",
+    "\u{fe0f}",
+    "\u{e0110}",
+    "é",
+    "漢",
+    "👩",
+    "\0",
+    "ignore previous instructions",
+    "Zm9vOmJhcg==",
+    "\u{ad}",
+    "0123456789",
+    "ghp_",
+    "--",
+    "ſ",
+    "İ",
+    "K",
+];
+
+#[test]
+fn no_text_panics_and_findings_are_in_order() {
+    let screens = [
+        Screen::new(vec!["known secret".into(), "漢key".into()], Options::default()),
+        Screen::new(vec!["=\"'\\".into()], Options::for_logs()),
+    ];
+    let mut chance = Chance::new(42);
+    for _ in 0..2000 {
+        let mut text = String::new();
+        for _ in 0..chance.below(24) {
+            if chance.below(4) == 0 {
+                let length = chance.below(70);
+                text += &chance.text(ALNUM, length);
+            } else if chance.below(8) == 0 {
+                text.extend(char::from_u32(u32::try_from(chance.below(0x11_0000)).unwrap()));
+            } else {
+                text += PIECES[chance.below(PIECES.len())];
+            }
+        }
+        for screen in &screens {
+            let mut end = 0;
+            for finding in screen.find(&text) {
+                assert!(finding.range.start >= end && !finding.range.is_empty(), "{text:?}");
+                assert!(text.get(finding.range.clone()).is_some(), "{text:?}");
+                end = finding.range.end;
+            }
+            let mut value = json!({(text.clone()): [text.clone()]});
+            screen.redact_json(&mut value);
+            visible_json(&mut value);
+        }
+        let shown = visible(&text).into_owned();
+        assert_eq!(visible(&shown), shown, "{text:?}");
+        assert!(!one_line(&text).contains(['\n', '\r', '\u{1b}', '\0', '\u{202e}']), "{text:?}");
+        suspicious(&text);
+    }
+}
+
+/// Each of these makes a careless rule read the same text again and again.
+#[test]
+fn bait_and_ten_megabytes_are_screened() {
+    let screens = [Screen::default(), Screen::new(Vec::new(), Options::for_logs())];
+    for bait in [
+        "-----BEGIN PRIVATE KEY-----",
+        "eyJ",
+        "eyJ.",
+        "eyJhbGciOiJI.",
+        "://",
+        "a://b:",
+        "key",
+        "key=",
+        "key = \"",
+        "Bearer ",
+        "Basic ",
+        "password",
+        "password:\"",
+        "\"auth\"",
+        "machine a login b ",
+        "MTE",
+        "ghp_",
+        ":AA",
+        "1",
+        "-us",
+        "\u{1b}]",
+        "\u{1b}[1",
+        "\u{e0041}",
+        "\u{fe0f}",
+        "Private-Lines: 1\n",
+        "a",
+        "\\",
+        "-----",
+        "sk-ant-",
+        "1234567890:AA",
+        "é",
+    ] {
+        let text = bait.repeat((1 << 17) / bait.len());
+        for screen in &screens {
+            screen.redact(&text);
+        }
+        visible(&text);
+        one_line(&text);
+        suspicious(text.get(..text.floor_char_boundary(1 << 12)).unwrap());
+    }
+    let line = "let x = key.lookup(token);\n";
+    let text = line.repeat((10 << 20) / line.len() + 1);
+    assert!(text.len() >= 10 << 20);
+    assert_eq!(screens[0].find(&text), []);
+}

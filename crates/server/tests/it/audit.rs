@@ -1,0 +1,233 @@
+//! What calls leave behind, and what happens to them when they can't.
+
+use crate::{
+    fixture::{Fixture, acting, said},
+    wire::{Wire, code, key, origin, setup, text},
+};
+use docent_audit::{Check, OnFull, Settings, verify};
+use docent_server::{Audit, Limits, Server, Setup};
+use docent_transport::{Caller, Door, Shown, Via};
+use serde_json::{Value, json};
+use std::{
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+const VERSION: &str = "2025-11-25";
+
+fn lines(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A server whose log is in a folder, with a tool that counts how often it runs.
+struct Place {
+    folder: tempfile::TempDir,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), runs: Arc::default() }
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("audit.jsonl")
+    }
+
+    fn setup(&self, on_full: OnFull) -> Setup {
+        let fixture = Fixture::new();
+        let runs = Arc::clone(&self.runs);
+        fixture.extra.lock().unwrap().push(acting("counts", json!({}), move |_, _| {
+            runs.fetch_add(1, Ordering::SeqCst);
+            async { Ok(said("hush-hush")) }
+        }));
+        let settings = Settings { on_full, ..Settings::default() };
+        Setup { audit: Audit::open(self.log(), settings), ..setup(fixture) }
+    }
+
+    fn server(&self, on_full: OnFull) -> Arc<Server> {
+        Server::new(self.setup(on_full)).unwrap()
+    }
+
+    fn intact(&self) {
+        let report = verify(&self.log(), &Check::default()).unwrap();
+        assert!(report.is_intact(), "{report}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_or_fails_says_why() {
+    let place = Place::new();
+    let tool_rates = [("big".to_owned(), NonZeroU32::new(1).unwrap())].into();
+    let mut setup = place.setup(OnFull::Refuse);
+    setup.limits = Limits { tool_rates, ..Limits::default() };
+    setup.keys = vec![key("ann", &["echo", "big", "panics", "fails"])];
+    let server = Server::new(setup).unwrap();
+    let ann = origin(&server, Some("ann-token"));
+    let mut wire = Wire::legacy_as(&server, VERSION, json!({}), Some(ann)).await;
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
+    let cases = [
+        ("tools/call", call("echo", json!({"text": "a"})), "ok", None),
+        ("tools/call", call("counts", json!({})), "refused", Some("scope")),
+        ("tools/call", call("nothing", json!({})), "refused", Some("unknown_tool")),
+        ("tools/call", call("echo", json!({})), "error", Some("invalid_arguments")),
+        ("tools/call", call("fails", json!({})), "error", Some("database")),
+        ("tools/call", call("panics", json!({})), "error", Some("internal")),
+        ("tools/call", json!({"name": 5}), "refused", Some("invalid_params")),
+        ("tools/call", json!({"name": "a", "arguments": []}), "refused", Some("invalid_params")),
+        ("resources/read", json!({}), "refused", Some("invalid_params")),
+        ("resources/read", json!({"uri": "memo://none"}), "error", Some("not_found")),
+        ("prompts/get", json!({"name": "none"}), "error", Some("invalid_arguments")),
+        ("tools/call", call("big", json!({"bytes": 5})), "ok", None),
+        ("tools/call", call("big", json!({"bytes": 5})), "refused", Some("rate")),
+    ];
+    for (at, (method, params, outcome, reason)) in cases.into_iter().enumerate() {
+        let reply = wire.ask(method, params.clone()).await;
+        let all = lines(&place.log());
+        assert_eq!(all.len(), at + 1, "{method} {params}");
+        let line = &all[at];
+        assert_eq!(
+            (line["outcome"].as_str(), line["reason"].as_str()),
+            (Some(outcome), reason),
+            "{method} {params} {reply}"
+        );
+        for (name, want) in [("method", json!(method)), ("principal", json!("ann"))] {
+            assert_eq!(line[name], want, "{line}");
+        }
+        assert_eq!(line["reference"], reply["error"]["data"]["reference"], "{line}");
+        assert_eq!(line["digest"].as_str().unwrap().len(), 64);
+    }
+    assert!(lines(&place.log())[5]["reference"].is_string());
+    server.stop();
+    wire.call("echo", json!({"text": "a"})).await;
+    assert_eq!(lines(&place.log()).last().unwrap()["reason"], "closing");
+    assert_eq!(place.runs.load(Ordering::SeqCst), 0);
+    place.intact();
+}
+
+/// An answer to a call that could not be recorded: why, and nothing of the result.
+fn unrecorded(reply: &Value) {
+    assert_eq!(code(reply), -32000, "{reply}");
+    let message = reply["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("audit line can't be written: "), "{message}");
+    let policy = ": the call was refused by policy (audit.on_full = refuse)";
+    assert!(message.ends_with(policy), "{message}");
+    assert!(reply.get("result").is_none() && !reply.to_string().contains("hush-hush"), "{reply}");
+    assert!(!message.contains("audit.jsonl"), "where the log is stays on the server: {message}");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_run() {
+    let place = Place::new();
+    std::os::unix::fs::symlink("/dev/full", place.log()).unwrap();
+    let server = place.server(OnFull::Refuse);
+    let mut wire = Wire::legacy(&server, VERSION).await;
+    // Nothing is known yet: the call runs, and its answer is held back.
+    unrecorded(&wire.call("counts", json!({})).await);
+    assert_eq!(place.runs.load(Ordering::SeqCst), 1);
+    for _ in 0..3 {
+        unrecorded(&wire.call("counts", json!({})).await);
+    }
+    unrecorded(&wire.ask("resources/read", json!({"uri": "memo://a"})).await);
+    let greet = json!({"name": "greet", "arguments": {"name": "bob"}});
+    unrecorded(&wire.ask("prompts/get", greet).await);
+    unrecorded(&wire.ask("tools/call", json!({"name": 5})).await);
+    assert_eq!(place.runs.load(Ordering::SeqCst), 1, "refused before it runs");
+    let metrics = server.metrics();
+    for want in [
+        "docent_audit_failures_total 7\n",
+        "docent_tool_calls_total{tool=\"counts\",outcome=\"refused\"} 1\n",
+    ] {
+        assert!(metrics.contains(want), "{want} {metrics}");
+    }
+    assert!(!metrics.contains("docent_refused_total{reason=\"audit\"} 0\n"), "{metrics}");
+    // What leaves no line goes on.
+    assert!(wire.ask("tools/list", json!({})).await["result"].is_object());
+}
+
+#[tokio::test]
+async fn a_log_without_a_folder_refuses_the_first_call_and_is_recovered_from() {
+    let place = Place::new();
+    let folder = place.folder.path().join("later");
+    let path = folder.join("audit.jsonl");
+    let settings = Settings { on_full: OnFull::Refuse, ..Settings::default() };
+    let setup = Setup { audit: Audit::open(&path, settings), ..place.setup(OnFull::Drop) };
+    let server = Server::new(setup).unwrap();
+    let mut wire = Wire::legacy(&server, VERSION).await;
+    unrecorded(&wire.call("counts", json!({})).await);
+    assert_eq!(place.runs.load(Ordering::SeqCst), 0, "it did not run");
+    std::fs::create_dir(&folder).unwrap();
+    assert_eq!(text(&wire.call("counts", json!({})).await), "hush-hush");
+    let all = lines(&path);
+    assert_eq!((&all[0]["kind"], &all[0]["count"]), (&json!("dropped"), &json!(1)));
+    assert_eq!((&all[1]["tool"], &all[1]["outcome"]), (&json!("counts"), &json!("ok")));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn calls_go_on_where_that_is_the_policy_and_are_counted() {
+    let place = Place::new();
+    std::os::unix::fs::symlink("/dev/full", place.log()).unwrap();
+    let server = place.server(OnFull::Drop);
+    let mut wire = Wire::legacy(&server, VERSION).await;
+    for _ in 0..3 {
+        assert_eq!(text(&wire.call("counts", json!({})).await), "hush-hush");
+    }
+    let metrics = server.metrics();
+    assert!(metrics.contains("docent_audit_failures_total 3\n"), "{metrics}");
+    assert!(metrics.contains("docent_refused_total{reason=\"audit\"} 0\n"), "{metrics}");
+}
+
+#[tokio::test]
+async fn names_from_outside_stay_in_one_bounded_line() {
+    let place = Place::new();
+    let server = place.server(OnFull::Refuse);
+    let mut wire = Wire::legacy(&server, VERSION).await;
+    let megabyte = "n\n".repeat(1 << 19);
+    let names = ["a\nb", "\"}\n{\"outcome\":\"ok\"", "\u{1b}[2J\u{0}\u{2028}", &megabyte];
+    for name in names {
+        wire.ask("tools/call", json!({"name": name})).await;
+        wire.ask("resources/read", json!({"uri": name})).await;
+        wire.ask("prompts/get", json!({"name": name})).await;
+    }
+    let text = std::fs::read_to_string(place.log()).unwrap();
+    assert_eq!(text.lines().count(), 3 * names.len());
+    assert!(text.is_ascii() && text.lines().all(|line| line.len() < 8000));
+    let all = lines(&place.log());
+    assert_eq!(all[0]["tool"], "a\nb");
+    assert!(all.iter().all(|line| line["outcome"] != "ok"));
+    place.intact();
+}
+
+#[tokio::test]
+async fn who_is_turned_away_at_the_door_leaves_few_lines() {
+    let place = Place::new();
+    let mut setup = place.setup(OnFull::Drop);
+    let rate = docent_server::Rate::per_minute(NonZeroU32::new(1).unwrap());
+    setup.limits = Limits { rate: Some(rate), ..Limits::default() };
+    setup.keys = vec![key("ann", &["*"])];
+    setup.auth_required = true;
+    let server = Server::new(setup).unwrap();
+    let principal = server.identify(&Shown::token("ann-token")).unwrap();
+    let caller = Caller { principal, via: Via::Http, remote: None };
+    assert!(server.admit(&caller).is_ok());
+    assert!(lines(&place.log()).is_empty());
+    for _ in 0..500 {
+        assert!(server.admit(&caller).is_err());
+        assert!(server.identify(&Shown::token("a-wrong-token")).is_none());
+    }
+    let all = lines(&place.log());
+    let reasons: Vec<_> = all.iter().map(|line| (&line["principal"], &line["reason"])).collect();
+    let (ann, nobody) = (json!("ann"), json!(""));
+    assert_eq!(reasons.first(), Some(&(&ann, &json!("rate"))));
+    assert_eq!(reasons.get(1), Some(&(&nobody, &json!("token"))));
+    assert!(all.len() < 20 && all.iter().all(|line| line["outcome"] == "refused"), "{all:?}");
+    let text = std::fs::read_to_string(place.log()).unwrap();
+    assert!(!text.contains("a-wrong-token"), "{text}");
+}

@@ -1,0 +1,90 @@
+//! How much of everything a connection may take, and how often that was too much.
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// What a peer may take of the listener, in time, connections and bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Connections open at once. Further ones hear 503 and are closed.
+    pub connections: usize,
+    /// Connections open at once from one address, or from one /64 of IPv6.
+    pub connections_per_address: usize,
+    /// From the first byte of a request to the end of its headers; for the first request, from the connection on.
+    pub head: Duration,
+    /// Longest request line and headers together, up to 128 KiB. Longer ones hear 431, as do more than 100 headers.
+    pub head_bytes: usize,
+    /// For the body of a request. A slower one hears 408.
+    pub body: Duration,
+    /// Bytes of a body that earn it another second.
+    pub body_rate: usize,
+    /// Between two requests on one connection.
+    pub idle: Duration,
+    /// For the TLS handshake.
+    pub tls_handshake: Duration,
+    /// For a peer that reads nothing of what is written to it.
+    pub write: Duration,
+    /// How often an open WebSocket is pinged.
+    pub ping: Duration,
+    /// For a WebSocket peer that neither says anything whole nor answers a ping.
+    pub silence: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            // Every session and stream that the server seats by default, and room for short requests beside them.
+            connections: 4096 + 512,
+            connections_per_address: 1024,
+            head: Duration::from_secs(10),
+            head_bytes: 64 * 1024,
+            body: Duration::from_secs(30),
+            body_rate: 64 * 1024,
+            idle: Duration::from_mins(2),
+            tls_handshake: Duration::from_secs(10),
+            write: Duration::from_secs(30),
+            ping: Duration::from_secs(30),
+            // Peers that look at the socket only when they want an answer must not lose it while people think.
+            silence: Duration::from_mins(5),
+        }
+    }
+}
+
+/// Connections that ended for reasons of ours, for metrics.
+#[derive(Debug, Default)]
+pub struct Tally {
+    turned_away: AtomicU64,
+    timed_out: AtomicU64,
+    handshakes_failed: AtomicU64,
+}
+
+impl Tally {
+    /// Connections that found every place taken.
+    pub fn turned_away(&self) -> u64 {
+        self.turned_away.load(Ordering::Relaxed)
+    }
+
+    /// Connections that took longer than a bound, and bodies that did.
+    pub fn timed_out(&self) -> u64 {
+        self.timed_out.load(Ordering::Relaxed)
+    }
+
+    /// Connections whose TLS handshake failed or took too long.
+    pub fn handshakes_failed(&self) -> u64 {
+        self.handshakes_failed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_turned_away(&self) {
+        self.turned_away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_timed_out(&self) {
+        self.timed_out.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_failed_handshake(&self) {
+        self.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,261 @@
+//! One connection: its bytes, and the time that it has for them.
+//!
+//! hyper's own timer for headers also runs between two requests and is made anew for each, so the times are kept here:
+//! the stream and the service note what the connection waits for, and whoever drives it looks at the clock.
+
+use super::{Bounds, places::Place};
+use axum::body::Body;
+use bytes::Bytes;
+use hyper::body::{Frame, SizeHint};
+use std::{
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::Instant,
+};
+use tokio_rustls::server::TlsStream;
+
+/// Nothing is waited for.
+const NEVER: u64 = u64::MAX;
+
+/// When a connection has waited too long. Times are milliseconds since it opened.
+///
+/// All of it is touched by the connection's own task, so no order between threads is needed.
+pub(super) struct Clock {
+    opened: Instant,
+    head: Duration,
+    idle: Duration,
+    write: Duration,
+    /// No byte of the next request has come.
+    between: AtomicBool,
+    reading_until: AtomicU64,
+    writing_until: AtomicU64,
+}
+
+impl Clock {
+    /// A connection that has just opened, and has the time of one head for its first.
+    pub(super) fn new(bounds: &Bounds) -> Self {
+        let Bounds { head, idle, write, .. } = *bounds;
+        let clock = Self {
+            opened: Instant::now(),
+            head,
+            idle,
+            write,
+            between: AtomicBool::new(false),
+            reading_until: AtomicU64::new(NEVER),
+            writing_until: AtomicU64::new(NEVER),
+        };
+        clock.reading_until.store(clock.after(head), Ordering::Relaxed);
+        clock
+    }
+
+    fn after(&self, wait: Duration) -> u64 {
+        let at = self.opened.elapsed().saturating_add(wait).as_millis();
+        u64::try_from(at).unwrap_or(NEVER)
+    }
+
+    /// Bytes came: the first of them begin a head.
+    fn read(&self) {
+        if self.between.load(Ordering::Relaxed) {
+            self.between.store(false, Ordering::Relaxed);
+            self.reading_until.store(self.after(self.head), Ordering::Relaxed);
+        }
+    }
+
+    /// A head is whole. Its body has a bound of its own, and its answer may take as long as it takes.
+    pub(super) fn answer(&self) {
+        self.reading_until.store(NEVER, Ordering::Relaxed);
+    }
+
+    /// An answer is handed over: the next request may be waited for.
+    fn answered(&self) {
+        self.between.store(true, Ordering::Relaxed);
+        self.reading_until.store(self.after(self.idle), Ordering::Relaxed);
+    }
+
+    fn wrote<T>(&self, polled: &Poll<T>) {
+        if polled.is_ready() {
+            self.writing_until.store(NEVER, Ordering::Relaxed);
+        } else if self.writing_until.load(Ordering::Relaxed) == NEVER {
+            self.writing_until.store(self.after(self.write), Ordering::Relaxed);
+        }
+    }
+
+    /// When the connection is to be closed, as things stand.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let reading = self.reading_until.load(Ordering::Relaxed);
+        let writing = self.writing_until.load(Ordering::Relaxed);
+        let first = reading.min(writing);
+        (first != NEVER).then(|| self.opened + Duration::from_millis(first))
+    }
+}
+
+/// Bytes, in the clear or not.
+pub(super) enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+/// A stream that notes what it waits for. It keeps the connection's place, also once it is a WebSocket's.
+pub(super) struct Io {
+    pub(super) stream: Stream,
+    pub(super) clock: Arc<Clock>,
+    pub(super) _place: Place,
+}
+
+/// The same call on whichever stream it is.
+macro_rules! on {
+    ($io:expr, $call:ident $(, $argument:expr)*) => {
+        match &mut $io.stream {
+            Stream::Plain(stream) => Pin::new(stream).$call($($argument),*),
+            Stream::Tls(stream) => Pin::new(stream.as_mut()).$call($($argument),*),
+        }
+    };
+}
+
+impl AsyncRead for Io {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let done = ready!(on!(self, poll_read, cx, buffer));
+        if buffer.filled().len() > before {
+            self.clock.read();
+        }
+        Poll::Ready(done)
+    }
+}
+
+impl AsyncWrite for Io {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = on!(self, poll_write, cx, bytes);
+        self.clock.wrote(&polled);
+        polled
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = on!(self, poll_write_vectored, cx, slices);
+        self.clock.wrote(&polled);
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.stream {
+            Stream::Plain(stream) => stream.is_write_vectored(),
+            Stream::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = on!(self, poll_flush, cx);
+        self.clock.wrote(&polled);
+        polled
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = on!(self, poll_shutdown, cx);
+        self.clock.wrote(&polled);
+        polled
+    }
+}
+
+/// The body of an answer. Its end is the beginning of the wait for the next request.
+pub(super) struct Answer {
+    pub(super) body: Body,
+    pub(super) clock: Arc<Clock>,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        self.clock.answered();
+    }
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn seconds(number: u64) -> Duration {
+        Duration::from_secs(number)
+    }
+
+    /// What is left until the connection is closed.
+    #[track_caller]
+    fn check(clock: &Clock, want: Option<u64>) {
+        let left = clock.due().map(|due| due.saturating_duration_since(Instant::now()));
+        assert_eq!(left, want.map(seconds));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_wait_has_its_end() {
+        let bounds = Bounds {
+            head: seconds(10),
+            idle: seconds(120),
+            write: seconds(30),
+            ..Bounds::default()
+        };
+        let clock = Clock::new(&bounds);
+        let (stuck, moved) = (Poll::<()>::Pending, Poll::Ready(()));
+        tokio::time::advance(seconds(4)).await;
+        clock.read();
+        check(&clock, Some(6));
+        clock.answer();
+        check(&clock, None);
+        clock.wrote(&stuck);
+        tokio::time::advance(seconds(7)).await;
+        // Trying again is not progress.
+        clock.wrote(&stuck);
+        check(&clock, Some(23));
+        clock.wrote(&moved);
+        check(&clock, None);
+        clock.answered();
+        check(&clock, Some(120));
+        tokio::time::advance(seconds(60)).await;
+        clock.read();
+        check(&clock, Some(10));
+        tokio::time::advance(seconds(9)).await;
+        clock.read();
+        check(&clock, Some(1));
+        clock.wrote(&stuck);
+        check(&clock, Some(1));
+    }
+}

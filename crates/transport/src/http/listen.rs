@@ -1,0 +1,294 @@
+//! The listener: takes connections while there are places, and drives each within its bounds.
+
+use super::{
+    Bounds, Tally,
+    connection::{Answer, Clock, Io, Stream},
+    places::{Place, Places},
+};
+use crate::tls::{Certificate, Tls};
+use axum::{Router, body::Body, http::Request};
+use futures::FutureExt;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use socket2::{SockRef, TcpKeepalive};
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::pin,
+    sync::Arc,
+    task::{Poll, ready},
+    time::Duration,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tower::Service;
+
+/// What a connection hears that finds every place taken.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
+    content-type: text/plain\r\ncontent-length: 27\r\n\r\ntoo many open connections.\n";
+
+/// A listener that can't take a connection tries again after this long, then after twice as long, up to the second.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+
+/// What hyper keeps of a connection's bytes in either direction, beside one chunk of an answer.
+const BUFFER: usize = 128 * 1024;
+
+/// A quiet peer is asked by TCP whether it is still there: first after, then every.
+const PROBES: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(15));
+
+/// Who is at the other end of a connection. Travels with each of its requests.
+#[derive(Clone)]
+pub(super) struct Peer {
+    pub(super) remote: IpAddr,
+    /// What it showed in the TLS handshake.
+    pub(super) certificate: Option<Arc<Certificate>>,
+}
+
+/// What every connection shares.
+pub(super) struct Front {
+    pub(super) router: Router,
+    pub(super) bounds: Bounds,
+    pub(super) tls: Option<Arc<Tls>>,
+    pub(super) tally: Arc<Tally>,
+    pub(super) closing: CancellationToken,
+}
+
+/// Takes connections until the server closes, then waits for those that are open.
+pub(super) async fn serve(listener: TcpListener, front: Front) {
+    let front = Arc::new(front);
+    let places = Arc::new(Places::new(&front.bounds));
+    // Dropping the set ends whatever is left in it.
+    let mut open = JoinSet::new();
+    loop {
+        let (stream, remote) = tokio::select! {
+            biased;
+            () = front.closing.cancelled() => break,
+            Some(ended) = open.join_next(), if !open.is_empty() => {
+                report(&ended);
+                continue;
+            }
+            arrived = arrival(&listener) => arrived,
+        };
+        let Some(place) = places.take(remote.ip()) else {
+            front.tally.count_turned_away();
+            turn_away(&stream, front.tls.is_some());
+            continue;
+        };
+        prepare(&stream, &front.bounds);
+        open.spawn(welcome(Arc::clone(&front), stream, remote, place));
+    }
+    drop(listener);
+    while let Some(ended) = open.join_next().await {
+        report(&ended);
+    }
+}
+
+fn report(ended: &Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "a connection ended badly");
+    }
+}
+
+/// Where connections come from.
+trait Arrivals {
+    fn next(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
+}
+
+impl Arrivals for TcpListener {
+    fn next(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send {
+        self.accept()
+    }
+}
+
+/// The next connection, however long the system has none to give.
+async fn arrival(listener: &impl Arrivals) -> (TcpStream, SocketAddr) {
+    let (mut pause, longest) = PAUSES;
+    loop {
+        let error = match listener.next().await {
+            Ok(arrived) => return arrived,
+            Err(error) => error,
+        };
+        // A peer that left before it was let in says nothing about the next one.
+        if matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionRefused
+        ) {
+            continue;
+        }
+        tracing::error!(%error, "no connection can be taken: raise the limit of open files if it is reached");
+        sleep(pause).await;
+        pause = (pause * 2).min(longest);
+    }
+}
+
+/// Tells a peer that there is no place for it, as far as that takes no waiting.
+fn turn_away(stream: &TcpStream, encrypted: bool) {
+    if encrypted {
+        return;
+    }
+    // What was sent and not read would make the system throw away the answer.
+    let mut unread = [0; 4096];
+    let told = stream.try_write(FULL).and_then(|_| stream.try_read(&mut unread));
+    if let Err(error) = told {
+        tracing::trace!(%error, "a connection without a place could not be told");
+    }
+}
+
+/// Small answers don't wait for a full segment, and peers that are gone are found out.
+fn prepare(stream: &TcpStream, bounds: &Bounds) {
+    let probes = TcpKeepalive::new().with_time(PROBES.0).with_interval(PROBES.1);
+    let socket = SockRef::from(stream);
+    let set = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&probes));
+    // A peer without power acknowledges nothing; the system would try again for a quarter of an hour.
+    #[cfg(target_os = "linux")]
+    let set = set.and_then(|()| socket.set_tcp_user_timeout(Some(bounds.write)));
+    #[cfg(not(target_os = "linux"))]
+    let _unused = bounds;
+    if let Err(error) = set {
+        tracing::debug!(%error, "an option of the socket was refused");
+    }
+}
+
+/// One connection from its handshake to its end.
+async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place: Place) {
+    let mut peer = Peer { remote: remote.ip(), certificate: None };
+    let stream = match &front.tls {
+        None => Stream::Plain(stream),
+        Some(tls) => {
+            let shaken = tokio::select! {
+                shaken = timeout(front.bounds.tls_handshake, tls.accept(stream)) => shaken,
+                () = front.closing.cancelled() => return,
+            };
+            match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(stream) => {
+                    peer.certificate = Certificate::of_peer(&stream).map(Arc::new);
+                    Stream::Tls(Box::new(stream))
+                }
+                Err(error) => {
+                    front.tally.count_failed_handshake();
+                    tracing::debug!(%error, remote = %peer.remote, "a TLS handshake failed");
+                    return;
+                }
+            }
+        }
+    };
+    let clock = Arc::new(Clock::new(&front.bounds));
+    let io = Io { stream, clock: Arc::clone(&clock), _place: place };
+    drive(&front, io, peer, clock).await;
+}
+
+/// Serves a connection's requests until it ends, the server closes, or it takes too long over something.
+async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
+    let noted = Arc::clone(&clock);
+    let router = front.router.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        noted.answer();
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(peer.clone());
+        let clock = Arc::clone(&noted);
+        router.clone().call(request).map(move |answer: Result<_, Infallible>| {
+            answer.map(|response| response.map(|body| Answer { body, clock }))
+        })
+    });
+    let connection = http1::Builder::new()
+        .max_header_size(front.bounds.head_bytes)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(io), service)
+        .with_upgrades();
+    let mut connection = pin!(connection);
+    // A token of its own: all connections asking one would wait for each other.
+    let closing = front.closing.child_token();
+    let mut closing = pin!(closing.cancelled().fuse());
+    let mut alarm = pin!(sleep_until(clock.due().unwrap_or_else(Instant::now)));
+    let in_time = poll_fn(|cx| {
+        if closing.as_mut().poll(cx).is_ready() {
+            connection.as_mut().graceful_shutdown();
+        }
+        if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection broke off");
+            }
+            return Poll::Ready(true);
+        }
+        while let Some(due) = clock.due() {
+            // Only a time that is nearer than the alarm's moves the alarm: busy connections leave it alone.
+            if due < alarm.deadline() {
+                alarm.as_mut().reset(due);
+            }
+            ready!(alarm.as_mut().poll(cx));
+            if due <= Instant::now() {
+                return Poll::Ready(false);
+            }
+            alarm.as_mut().reset(due);
+        }
+        Poll::Pending
+    })
+    .await;
+    if !in_time {
+        front.tally.count_timed_out();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Fails some times before a connection comes.
+    struct Failing {
+        listener: TcpListener,
+        error: fn() -> io::Error,
+        left: AtomicUsize,
+    }
+
+    impl Arrivals for Failing {
+        async fn next(&self) -> io::Result<(TcpStream, SocketAddr)> {
+            let left = self.left.load(Ordering::SeqCst);
+            if left == 0 {
+                return self.listener.accept().await;
+            }
+            self.left.store(left - 1, Ordering::SeqCst);
+            Err((self.error)())
+        }
+    }
+
+    /// How long the listener pauses over so many errors before it takes a connection.
+    async fn check(error: fn() -> io::Error, times: usize, want: Duration) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let _peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let failing = Failing { listener, error, left: AtomicUsize::new(times) };
+        tokio::time::pause();
+        let begun = Instant::now();
+        arrival(&failing).await;
+        let paused = begun.elapsed();
+        tokio::time::resume();
+        // The timer rounds each pause up to the millisecond.
+        let most = want + Duration::from_millis(2 * times as u64);
+        assert!((want..=most).contains(&paused), "{} {times}: {paused:?}", error());
+    }
+
+    #[tokio::test]
+    async fn a_listener_without_files_pauses_and_goes_on() {
+        let no_files = || io::Error::from_raw_os_error(24);
+        let left_again = || io::ErrorKind::ConnectionAborted.into();
+        check(no_files, 0, Duration::ZERO).await;
+        check(no_files, 3, Duration::from_millis(10 + 20 + 40)).await;
+        check(no_files, 9, Duration::from_millis(10 + 20 + 40 + 80 + 160 + 320 + 640 + 2000)).await;
+        check(left_again, 9, Duration::ZERO).await;
+    }
+
+    #[test]
+    fn the_words_for_those_without_a_place_are_an_answer() {
+        let text = std::str::from_utf8(FULL).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");
+    }
+}

@@ -1,0 +1,202 @@
+//! What OAuth says on HTTP: where tokens come from, why one is refused, what one lacks.
+
+use crate::fixture::{Build, Site, TestDoor, request};
+use docent_transport::http::OauthDoor;
+use futures::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_tungstenite::tungstenite::Message;
+
+const RESOURCE: &str = "https://docent.example/base/mcp";
+const METADATA: &str =
+    "resource_metadata=\"https://docent.example/.well-known/oauth-protected-resource/base/mcp\"";
+const SIGNED: (&str, &str) = ("Authorization", "Bearer signed-token");
+const JSON: (&str, &str) = ("Content-Type", "application/json");
+const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
+const LOCKED: TestDoor = TestDoor { token: Some("t"), requests: usize::MAX, seats: usize::MAX };
+
+fn document() -> Value {
+    json!({"resource": RESOURCE, "authorization_servers": ["https://issuer.example"]})
+}
+
+async fn open(door: TestDoor) -> Site {
+    let oauth = Some(Arc::new(OauthDoor::new(RESOURCE, &document()).unwrap()));
+    Site::build(door, Build { oauth, ..Build::default() }).await
+}
+
+fn call(name: &str) -> Value {
+    request(1, "tools/call", &json!({ "name": name }))
+}
+
+#[tokio::test]
+async fn the_document_is_there_without_a_token() {
+    let site = open(LOCKED).await;
+    let page = ("Origin", "https://app.example");
+    for path in ["", "/mcp", "/base/mcp"] {
+        let route = format!("GET /.well-known/oauth-protected-resource{path}");
+        let (status, head, body) = site.send(&route, &[page], "").await;
+        assert_eq!(status, 200, "{route}");
+        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), document());
+        assert!(head.contains("access-control-allow-origin: https://app.example"), "{head}");
+        assert!(head.contains("cache-control: public"), "{head}");
+        let foreign = [("Origin", "https://evil.example")];
+        assert_eq!(site.send(&route, &foreign, "").await.0, 403, "{route}");
+    }
+    for route in [
+        "GET /.well-known/oauth-protected-resource/other",
+        "GET /.well-known/oauth-protected-resourceful",
+        "POST /.well-known/oauth-protected-resource",
+    ] {
+        assert_eq!(site.send(route, &[], "").await.0, 401, "{route}");
+    }
+    let none = Site::open(TestDoor::default()).await;
+    assert_eq!(none.send("GET /.well-known/oauth-protected-resource", &[], "").await.0, 404);
+}
+
+#[tokio::test]
+async fn a_refusal_says_where_tokens_come_from() {
+    let site = open(LOCKED).await;
+    for (auth, says_invalid) in
+        [(None, false), (Some("Bearer wrong"), true), (Some("Basic x"), false)]
+    {
+        let headers: Vec<_> = auth.iter().map(|auth| ("Authorization", *auth)).collect();
+        let (status, head, body) = site.send("POST /mcp", &headers, "").await;
+        assert_eq!((status, body.as_str()), (401, r#"{"detail":"Invalid API key"}"#));
+        assert!(head.contains("www-authenticate: bearer realm=\"docent\""), "{head}");
+        assert!(head.contains(METADATA), "{head}");
+        assert_eq!(head.contains("error=\"invalid_token\""), says_invalid, "{auth:?} {head}");
+        assert_eq!(head.contains("error_description="), says_invalid, "{auth:?} {head}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_an_address_is_refused() {
+    let upgrade = [
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let ping = request(1, "ping", &json!({})).to_string();
+    for door in [LOCKED, TestDoor::default()] {
+        let site = open(door).await;
+        for query in ["access_token=t", "x=1&token=t", "api_key=t", "Access_Token=t", "token"] {
+            for (route, headers) in [
+                ("POST /mcp", &[JSON][..]),
+                ("GET /mcp", &[][..]),
+                ("GET /sse", &[][..]),
+                ("POST /message", &[JSON][..]),
+                ("GET /metrics", &[][..]),
+                ("GET /ws", &upgrade[..]),
+                ("GET /", &upgrade[..]),
+            ] {
+                let (status, ..) = site.send(&format!("{route}?{query}"), headers, &ping).await;
+                assert_eq!(status, 401, "{route} {query}");
+            }
+        }
+        // A header is what counts, and other members of the address are nobody's business.
+        let first = ("Authorization", "Bearer t");
+        assert_eq!(site.send("POST /mcp?token=wrong", &[JSON, first], &ping).await.0, 200);
+        assert_eq!(site.send("POST /mcp?tokens=t&a=token", &[JSON, first], &ping).await.0, 200);
+        assert_eq!(site.send("GET /healthz?token=t", &[], "").await.0, 200);
+    }
+}
+
+#[tokio::test]
+async fn the_door_learns_about_a_token_once() {
+    let site = open(LOCKED).await;
+    for _ in 0..2 {
+        let (status, _, body) = site.post(&[SIGNED], &call("echo")).await;
+        assert_eq!(status, 200, "{body}");
+        assert!(body.contains("subject"), "{body}");
+    }
+    assert_eq!(site.post(&[("Authorization", "Bearer wrong")], &call("echo")).await.0, 401);
+}
+
+#[tokio::test]
+async fn what_can_t_be_learnt_is_counted_first() {
+    let site = open(TestDoor { requests: 0, ..LOCKED }).await;
+    assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 429);
+}
+
+#[tokio::test]
+async fn a_socket_s_token_is_learnt_about_too() {
+    for (token, is_known) in [("signed-token", true), ("wrong", false)] {
+        let site = open(LOCKED).await;
+        let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+        let address = format!("ws://127.0.0.1:{}/ws", site.port);
+        let (mut socket, _) = tokio_tungstenite::client_async(address, stream).await.unwrap();
+        let auth = json!({"auth": {"type": "bearer", "token": token}});
+        for id in [1, 2] {
+            let opening = request(id, "initialize", &auth).to_string();
+            socket.send(Message::text(opening)).await.unwrap();
+            let answer = timeout(Duration::from_secs(10), socket.next()).await.unwrap();
+            let answer = answer.unwrap().unwrap().into_text().unwrap();
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            assert_eq!(answer["id"], id);
+            assert_eq!(answer["result"].is_object(), is_known, "{token}: {answer}");
+            if is_known {
+                break;
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn check_lack(reply: &(u16, String, String), scope: &str) {
+    let (status, head, body) = reply;
+    assert_eq!(*status, 403, "{body}");
+    let challenge = head.lines().find(|line| line.starts_with("www-authenticate: ")).unwrap();
+    assert!(challenge.contains("bearer error=\"insufficient_scope\""), "{challenge}");
+    assert!(challenge.contains(&format!(", scope=\"{scope}\", {METADATA}")), "{challenge}");
+    assert!(challenge.contains("error_description="), "{challenge}");
+    let error: Value = serde_json::from_str(body).unwrap();
+    assert!(error["error"]["code"].is_number() && error["id"] == 1, "{body}");
+}
+
+#[tokio::test]
+async fn a_token_that_lacks_a_scope_hears_which() {
+    let site = open(LOCKED).await;
+    let read = |uri: &str| request(1, "resources/read", &json!({ "uri": uri }));
+    let prompt = |name: &str| request(1, "prompts/get", &json!({ "name": name }));
+    for (message, scope) in [
+        (call("forbidden"), "tools/call forbidden"),
+        (read("file:///forbidden"), "resources/read file:///forbidden"),
+        (prompt("forbidden"), "prompts/get forbidden"),
+        (request(1, "tools/call", &json!({})), "tools/call nothing"),
+        (json!([request(2, "ping", &json!({})), call("forbidden")]), "tools/call forbidden"),
+    ] {
+        check_lack(&site.post(&[SIGNED], &message).await, scope);
+        check_lack(&site.post(&[SIGNED, BOTH], &message).await, scope);
+    }
+    assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 200);
+    // A key of the configuration hears of it from the server itself.
+    assert_eq!(site.post(&[("Authorization", "Bearer t")], &call("forbidden")).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_token_that_lacks_a_scope_hears_which_in_a_session() {
+    let site = open(LOCKED).await;
+    let opening = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let (_, head, _) = site.post(&[SIGNED, BOTH], &request(0, "initialize", &opening)).await;
+    let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let headers = [SIGNED, BOTH, ("Mcp-Session-Id", id)];
+    check_lack(&site.post(&headers, &call("forbidden")).await, "tools/call forbidden");
+    assert_eq!(site.post(&headers, &call("echo")).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_token_that_lacks_a_scope_hears_which_on_the_older_pair() {
+    let site = open(LOCKED).await;
+    let mut stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    stream.write_all(site.raw("GET /sse", &[SIGNED], "").as_bytes()).await.unwrap();
+    stream.read_u8().await.unwrap();
+    let headers = [SIGNED, JSON];
+    let reply = site.send("POST /message", &headers, &call("forbidden").to_string()).await;
+    check_lack(&reply, "tools/call forbidden");
+    assert_eq!(site.send("POST /message", &headers, &call("echo").to_string()).await.0, 202);
+}

@@ -1,0 +1,285 @@
+//! TLS on real sockets, with certificates that are made for the test.
+
+use crate::fixture::{Build, Site, TestDoor, request};
+use docent_transport::tls::{Tls, TlsFiles};
+use futures::{SinkExt, StreamExt};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName},
+};
+use serde_json::json;
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+use tokio_tungstenite::tungstenite::Message;
+
+/// Somebody who signs certificates.
+pub(crate) struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pem: String,
+    der: CertificateDer<'static>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let (pem, der) = (certificate.pem(), certificate.der().clone());
+        Self { issuer: Issuer::new(params, key), pem, der }
+    }
+
+    fn sign(&self, params: &CertificateParams) -> Signed {
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Signed {
+            pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+            der: certificate.der().clone(),
+            key: PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        }
+    }
+}
+
+pub(crate) struct Signed {
+    pem: String,
+    key_pem: String,
+    der: CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+}
+
+fn server_params() -> CertificateParams {
+    CertificateParams::new(vec!["localhost".to_owned()]).unwrap()
+}
+
+/// A client's certificate with every kind of name.
+fn client_params() -> CertificateParams {
+    let mut params = CertificateParams::new(vec!["agent.example".to_owned()]).unwrap();
+    params.subject_alt_names.push(SanType::Rfc822Name("ann@agent.example".try_into().unwrap()));
+    params.subject_alt_names.push(SanType::URI("spiffe://agent.example/ann".try_into().unwrap()));
+    params.distinguished_name.push(DnType::CommonName, "ann");
+    params
+}
+
+/// A server's files, and who signed them.
+pub(crate) struct Keys {
+    folder: TempDir,
+    pub(crate) authority: Authority,
+}
+
+impl Keys {
+    pub(crate) fn new() -> Self {
+        let keys = Self { folder: TempDir::new().unwrap(), authority: Authority::new() };
+        keys.write(&keys.authority.sign(&server_params()));
+        keys
+    }
+
+    fn put(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn write(&self, signed: &Signed) {
+        self.put("chain.pem", &signed.pem);
+        self.put("key.pem", &signed.key_pem);
+    }
+
+    fn files(&self, clients: Option<&Authority>, client_required: bool) -> TlsFiles {
+        TlsFiles {
+            chain: self.folder.path().join("chain.pem"),
+            key: self.folder.path().join("key.pem"),
+            client_ca: clients.map(|authority| self.put("clients.pem", &authority.pem)),
+            client_required,
+        }
+    }
+
+    pub(crate) fn tls(&self, clients: Option<&Authority>, required: bool) -> Arc<Tls> {
+        Arc::new(Tls::load(self.files(clients, required)).unwrap())
+    }
+
+    /// A client that trusts the server's authority.
+    pub(crate) fn client(&self, own: Option<&Signed>) -> ClientConfig {
+        client(&self.authority, own)
+    }
+}
+
+fn client(trusted: &Authority, own: Option<&Signed>) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted.der.clone()).unwrap();
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    match own {
+        None => builder.with_no_client_auth(),
+        Some(own) => {
+            builder.with_client_auth_cert(vec![own.der.clone()], own.key.clone_key()).unwrap()
+        }
+    }
+}
+
+async fn connect(site: &Site, client: ClientConfig) -> io::Result<TlsStream<TcpStream>> {
+    let socket = TcpStream::connect(("127.0.0.1", site.port)).await?;
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(client)).connect(name, socket).await
+}
+
+/// What is heard for bytes, which may be a refusal of the handshake.
+async fn say(site: &Site, client: ClientConfig, bytes: &str) -> io::Result<String> {
+    let mut stream = connect(site, client).await?;
+    stream.write_all(bytes.as_bytes()).await?;
+    let mut heard = Vec::new();
+    timeout(Duration::from_secs(30), stream.read_to_end(&mut heard)).await.expect("hangs")?;
+    Ok(String::from_utf8_lossy(&heard).into_owned())
+}
+
+/// What is heard for a request without a body.
+pub(crate) async fn ask(site: &Site, client: ClientConfig, head: &str) -> io::Result<String> {
+    say(site, client, &site.raw(head, &[], "")).await
+}
+
+async fn site(tls: Arc<Tls>, door: TestDoor) -> Site {
+    Site::build(door, Build { tls: Some(tls), ..Build::default() }).await
+}
+
+#[tokio::test]
+async fn requests_are_answered_over_tls_alone() {
+    let keys = Keys::new();
+    let site = site(keys.tls(None, false), TestDoor::default()).await;
+    let heard = ask(&site, keys.client(None), "GET /healthz").await.unwrap();
+    assert!(heard.starts_with("HTTP/1.1 200"), "{heard}");
+    let mut config = keys.client(None);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let stream = connect(&site, config).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"http/1.1"[..]));
+    let mut in_the_clear = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    in_the_clear.write_all(site.raw("GET /healthz", &[], "").as_bytes()).await.unwrap();
+    let mut heard = Vec::new();
+    let ended = timeout(Duration::from_secs(30), in_the_clear.read_to_end(&mut heard)).await;
+    assert!(ended.is_ok() && !heard.starts_with(b"HTTP"), "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_socket_works_over_tls() {
+    let keys = Keys::new();
+    let clients = Authority::new();
+    let door = TestDoor { token: Some("t"), ..TestDoor::default() };
+    let site = site(keys.tls(Some(&clients), true), door).await;
+    let stream = connect(&site, keys.client(Some(&clients.sign(&client_params())))).await.unwrap();
+    let (mut socket, _) =
+        tokio_tungstenite::client_async(format!("ws://localhost:{}/ws", site.port), stream)
+            .await
+            .unwrap();
+    // Its certificate is enough: no token has to come with `initialize`.
+    let opening = request(1, "initialize", &json!({})).to_string();
+    socket.send(Message::text(opening)).await.unwrap();
+    let answer = timeout(Duration::from_secs(30), socket.next()).await.unwrap().unwrap().unwrap();
+    assert!(answer.to_text().unwrap().contains("serverInfo"), "{answer}");
+}
+
+#[tokio::test]
+async fn clients_are_known_by_their_certificates() {
+    let (keys, clients, strangers) = (Keys::new(), Authority::new(), Authority::new());
+    let door = TestDoor { token: Some("t"), ..TestDoor::default() };
+    let known = clients.sign(&client_params());
+    let foreign = strangers.sign(&client_params());
+    let call = request(1, "tools/call", &json!({"name": "echo"})).to_string();
+    // Whether one is required; which is shown; what is heard, or nothing where there is no handshake.
+    let names =
+        "\\\"principal\\\":\\\"agent.example ann@agent.example spiffe://agent.example/ann ann\\\"";
+    for (required, own, want) in [
+        (true, Some(&known), Some(names)),
+        (true, Some(&foreign), None),
+        (true, None, None),
+        (false, Some(&known), Some(names)),
+        (false, Some(&foreign), None),
+        (false, None, Some("HTTP/1.1 401")),
+    ] {
+        let site = site(keys.tls(Some(&clients), required), door).await;
+        let headers = [("Content-Type", "application/json")];
+        let bytes = site.raw("POST /mcp", &headers, &call);
+        let heard = say(&site, keys.client(own), &bytes).await;
+        let got = heard.as_deref().unwrap_or_default();
+        match want {
+            Some(want) => assert!(got.contains(want), "{required}: {heard:?}"),
+            None => assert!(!got.contains("HTTP"), "{required}: {heard:?}"),
+        }
+        assert_eq!(site.tally.handshakes_failed(), u64::from(want.is_none()), "{required}");
+    }
+}
+
+#[tokio::test]
+async fn certificates_are_replaced_while_the_server_runs() {
+    let (keys, next) = (Keys::new(), Authority::new());
+    let tls = keys.tls(None, false);
+    let site = site(Arc::clone(&tls), TestDoor::default()).await;
+    let (old_client, new_client) = (|| keys.client(None), || client(&next, None));
+    assert!(ask(&site, old_client(), "GET /healthz").await.is_ok());
+    keys.put("key.pem", "no key");
+    assert!(tls.reload().is_err());
+    assert!(ask(&site, old_client(), "GET /healthz").await.is_ok(), "the old one stays in use");
+    keys.write(&next.sign(&server_params()));
+    tls.reload().unwrap();
+    assert!(ask(&site, old_client(), "GET /healthz").await.is_err());
+    assert!(ask(&site, new_client(), "GET /healthz").await.is_ok());
+}
+
+/// What is wrong with files, cause by cause.
+#[track_caller]
+fn check(files: TlsFiles, want: &str) {
+    use std::error::Error;
+    let error = Tls::load(files).err().expect("it loads");
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    assert!(told.contains(want), "{told}");
+}
+
+#[test]
+fn files_that_can_t_be_used_are_named() {
+    let keys = Keys::new();
+    let good = keys.files(None, false);
+    let missing = keys.folder.path().join("none.pem");
+    let text = keys.put("text.pem", "hello");
+    let broken =
+        keys.put("broken.pem", "-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n");
+    let garbage = keys
+        .put("garbage.pem", "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n");
+    let other_key = keys.put("other.pem", &keys.authority.sign(&server_params()).key_pem);
+    check(TlsFiles { chain: missing.clone(), ..good.clone() }, "none.pem can't be read");
+    check(TlsFiles { key: missing, ..good.clone() }, "none.pem can't be read");
+    check(TlsFiles { chain: text.clone(), ..good.clone() }, "text.pem holds no certificate");
+    check(TlsFiles { key: text.clone(), ..good.clone() }, "text.pem is not PEM with a private key");
+    check(TlsFiles { chain: broken, ..good.clone() }, "broken.pem is not PEM with certificates");
+    check(TlsFiles { chain: garbage.clone(), ..good.clone() }, "can't be used together");
+    check(TlsFiles { key: other_key, ..good.clone() }, "can't be used together");
+    check(TlsFiles { client_ca: Some(text), ..good.clone() }, "text.pem holds no certificate");
+    check(TlsFiles { client_ca: Some(garbage), ..good.clone() }, "can't vouch for clients");
+    check(TlsFiles { client_required: true, ..good }, "set client_ca");
+}
+
+#[test]
+fn a_certificate_that_is_out_of_date_is_a_warning() {
+    let keys = Keys::new();
+    assert!(keys.tls(None, false).warnings().is_empty());
+    for (from, until, want) in [(2001, 2002, "expired on"), (2900, 2901, "is not valid before")] {
+        let mut params = server_params();
+        params.not_before = rcgen::date_time_ymd(from, 1, 1);
+        params.not_after = rcgen::date_time_ymd(until, 1, 1);
+        keys.write(&keys.authority.sign(&params));
+        let warnings = keys.tls(None, false).warnings();
+        assert!(matches!(&warnings[..], [one] if one.contains(want)), "{warnings:?}");
+    }
+}

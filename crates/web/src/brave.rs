@@ -1,0 +1,97 @@
+//! Brave's interface for searches.
+
+use crate::{
+    json,
+    provider::{Key, below},
+    query::Query,
+    scan::text_of,
+    search::{Answered, Hit, host_of},
+    trouble::Trouble,
+};
+use docent_net::{Client, Request};
+use serde::Deserialize;
+use url::Url;
+
+/// What it takes; a longer query is answered as a bad key is.
+const MOST_CHARACTERS: usize = 400;
+const MOST_WORDS: usize = 50;
+
+#[derive(Deserialize)]
+struct Page {
+    /// `search` in every answer to a search.
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    /// Missing where nothing was found.
+    #[serde(default)]
+    web: Option<Web>,
+}
+
+#[derive(Deserialize)]
+struct Web {
+    results: Vec<One>,
+}
+
+#[derive(Deserialize)]
+struct One {
+    url: String,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    page_age: Option<String>,
+    #[serde(default)]
+    profile: Option<Profile>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+pub(crate) fn ask(
+    query: &Query,
+    base: &Url,
+    key: Option<&Key>,
+    client: &Client,
+) -> Result<Answered, Trouble> {
+    let key = key.ok_or(Trouble::KeyMissing { provider: "brave" })?;
+    let text = query.text();
+    if text.chars().count() > MOST_CHARACTERS || text.split(' ').count() > MOST_WORDS {
+        return Err(Trouble::TooLong { provider: "brave", most: "400 characters and 50 words" });
+    }
+    let mut url = below(base, "res/v1/web/search");
+    url.query_pairs_mut()
+        .append_pair("q", text)
+        .append_pair("count", &query.max_results().to_string())
+        .append_pair("text_decorations", "false")
+        .append_pair("result_filter", "web");
+    if let Some(region) = &query.region {
+        url.query_pairs_mut().append_pair("country", &region.country());
+    }
+    if let Some(time) = query.time {
+        url.query_pairs_mut().append_pair("freshness", &format!("p{}", time.letter()));
+    }
+    let request = Request::get(url).secret("x-subscription-token", key.expose());
+    let response = json::send(request, client)?;
+    json::keyed(&response, "brave")?;
+    let page: Page = json::read(&response)?;
+    let results = match page.web {
+        Some(web) => web.results,
+        None if page.kind.as_deref() == Some("search") => Vec::new(),
+        None => {
+            let expected = "results (web.results), and is no answer to a search";
+            return Err(Trouble::UnknownLayout { host: host_of(base), expected });
+        }
+    };
+    let hit = |one: One| Hit {
+        title: text_of(&one.title),
+        url: one.url,
+        snippet: one.description.as_deref().map(text_of).unwrap_or_default(),
+        date: one.page_age,
+        source: one.profile.and_then(|profile| profile.name),
+        provider: "brave",
+    };
+    Ok(Answered { results: results.into_iter().map(hit).collect(), notes: Vec::new() })
+}

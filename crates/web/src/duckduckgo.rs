@@ -1,0 +1,300 @@
+//! `DuckDuckGo`'s two pages for browsers without scripts: how they are asked, and what they look like.
+//!
+//! Both are read by the classes of their elements. A page without results counts as an answer only where it says that
+//! there are none.
+
+use crate::{
+    query::Query,
+    scan::{Piece, Tag, pieces},
+    search::{Answered, Hit, host_of},
+    trouble::Trouble,
+    words::fold,
+};
+use docent_net::{Body, Client, Request};
+use url::{Url, form_urlencoded};
+
+/// A page of results has about 30 kB.
+const LARGEST: u64 = 2 << 20;
+/// How the page says that there is nothing, where no class does.
+const NOTHING: [&str; 3] = ["No results.", "No more results.", "No results found."];
+
+/// Asks one of the two pages, as its own form does.
+pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered, Trouble> {
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("q", query.text());
+    form.append_pair("b", "");
+    let region = query.region.as_ref().map_or_else(|| "wt-wt".to_owned(), ToString::to_string);
+    form.append_pair("kl", &region);
+    form.append_pair("df", query.time.map_or("", |time| time.letter()));
+    let body = form.finish().into_bytes();
+    let request = Request::post(page.clone(), "application/x-www-form-urlencoded", body);
+    let response = client.send(&request.accept("text/html"), Body::AtMost(LARGEST))?;
+    let host = host_of(page);
+    if !(200..300).contains(&response.status) {
+        return Err(Trouble::of_status(&host, &response));
+    }
+    let text = String::from_utf8_lossy(&response.body);
+    let seen = read(&text, page);
+    if seen.is_challenge {
+        return Err(Trouble::Challenge { host });
+    }
+    if response.status == 202 && seen.results.is_empty() {
+        return Err(Trouble::Accepted { host });
+    }
+    if !seen.results.is_empty() || seen.says_nothing && seen.adverts == 0 {
+        return Ok(Answered { results: seen.results, notes: Vec::new() });
+    }
+    Err(if text.trim().is_empty() {
+        Trouble::Empty { host }
+    } else if !seen.is_whole {
+        Trouble::CutOff { host }
+    } else {
+        let expected = "results (elements of class result__a or result-link), and does not say that there are none";
+        Trouble::UnknownLayout { host, expected }
+    })
+}
+
+/// What a page shows.
+#[derive(Debug, Default)]
+struct Seen {
+    results: Vec<Hit>,
+    adverts: usize,
+    says_nothing: bool,
+    is_challenge: bool,
+    is_whole: bool,
+}
+
+/// Which text is being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Title,
+    Snippet,
+    Shown,
+    Date,
+}
+
+/// Text that ends with the element it began with.
+struct Open<'s> {
+    part: Part,
+    element: &'s str,
+    /// Elements of the same name within it.
+    depth: usize,
+    text: String,
+}
+
+#[derive(Default)]
+struct Reader<'s> {
+    seen: Seen,
+    /// In an advertisement, whatever it holds.
+    is_advert: bool,
+    /// Where the title that is open leads.
+    href: Option<Url>,
+    /// A result of this page is open: later parts belong to it.
+    is_open: bool,
+    open: Option<Open<'s>>,
+}
+
+fn read(text: &str, page: &Url) -> Seen {
+    let mut reader = Reader::default();
+    for piece in pieces(text) {
+        match piece {
+            Piece::Open(tag) => reader.opened(tag, page),
+            Piece::Text(text) => reader.text(text),
+            Piece::Close(name) => reader.closed(name),
+            Piece::Raw(_) => {}
+        }
+    }
+    reader.seen
+}
+
+/// Which part of a result an element holds, on either page.
+fn part_of(tag: &Tag<'_>) -> Option<Part> {
+    let classes = tag.get("class")?;
+    classes.split_ascii_whitespace().find_map(|class| match class {
+        "result__a" | "result-link" => Some(Part::Title),
+        "result__snippet" | "result-snippet" => Some(Part::Snippet),
+        "result__url" | "link-text" => Some(Part::Shown),
+        "timestamp" | "result__timestamp" => Some(Part::Date),
+        _ => None,
+    })
+}
+
+/// What the page puts in the way of robots.
+fn is_challenge(tag: &Tag<'_>) -> bool {
+    tag.get("id").is_some_and(|id| id == "challenge-form")
+        || tag.any_class(|class| class.starts_with("anomaly-modal"))
+        || tag.is("form") && tag.get("action").is_some_and(|to| to.contains("/anomaly.js"))
+}
+
+impl<'s> Reader<'s> {
+    fn opened(&mut self, tag: Tag<'s>, page: &Url) {
+        self.seen.is_challenge |= is_challenge(&tag);
+        let part = part_of(&tag);
+        if part == Some(Part::Title) {
+            // A result that begins ends what was left open before it.
+            self.open = None;
+        }
+        if let Some(open) = &mut self.open {
+            if tag.is(open.element) {
+                open.depth += 1;
+            }
+            return;
+        }
+        if tag.is("div") && tag.has_class("result") {
+            self.is_advert = tag.has_class("result--ad");
+            self.is_open = false;
+        } else if tag.is("tr") {
+            // Each row of the lite page says for itself whether it is an advertisement.
+            self.is_advert = tag.has_class("result-sponsored");
+        }
+        self.seen.says_nothing |= tag.has_class("no-results") || tag.has_class("result--no-result");
+        let Some(part) = part else { return };
+        if part == Part::Title {
+            self.is_open = false;
+            self.href = tag.get("href").and_then(|href| page.join(href.trim()).ok());
+        }
+        self.open = Some(Open { part, element: tag.name(), depth: 0, text: String::new() });
+    }
+
+    fn text(&mut self, text: &str) {
+        match &mut self.open {
+            Some(open) => open.text.push_str(&htmlize::unescape(text)),
+            None if text.len() < 100 && !self.is_advert => {
+                let text = fold(&htmlize::unescape(text));
+                self.seen.says_nothing |= NOTHING.contains(&text.as_str());
+                if is_date(&text) {
+                    self.part(Part::Date, &text);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn closed(&mut self, name: &str) {
+        if name.eq_ignore_ascii_case("html") {
+            self.seen.is_whole = true;
+        }
+        let Some(open) = &mut self.open else { return };
+        if !name.eq_ignore_ascii_case(open.element) {
+            return;
+        }
+        if open.depth > 0 {
+            open.depth -= 1;
+            return;
+        }
+        if let Some(open) = self.open.take() {
+            self.part(open.part, &open.text);
+        }
+    }
+
+    fn part(&mut self, part: Part, text: &str) {
+        if part == Part::Title {
+            let href = self.href.take();
+            if self.is_advert || href.as_ref().is_some_and(is_advert) {
+                self.seen.adverts += 1;
+            } else if let Some(url) = href.and_then(unwrapped) {
+                self.is_open = true;
+                self.seen.results.push(Hit {
+                    title: fold(text),
+                    url: url.into(),
+                    snippet: String::new(),
+                    date: None,
+                    source: None,
+                    provider: "duckduckgo",
+                });
+            }
+            return;
+        }
+        let Some(hit) = self.seen.results.last_mut().filter(|_| self.is_open) else { return };
+        match part {
+            Part::Snippet if hit.snippet.is_empty() => hit.snippet = fold(text),
+            Part::Shown if hit.source.is_none() => hit.source = Some(fold(text)),
+            Part::Date if hit.date.is_none() => hit.date = Some(fold(text)),
+            Part::Title | Part::Snippet | Part::Shown | Part::Date => {}
+        }
+    }
+}
+
+/// Whether a text is a date, as the html page puts it beside an address: `2025-11-25T00:00:00.0000000`.
+fn is_date(text: &str) -> bool {
+    let day = text.split('T').next().unwrap_or_default();
+    let shape: String = day.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    shape == "0000-00-00"
+}
+
+fn is_its_own(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| host == "duckduckgo.com" || host.ends_with(".duckduckgo.com"))
+}
+
+/// Whether a link leads to an advertiser by way of `DuckDuckGo`.
+fn is_advert(url: &Url) -> bool {
+    is_its_own(url)
+        && (url.path().ends_with("/y.js")
+            || url.query_pairs().any(|(name, _)| matches!(&*name, "ad_provider" | "ad_domain")))
+        || unwrap(url).is_some_and(|inner| is_its_own(&inner) && inner.path().ends_with("/y.js"))
+}
+
+/// The address within `//duckduckgo.com/l/?uddg=…`.
+fn unwrap(url: &Url) -> Option<Url> {
+    let wraps = is_its_own(url) && url.path().trim_end_matches('/') == "/l";
+    let (_, inner) = url.query_pairs().filter(|_| wraps).find(|(name, _)| name == "uddg")?;
+    Url::parse(&inner).ok()
+}
+
+/// Where a result leads.
+fn unwrapped(url: Url) -> Option<Url> {
+    if is_its_own(&url) && url.path().trim_end_matches('/') == "/l" {
+        return unwrap(&url);
+    }
+    Some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> Url {
+        Url::parse("https://html.duckduckgo.com/html/").unwrap()
+    }
+
+    #[test]
+    fn links_are_unwrapped_and_adverts_are_told() {
+        for (href, want) in [
+            (
+                "//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.test%2Fx%3Fy%3D1%26z%3D%2520&rut=0f",
+                Some("https://a.test/x?y=1&z=%20"),
+            ),
+            ("/l/?kh=-1&uddg=https%3A%2F%2Fa.test%2F", Some("https://a.test/")),
+            ("https://a.test/", Some("https://a.test/")),
+            (
+                "https://a.test/l/?uddg=https://b.test",
+                Some("https://a.test/l/?uddg=https://b.test"),
+            ),
+            ("//duckduckgo.com/l/?rut=0f", None),
+            ("//duckduckgo.com/l/?uddg=%ff%fe", None),
+        ] {
+            let url = page().join(href).unwrap();
+            assert!(!is_advert(&url), "{href}");
+            assert_eq!(unwrapped(url).as_ref().map(Url::as_str), want, "{href}");
+        }
+        for href in [
+            "https://duckduckgo.com/y.js?ad_domain=shop.test&ad_provider=bingv7aa&u3=x",
+            "//duckduckgo.com/?q=x&ad_provider=bing",
+            "//duckduckgo.com/l/?uddg=https%3A%2F%2Fduckduckgo.com%2Fy.js%3Fad_domain%3Dx",
+        ] {
+            assert!(is_advert(&page().join(href).unwrap()), "{href}");
+        }
+    }
+
+    /// What a result says must not be taken for what the page is.
+    #[test]
+    fn results_can_t_pretend_to_be_the_page() {
+        let text = "<div class='result web-result'><a class='result__a' href='https://a.test/'>\
+                    class=\"anomaly-modal__mask\"</a><a class=result__snippet>No results. \
+                    &lt;div id=challenge-form&gt;</a></div>";
+        let seen = read(text, &page());
+        assert_eq!(seen.results.len(), 1);
+        assert!(!seen.is_challenge && !seen.says_nothing);
+        assert_eq!(seen.results[0].snippet, "No results. <div id=challenge-form>");
+    }
+}

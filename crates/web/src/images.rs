@@ -1,0 +1,81 @@
+//! Pictures of a page as Markdown: written into what stands for them in the text, before the text is read.
+
+use crate::{
+    links,
+    scan::{Piece, Tag, pieces},
+    words::{LONGEST_FACT, bounded, fold},
+};
+use url::Url;
+
+/// The page, with each picture worth a look described as `![what it shows](where it is)`.
+pub(crate) fn described(page: &str, base: &Url) -> String {
+    let mut out = String::with_capacity(page.len());
+    let (mut from, mut kept) = (0, 0_usize);
+    for piece in pieces(page) {
+        match piece {
+            // A heading is a name, and code is code: a picture is no part of either.
+            Piece::Open(tag) if keeps_out(tag.name()) => kept += 1,
+            Piece::Close(name) if keeps_out(name) => kept = kept.saturating_sub(1),
+            Piece::Open(tag) if tag.is("img") && kept == 0 => {
+                let Some(text) = shown(&tag, base) else { continue };
+                let range = tag.range();
+                out.push_str(page.get(from..range.start).unwrap_or_default());
+                out.push_str("<img alt=\"");
+                out.push_str(&htmlize::escape_attribute(&text));
+                out.push_str("\">");
+                from = range.end;
+            }
+            _ => {}
+        }
+    }
+    out.push_str(page.get(from..).unwrap_or_default());
+    out
+}
+
+fn keeps_out(name: &str) -> bool {
+    ["h1", "h2", "h3", "h4", "h5", "h6", "pre"].iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+fn shown(tag: &Tag<'_>, base: &Url) -> Option<String> {
+    let tiny = |name| tag.get(name).is_some_and(|size| matches!(size.trim(), "0" | "1"));
+    let alt = tag.get("alt");
+    // An empty description says that the picture is decoration.
+    if tiny("width") || tiny("height") || alt.as_ref().is_some_and(|alt| alt.trim().is_empty()) {
+        return None;
+    }
+    let sources = ["src", "data-src", "data-lazy-src"];
+    let url = sources.iter().find_map(|name| links::absolute(base, tag.get(name)?.trim()))?;
+    let alt = bounded(&fold(&alt.unwrap_or_default().replace(['[', ']'], " ")), LONGEST_FACT);
+    Some(format!("![{alt}]({url})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_worth_a_look_are_described() {
+        let base = Url::parse("https://a.test/x/").unwrap();
+        for (page, want) in [
+            (
+                "a<img src=y.png alt='Old [lamp]'>b",
+                "a<img alt=\"![Old lamp](https://a.test/x/y.png)\">b",
+            ),
+            ("<img src=y.png>", "<img alt=\"![](https://a.test/x/y.png)\">"),
+            ("<img src=y.png alt=''>", "<img src=y.png alt=''>"),
+            ("<img src=y.png width=1 height=1>", "<img src=y.png width=1 height=1>"),
+            (
+                "<img src='data:image/gif;base64,R0' alt=a>",
+                "<img src='data:image/gif;base64,R0' alt=a>",
+            ),
+            (
+                "<img src='data:x' data-src=/z.png alt='\"q\" &amp; <r>'>",
+                "<img alt=\"![&quot;q&quot; &amp; &lt;r&gt;](https://a.test/z.png)\">",
+            ),
+            ("<h1><img src=logo.png alt=Logo>A</h1>", "<h1><img src=logo.png alt=Logo>A</h1>"),
+            ("<script>'<img src=x>'</script>", "<script>'<img src=x>'</script>"),
+        ] {
+            assert_eq!(described(page, &base), want, "{page}");
+        }
+    }
+}

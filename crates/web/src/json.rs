@@ -1,0 +1,33 @@
+//! Answers in JSON: asked for, bounded, and read without trust.
+
+use crate::{search::host_of, trouble::Trouble};
+use docent_net::{Body, Client, Request, Response};
+use serde::de::DeserializeOwned;
+
+/// An answer with twenty results has about 50 kB.
+const LARGEST: u64 = 4 << 20;
+
+/// Sends a request for JSON.
+pub(crate) fn send(request: Request, client: &Client) -> Result<Response, Trouble> {
+    Ok(client.send(&request.accept("application/json"), Body::AtMost(LARGEST))?)
+}
+
+/// Reads what came.
+pub(crate) fn read<T: DeserializeOwned>(response: &Response) -> Result<T, Trouble> {
+    serde_json::from_slice(&response.body).map_err(|error| {
+        let what = response.media_type().unwrap_or_else(|| "no content type".to_owned());
+        Trouble::NotJson { host: host_of(&response.url), reason: format!("{error} ({what})") }
+    })
+}
+
+/// The statuses of an interface that takes a key.
+pub(crate) fn keyed(response: &Response, provider: &'static str) -> Result<(), Trouble> {
+    let host = host_of(&response.url);
+    match response.status {
+        200 => Ok(()),
+        // Brave answers 422 to a key that it doesn't know; the query is checked before it is sent.
+        status @ (401 | 403 | 422) => Err(Trouble::KeyRefused { host, provider, status }),
+        status @ (402 | 432 | 433) => Err(Trouble::UsedUp { host, status }),
+        _ => Err(Trouble::of_status(&host, response)),
+    }
+}

@@ -1,0 +1,32 @@
+//! Searches the web and reads its pages.
+//!
+//! Knows search providers, what their answers look like, and what a page says about itself. Reaches the network only
+//! through `docent-net`, and reads documents only through `docent-prose`. Must not know tools, configuration files or the
+//! environment. Every call blocks.
+
+mod allow;
+mod brave;
+mod charset;
+mod duckduckgo;
+mod facts;
+mod images;
+mod json;
+mod links;
+mod markdown;
+mod media;
+mod page;
+mod provider;
+mod query;
+mod scan;
+mod search;
+mod searxng;
+mod tavily;
+mod trouble;
+mod words;
+
+pub use allow::lines_to_add;
+pub use page::{FetchPageError, Page, PageLimits, PageLink, PageSection, fetch_page};
+pub use provider::{Key, Provider};
+pub use query::{BadQuery, MOST_RESULTS, Query, Recency, Region};
+pub use search::{Found, Hit, SearchError, search};
+pub use trouble::{Failure, Trouble};

@@ -1,0 +1,156 @@
+//! A document, or a part of it, as Markdown of a bounded length, cut between blocks.
+
+use docent_prose::{Document, Kind, Section};
+
+/// What was written.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub(crate) text: String,
+    /// Characters of the whole.
+    pub(crate) characters: usize,
+    pub(crate) is_cut: bool,
+    /// Where the headings begin that nothing stands under yet.
+    bare: Option<usize>,
+}
+
+/// Writes sections down, up to so many characters.
+pub(crate) fn write(
+    sections: &[Section],
+    resolve: &dyn Fn(&str) -> Option<String>,
+    most: usize,
+) -> Written {
+    let mut written = Written { text: String::new(), characters: 0, is_cut: false, bare: None };
+    for section in sections {
+        if let Some(heading) = section.heading() {
+            let marks = "#".repeat(section.level.clamp(1, 6).into());
+            written.add(&format!("{marks} {heading}"), None, most);
+        }
+        for block in &section.blocks {
+            let text = block.text.linked(resolve);
+            match block.kind {
+                Kind::Quote => written.add(&quoted(&text), Some(block.kind), most),
+                _ => written.add(&text, Some(block.kind), most),
+            }
+        }
+    }
+    written
+}
+
+/// Characters of a section, as it is written.
+pub(crate) fn length(section: &Section) -> usize {
+    let blocks = section.blocks.iter().map(|block| block.text.plain.chars().count() + 2);
+    section.heading().map_or(0, |heading| heading.chars().count() + 3) + blocks.sum::<usize>()
+}
+
+/// Characters of text, headings left out.
+pub(crate) fn text_length(document: &Document) -> usize {
+    let blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    blocks.map(|block| block.text.plain.trim().chars().count()).sum()
+}
+
+fn quoted(text: &str) -> String {
+    text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+}
+
+impl Written {
+    fn add(&mut self, block: &str, kind: Option<Kind>, most: usize) {
+        let gap = if self.characters == 0 { 0 } else { 2 };
+        let length = block.chars().count() + gap;
+        let room = most.saturating_sub(self.characters);
+        self.characters += length;
+        if self.is_cut {
+            return;
+        }
+        let before = self.text.len();
+        if length <= room {
+            if gap > 0 {
+                self.text.push_str("\n\n");
+            }
+            self.text.push_str(block);
+            self.bare = if kind.is_none() { Some(self.bare.unwrap_or(before)) } else { None };
+            return;
+        }
+        self.is_cut = true;
+        match self.bare {
+            // A heading without its text is of no use.
+            Some(at) if at > 0 => self.text.truncate(at),
+            None if before > 0 => {}
+            // One block that fills the whole is cut within: nothing at all would be worse.
+            _ => self.cut(block, kind, room.saturating_sub(gap)),
+        }
+    }
+
+    fn cut(&mut self, block: &str, kind: Option<Kind>, room: usize) {
+        if room == 0 {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
+        }
+        self.text.extend(block.chars().take(room));
+        let fence = block.lines().next().filter(|_| kind == Some(Kind::Code));
+        if let Some(fence) = fence {
+            let ticks: String = fence.chars().take_while(|c| *c == '`').collect();
+            let end = self.text.trim_end().len();
+            self.text.truncate(end);
+            self.text.push('\n');
+            self.text.push_str(&ticks);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_prose::Writer;
+
+    fn document() -> Document {
+        let mut writer = Writer::default();
+        writer.heading(1, "Top", None);
+        writer.plain(Kind::Paragraph, "Größe one.");
+        writer.plain(Kind::Quote, "said\nso");
+        writer.code("rs", "fn a() {}");
+        writer.finish(None, "f")
+    }
+
+    #[test]
+    fn sections_are_written_in_whole_blocks() {
+        let document = document();
+        let whole = "# Top\n\nGröße one.\n\n> said\n> so\n\n```rs\nfn a() {}\n```";
+        let characters = whole.chars().count();
+        for (most, want) in [
+            (characters, whole),
+            (characters - 1, "# Top\n\nGröße one.\n\n> said\n> so"),
+            (17, "# Top\n\nGröße one."),
+            (16, "# Top\n\nGröße one"),
+            (7, "# Top"),
+            (3, "# T"),
+        ] {
+            let got = write(&document.sections, &|_| None, most);
+            assert_eq!((got.text.as_str(), got.characters), (want, characters), "{most}");
+            assert_eq!(got.is_cut, most < characters, "{most}");
+        }
+    }
+
+    #[test]
+    fn a_cut_leaves_no_heading_without_its_text() {
+        let mut writer = Writer::default();
+        writer.plain(Kind::Paragraph, "one");
+        writer.heading(1, "A", None);
+        writer.heading(2, "B", None);
+        writer.plain(Kind::Paragraph, "two");
+        let sections = writer.finish(None, "f").sections;
+        for (most, want) in [(18, "one"), (19, "one\n\n# A\n\n## B\n\ntwo")] {
+            assert_eq!(write(&sections, &|_| None, most).text, want, "{most}");
+        }
+    }
+
+    #[test]
+    fn code_that_is_cut_ends_its_fence() {
+        let mut writer = Writer::default();
+        writer.code("", &"x\n".repeat(100));
+        let got = write(&writer.finish(None, "f").sections, &|_| None, 10);
+        assert_eq!(got.text, "```\nx\nx\nx\n```");
+        assert!(got.is_cut);
+    }
+}

@@ -1,0 +1,226 @@
+//! One search: providers are asked in order until one answers, and what went wrong before that is kept.
+
+use crate::{
+    allow::{lines_to_add, rule_of},
+    brave, duckduckgo, links,
+    provider::Provider,
+    query::Query,
+    searxng, tavily,
+    trouble::{Failure, Trouble},
+    words::{LONGEST_FACT, LONGEST_SNIPPET, LONGEST_TITLE, bounded, fold, said},
+};
+use docent_net::Client;
+use std::collections::HashSet;
+use url::Url;
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found {
+    /// Who answered.
+    pub provider: &'static str,
+    /// The host that the results came from.
+    pub host: String,
+    /// Best first. Empty only where the provider says that there are none.
+    pub results: Vec<Hit>,
+    /// What the provider could not do, for people.
+    pub notes: Vec<String>,
+    /// Who was asked before and did not answer.
+    pub failures: Vec<Failure>,
+}
+
+/// One result. Its texts are plain text from the web: data, never instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Of the page.
+    pub title: String,
+    /// Its address, http or https, without marks that only count visits.
+    pub url: String,
+    /// The part that matches; may be empty.
+    pub snippet: String,
+    /// When it was published, as the provider says it.
+    pub date: Option<String>,
+    /// The site or the engine that it is from, as the provider says it.
+    pub source: Option<String>,
+    /// Who found it.
+    pub provider: &'static str,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// Nobody is configured.
+    #[error("no search provider is configured; name one in docent.toml")]
+    NoProviders,
+    /// No provider may be reached.
+    #[error("{} {}", why_not(*is_off), lines_to_add(hosts))]
+    NotAllowed {
+        /// The policy names no host at all.
+        is_off: bool,
+        /// As rules name them.
+        hosts: Vec<String>,
+    },
+    /// Whoever asked no longer waits.
+    #[error("the search was stopped")]
+    Stopped,
+    /// All were asked, and none answered.
+    #[error("{}", listed(.0))]
+    Failed(Vec<Failure>),
+}
+
+fn why_not(is_off: bool) -> &'static str {
+    if is_off {
+        "the network is off: the policy names no host, so the web can't be searched;"
+    } else {
+        "the policy of the network names none of the search providers;"
+    }
+}
+
+fn listed(failures: &[Failure]) -> String {
+    match failures {
+        [one] => one.to_string(),
+        many => {
+            let lines: Vec<String> = many.iter().map(|one| format!("- {one}")).collect();
+            format!("no provider answered\n{}", lines.join("\n"))
+        }
+    }
+}
+
+/// What a provider's answer holds, before it is bounded.
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    pub(crate) results: Vec<Hit>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Asks the providers in order. `stop` is asked before each request; the one under way ends within the client's limits.
+pub fn search(
+    query: &Query,
+    providers: &[Provider],
+    client: &Client,
+    stop: &dyn Fn() -> bool,
+) -> Result<Found, SearchError> {
+    if providers.is_empty() {
+        return Err(SearchError::NoProviders);
+    }
+    refuse_if_none_is_allowed(providers, client)?;
+    let mut failures = Vec::new();
+    for provider in providers {
+        for (address, is_last) in with_last(&provider.addresses()) {
+            if stop() {
+                return Err(SearchError::Stopped);
+            }
+            match ask(query, provider, address, client) {
+                Ok(Answered { results, notes }) => {
+                    let (name, host) = (provider.name(), host_of(address));
+                    return Ok(Found { provider: name, host, results, notes, failures });
+                }
+                Err(trouble) => {
+                    let over = is_last || trouble.ends_the_service();
+                    failures.push(Failure { provider: provider.name(), trouble });
+                    if over {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Err(SearchError::Failed(failures))
+}
+
+fn with_last<T: Copy>(all: &[T]) -> impl Iterator<Item = (T, bool)> {
+    all.iter().enumerate().map(|(at, one)| (*one, at + 1 == all.len()))
+}
+
+/// Nothing is sent, and one set of lines is told, where no provider may be asked.
+fn refuse_if_none_is_allowed(providers: &[Provider], client: &Client) -> Result<(), SearchError> {
+    let policy = client.policy();
+    let addresses = || providers.iter().flat_map(Provider::addresses);
+    if addresses().any(|url| policy.check(url).is_ok()) {
+        return Ok(());
+    }
+    let mut hosts: Vec<String> = Vec::new();
+    for rule in addresses().map(rule_of) {
+        if !hosts.contains(&rule) {
+            hosts.push(rule);
+        }
+    }
+    Err(SearchError::NotAllowed { is_off: policy.hosts.is_empty(), hosts })
+}
+
+fn ask(
+    query: &Query,
+    provider: &Provider,
+    address: &Url,
+    client: &Client,
+) -> Result<Answered, Trouble> {
+    let Answered { results, notes } = match provider {
+        Provider::DuckDuckGo { .. } => duckduckgo::ask(query, address, client)?,
+        Provider::SearXng { base } => searxng::ask(query, base, client)?,
+        Provider::Brave { base, key } => brave::ask(query, base, key.as_ref(), client)?,
+        Provider::Tavily { base, key } => tavily::ask(query, base, key.as_ref(), client)?,
+    };
+    let were_some = !results.is_empty();
+    let results = tidied(results, query.max_results());
+    if were_some && results.is_empty() {
+        // Found nothing and can use nothing are two things.
+        let expected = "result whose address can be opened";
+        return Err(Trouble::UnknownLayout { host: host_of(address), expected });
+    }
+    Ok(Answered { results, notes })
+}
+
+pub(crate) fn host_of(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}
+
+/// Plain and bounded, each page once, at most as many as are wanted.
+fn tidied(results: Vec<Hit>, most: usize) -> Vec<Hit> {
+    let mut seen = HashSet::new();
+    let tidy = |hit: Hit| {
+        let url = links::result_url(&hit.url)?;
+        let mut page = url.clone();
+        page.set_fragment(None);
+        if !seen.insert(page.as_str().trim_end_matches('/').to_owned()) {
+            return None;
+        }
+        let title = said(&hit.title, LONGEST_TITLE).unwrap_or_else(|| host_of(&url));
+        Some(Hit {
+            title,
+            url: url.into(),
+            snippet: bounded(&fold(&hit.snippet), LONGEST_SNIPPET),
+            date: hit.date.and_then(|date| said(&date, LONGEST_FACT)),
+            source: hit.source.and_then(|source| said(&source, LONGEST_FACT)),
+            provider: hit.provider,
+        })
+    };
+    results.into_iter().filter_map(tidy).take(most).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hit(title: &str, url: &str) -> Hit {
+        let (title, url) = (title.to_owned(), url.to_owned());
+        Hit { title, url, snippet: "s\n".repeat(900), date: None, source: None, provider: "x" }
+    }
+
+    #[test]
+    fn results_are_plain_bounded_and_told_once() {
+        let all = vec![
+            hit(&"t".repeat(400), "https://a.test/x?utm_source=y"),
+            hit("again", "https://a.test/x#part"),
+            hit(" ", "http://b.test/"),
+            hit("no page", "javascript:alert(1)"),
+            hit("no page", "data:text/html,x"),
+            hit("c", "https://c.test/?a=b&utm_medium=z"),
+            hit("d", "https://d.test/"),
+        ];
+        let got = tidied(all, 3);
+        let urls: Vec<&str> = got.iter().map(|hit| hit.url.as_str()).collect();
+        assert_eq!(urls, ["https://a.test/x", "http://b.test/", "https://c.test/?a=b"]);
+        assert_eq!(got[0].title.chars().count(), LONGEST_TITLE);
+        assert_eq!(got[0].snippet.chars().count(), LONGEST_SNIPPET);
+        assert_eq!(got[1].title, "b.test");
+    }
+}

@@ -1,0 +1,74 @@
+//! `SearXNG`: an instance of one's own that asks many engines, and answers in JSON where its settings allow that.
+
+use crate::{
+    json,
+    provider::below,
+    query::Query,
+    search::{Answered, Hit, host_of},
+    trouble::Trouble,
+};
+use docent_net::{Client, Request};
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+#[derive(Deserialize)]
+struct Page {
+    results: Vec<One>,
+    #[serde(default)]
+    unresponsive_engines: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+struct One {
+    url: String,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default, rename = "publishedDate")]
+    published: Option<String>,
+    #[serde(default)]
+    engine: Option<String>,
+}
+
+pub(crate) fn ask(query: &Query, base: &Url, client: &Client) -> Result<Answered, Trouble> {
+    let mut url = below(base, "search");
+    url.query_pairs_mut().append_pair("q", query.text()).append_pair("format", "json");
+    if let Some(region) = &query.region {
+        url.query_pairs_mut().append_pair("language", &region.locale());
+    }
+    if let Some(time) = query.time {
+        url.query_pairs_mut().append_pair("time_range", time.word());
+    }
+    let response = json::send(Request::get(url), client)?;
+    let host = host_of(base);
+    match response.status {
+        200 => {}
+        403 => return Err(Trouble::JsonOff { host }),
+        _ => return Err(Trouble::of_status(&host, &response)),
+    }
+    let page: Page = json::read(&response)?;
+    if page.results.is_empty() && !page.unresponsive_engines.is_empty() {
+        return Err(Trouble::EnginesFailed { host, engines: named(&page.unresponsive_engines) });
+    }
+    let hit = |one: One| Hit {
+        title: one.title.unwrap_or_default(),
+        url: one.url,
+        snippet: one.content.unwrap_or_default(),
+        date: one.published,
+        source: one.engine,
+        provider: "searxng",
+    };
+    Ok(Answered { results: page.results.into_iter().map(hit).collect(), notes: Vec::new() })
+}
+
+/// `[["google", "timeout"], …]` for people.
+fn named(engines: &[Value]) -> String {
+    let one = |engine: &Value| {
+        let words = engine.as_array().into_iter().flatten().filter_map(Value::as_str);
+        words.collect::<Vec<_>>().join(": ")
+    };
+    let all: Vec<String> = engines.iter().take(10).map(one).collect();
+    crate::words::bounded(&crate::words::fold(&all.join(", ")), 300)
+}

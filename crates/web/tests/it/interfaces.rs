@@ -1,0 +1,219 @@
+//! The providers that answer in JSON.
+
+use crate::{
+    client,
+    server::{Asked, Reply, Server},
+};
+use docent_web::{Key, Provider, Query, Recency, Region, search};
+use serde_json::{Value, json};
+
+const KEY: &str = "hunter2-key";
+
+fn json_reply(value: &Value) -> Reply {
+    Reply::new(200).with("content-type", "application/json").body(value.to_string().as_bytes())
+}
+
+fn provider(name: &str, server: &Server) -> Provider {
+    let (base, key) = (server.url("/base/"), Key::parse(KEY));
+    match name {
+        "searxng" => Provider::SearXng { base },
+        "brave" => Provider::Brave { base, key },
+        _ => Provider::Tavily { base, key },
+    }
+}
+
+/// What a provider makes of an answer: how many results, or what it tells.
+fn asked(name: &str, reply: Reply) -> (Result<Vec<docent_web::Hit>, String>, Asked) {
+    let server = Server::start(move |_| reply.clone());
+    let query = Query::parse("lamp & oil", 3)
+        .unwrap()
+        .region(Region::parse("uk-en").unwrap())
+        .time(Some(Recency::Month));
+    let provider = provider(name, &server);
+    let found = search(&query, &[provider], &client(&[&server]), &|| false);
+    if let Err(error) = &found {
+        let told = format!("{error} {error:?}");
+        assert!(!told.contains(KEY), "{told}");
+    }
+    let found = found.map(|found| found.results).map_err(|error| error.to_string());
+    (found, server.asked().remove(0))
+}
+
+#[test]
+fn each_is_asked_in_its_own_way() {
+    let (_, searxng) = asked("searxng", Reply::new(500));
+    assert_eq!(
+        searxng.path,
+        "/base/search?q=lamp+%26+oil&format=json&language=en-GB&time_range=month"
+    );
+    let (_, brave) = asked("brave", Reply::new(500));
+    assert_eq!(
+        brave.path,
+        "/base/res/v1/web/search?q=lamp+%26+oil&count=3&text_decorations=false&result_filter=web&country=GB&freshness=pm"
+    );
+    assert_eq!(brave.header("x-subscription-token"), Some(KEY));
+    let (_, tavily) = asked("tavily", Reply::new(500));
+    assert_eq!((tavily.method.as_str(), tavily.path.as_str()), ("POST", "/base/search"));
+    assert_eq!(tavily.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    let body: Value = serde_json::from_str(&tavily.body).unwrap();
+    assert_eq!(
+        body,
+        json!({"query": "lamp & oil", "max_results": 3, "search_depth": "basic", "time_range": "month"})
+    );
+    for request in [&searxng, &brave, &tavily] {
+        assert_eq!(request.header("accept"), Some("application/json"));
+    }
+    assert!(!searxng.path.contains(KEY) && !brave.path.contains(KEY));
+}
+
+#[test]
+fn answers_are_read() {
+    let hit = json!({"url": "https://a.test/?utm_source=x", "title": "A <b> &amp;", "content": "Vec<T>\nis",
+                     "engine": "bing", "publishedDate": "2025-01-01", "published_date": "2025-01-01"});
+    for (name, page, title) in [
+        (
+            "searxng",
+            json!({"results": [hit], "unresponsive_engines": [["x", "timeout"]]}),
+            "A <b> &amp;",
+        ),
+        ("tavily", json!({"results": [hit], "answer": null}), "A <b> &amp;"),
+    ] {
+        let results = asked(name, json_reply(&page)).0.unwrap();
+        assert_eq!(results[0].title, title, "{name}: plain text stays as it is");
+        assert_eq!(results[0].url, "https://a.test/");
+        assert_eq!(results[0].snippet, "Vec<T> is");
+        assert_eq!(results[0].date.as_deref(), Some("2025-01-01"));
+        assert_eq!(results[0].provider, name);
+    }
+    let hit = json!({"url": "https://a.test/", "title": "A &amp; <strong>b</strong>", "description": "it&#x27;s",
+                     "page_age": "2025-01-01T00:00:00", "profile": {"name": "Site"}});
+    let page = json!({"type": "search", "web": {"results": [hit]}});
+    let results = asked("brave", json_reply(&page)).0.unwrap();
+    assert_eq!((results[0].title.as_str(), results[0].snippet.as_str()), ("A & b", "it's"));
+    assert_eq!(results[0].source.as_deref(), Some("Site"));
+}
+
+#[test]
+fn nothing_found_is_told_from_failures() {
+    for (name, page, want) in [
+        ("searxng", json!({"results": []}), Ok(0)),
+        (
+            "searxng",
+            json!({"results": [], "unresponsive_engines": [["bing", "timeout"]]}),
+            Err("bing: timeout"),
+        ),
+        ("searxng", json!({}), Err("not the JSON of a search")),
+        ("brave", json!({"type": "search", "query": {}}), Ok(0)),
+        ("brave", json!({"type": "ErrorResponse"}), Err("layout that is not known")),
+        ("brave", json!({}), Err("layout that is not known")),
+        ("brave", json!([]), Err("layout that is not known")),
+        ("brave", json!(1), Err("not the JSON of a search")),
+        ("tavily", json!({"results": []}), Ok(0)),
+        ("tavily", json!({"detail": "x"}), Err("not the JSON of a search")),
+        (
+            "tavily",
+            json!({"results": [{"url": "ftp://a.test/"}]}),
+            Err("whose address can be opened"),
+        ),
+    ] {
+        let got = asked(name, json_reply(&page)).0.map(|results| results.len());
+        match (&got, want) {
+            (Ok(count), Ok(want)) if *count == want => {}
+            (Err(told), Err(part)) if told.contains(part) => {}
+            _ => panic!("{name} {page}: {got:?}, not {want:?}"),
+        }
+    }
+}
+
+#[test]
+fn each_failure_says_what_to_do() {
+    let deep = "[".repeat(100_000);
+    for (name, reply, want) in [
+        ("searxng", Reply::new(403), "add json to search.formats"),
+        ("searxng", Reply::new(429), "asked too often"),
+        ("searxng", Reply::html("<html>"), "not the JSON of a search"),
+        ("searxng", Reply::new(200).body(deep.as_bytes()), "not the JSON of a search"),
+        ("searxng", Reply::new(200), "not the JSON of a search"),
+        ("brave", Reply::new(401), "refuses the key of brave (status 401)"),
+        ("brave", Reply::new(422), "refuses the key of brave (status 422)"),
+        ("brave", Reply::new(429).with("retry-after", "1"), "wait 1 s"),
+        ("tavily", Reply::new(401), "refuses the key of tavily"),
+        ("tavily", Reply::new(432), "plan of this key is used up"),
+        ("tavily", Reply::new(503), "status 503"),
+        (
+            "brave",
+            Reply::to("https://elsewhere.test/"),
+            "sends this search on to https://elsewhere.test",
+        ),
+        (
+            "tavily",
+            Reply::to("https://elsewhere.test/"),
+            "sends this search on to https://elsewhere.test",
+        ),
+    ] {
+        let told = asked(name, reply).0.unwrap_err();
+        assert!(told.contains(want), "{name}: {told}");
+    }
+}
+
+#[test]
+fn the_next_provider_is_asked_and_all_failures_are_kept() {
+    let challenge = Reply::html("<html><div class=anomaly-modal__mask></div></html>");
+    let duck = Server::start(move |_| challenge.clone());
+    let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
+    let searxng = Server::start(move |_| json_reply(&page));
+    let providers = [
+        Provider::DuckDuckGo { html: duck.url("/html/"), lite: duck.url("/lite/") },
+        Provider::Brave { base: duck.url("/"), key: None },
+        provider("searxng", &searxng),
+    ];
+    let query = Query::parse("x", 1).unwrap();
+    let found = search(&query, &providers, &client(&[&duck, &searxng]), &|| false).unwrap();
+    assert_eq!((found.provider, found.results.len()), ("searxng", 1));
+    let who: Vec<&str> = found.failures.iter().map(|failure| failure.provider).collect();
+    assert_eq!(who, ["duckduckgo", "duckduckgo", "brave"]);
+    assert_eq!(duck.paths(), ["/html/", "/lite/"]);
+}
+
+#[test]
+fn a_key_is_not_sent_on_even_to_a_host_that_is_named() {
+    let other = Server::start(|_| Reply::html("thanks"));
+    let place = other.url("/").to_string();
+    let server = Server::start(move |_| Reply::new(307).with("location", &place));
+    let query = Query::parse("x", 1).unwrap();
+    for name in ["brave", "tavily"] {
+        let provider = provider(name, &server);
+        search(&query, &[provider], &client(&[&server, &other]), &|| false).unwrap_err();
+    }
+    assert!(other.asked().is_empty());
+}
+
+#[test]
+fn without_a_key_nothing_is_asked() {
+    let server = Server::start(|_| Reply::new(500));
+    let query = Query::parse("x", 1).unwrap();
+    let base = || server.url("/");
+    for provider in
+        [Provider::Brave { base: base(), key: None }, Provider::Tavily { base: base(), key: None }]
+    {
+        let name = provider.name();
+        let told = search(&query, &[provider], &client(&[&server]), &|| false).unwrap_err();
+        assert!(told.to_string().contains(&format!("{name} needs a key")), "{told}");
+    }
+    let long = Query::parse(&"word ".repeat(51), 1).unwrap();
+    let brave = provider("brave", &server);
+    let told = search(&long, &[brave], &client(&[&server]), &|| false).unwrap_err().to_string();
+    assert!(told.contains("at most 400 characters and 50 words"), "{told}");
+    assert!(server.asked().is_empty());
+}
+
+#[test]
+fn a_key_goes_only_where_nobody_can_read_it_on_the_way() {
+    let base = docent_net::Url::parse("http://api.example.test/").unwrap();
+    let provider = Provider::Brave { base, key: Key::parse(KEY) };
+    let policy = docent_net::Policy::parse(["api.example.test"]).unwrap();
+    let client = docent_net::Client::new(policy, docent_net::Limits::default());
+    let query = Query::parse("x", 1).unwrap();
+    let told = search(&query, &[provider], &client, &|| false).unwrap_err().to_string();
+    assert!(told.contains("is not encrypted"), "{told}");
+}

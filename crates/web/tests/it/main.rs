@@ -1,0 +1,20 @@
+//! Searches and pages against a server on this machine. Nothing here leaves it.
+#![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
+
+mod interfaces;
+mod pages;
+mod search;
+mod server;
+
+use docent_net::{Client, Limits, Policy};
+use server::Server;
+
+/// May reach these servers, and nobody else.
+fn client(servers: &[&Server]) -> Client {
+    client_with(servers, Limits::default())
+}
+
+fn client_with(servers: &[&Server], limits: Limits) -> Client {
+    let rules: Vec<String> = servers.iter().map(|server| server.rule()).collect();
+    Client::new(Policy::parse(rules.iter().map(String::as_str)).unwrap(), limits)
+}

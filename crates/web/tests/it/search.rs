@@ -1,0 +1,254 @@
+//! `DuckDuckGo`'s pages as they are, and as they are when it has something against us.
+
+use crate::{
+    client, client_with,
+    server::{Asked, Reply, Server},
+};
+use docent_net::{Limits, Policy};
+use docent_web::{Found, Provider, Query, Recency, Region, SearchError, Trouble, search};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+const HTML: &str = include_str!("../pages/duckduckgo-html.html");
+const HTML_NONE: &str = include_str!("../pages/duckduckgo-html-none.html");
+const LITE: &str = include_str!("../pages/duckduckgo-lite.html");
+const LITE_NONE: &str = include_str!("../pages/duckduckgo-lite-none.html");
+const CHALLENGE: &str = include_str!("../pages/duckduckgo-challenge.html");
+
+fn query() -> Query {
+    Query::parse("lamp oil", 5).unwrap()
+}
+
+fn duck(server: &Server) -> Provider {
+    Provider::DuckDuckGo { html: server.url("/html/"), lite: server.url("/lite/") }
+}
+
+fn accepted(body: &str) -> Reply {
+    Reply::new(202).with("content-type", "text/html").body(body.as_bytes())
+}
+
+/// A server that answers its two pages so.
+fn playing(html: Reply, lite: Reply) -> Server {
+    Server::start(move |asked: &Asked| match asked.path.as_str() {
+        "/html/" => html.clone(),
+        "/lite/" => lite.clone(),
+        _ => Reply::new(500),
+    })
+}
+
+fn ask(html: Reply, lite: Reply) -> (Result<Found, SearchError>, Vec<Asked>) {
+    let server = playing(html, lite);
+    let found = search(&query(), &[duck(&server)], &client(&[&server]), &|| false);
+    (found, server.asked())
+}
+
+fn titles(found: &Found) -> Vec<&str> {
+    found.results.iter().map(|hit| hit.title.as_str()).collect()
+}
+
+#[test]
+fn the_html_page_is_read() {
+    let (found, asked) = ask(Reply::html(HTML), Reply::new(500));
+    let found = found.unwrap();
+    assert_eq!(titles(&found), ["Oil lamp & oil - Encyclopedia", "Öllampe – Größe"]);
+    let first = &found.results[0];
+    assert_eq!(first.url, "https://encyclopedia.test/wiki/Lamp_(oil)");
+    assert_eq!(first.snippet, "An oil lamp burns oil; it's <old>.");
+    assert_eq!(first.source.as_deref(), Some("encyclopedia.test/wiki/Lamp_(oil)"));
+    assert_eq!(first.date.as_deref(), Some("2025-11-25T00:00:00.0000000"));
+    assert_eq!((first.provider, found.provider), ("duckduckgo", "duckduckgo"));
+    let second = &found.results[1];
+    assert_eq!(
+        (second.url.as_str(), second.snippet.as_str()),
+        ("https://plain.test/no-wrapper", "")
+    );
+    assert!(found.failures.is_empty());
+    let paths: Vec<&str> = asked.iter().map(|asked| asked.path.as_str()).collect();
+    assert_eq!(paths, ["/html/"]);
+    assert_eq!(asked[0].method, "POST");
+}
+
+#[test]
+fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
+    for (html, told) in [
+        (Reply::new(500), "status 500"),
+        (Reply::new(403), "status 403"),
+        (accepted(""), "202 Accepted"),
+        (accepted("<html><body>wait</body></html>"), "202 Accepted"),
+        (accepted(CHALLENGE), "proof that this is no robot"),
+        (Reply::html(CHALLENGE), "proof that this is no robot"),
+        (
+            Reply::html("<html><body><div class=new>x</div></body></html>"),
+            "layout that is not known",
+        ),
+        (Reply::html("<html><body><div id=links class=results>"), "ends in the middle"),
+        (Reply::html(" \n"), "empty page"),
+        (Reply::to("http://127.0.0.1:9/"), "sends this search on to http://127.0.0.1"),
+    ] {
+        let (found, asked) = ask(html, Reply::html(LITE));
+        let found = found.unwrap();
+        assert_eq!(titles(&found), ["Oil lamp & oil", "Plain"], "{told}");
+        let first = &found.results[0];
+        assert_eq!(first.url, "https://encyclopedia.test/wiki/Lamp");
+        assert_eq!(first.snippet, "An oil lamp burns oil.");
+        assert_eq!(first.date.as_deref(), Some("2025-11-25T00:00:00.0000000"));
+        assert_eq!(
+            found.results[1].snippet, "",
+            "an advertisement's words are not its neighbour's"
+        );
+        let failures: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0].contains(told), "{told}: {failures:?}");
+        assert_eq!(asked.len(), 2, "{told}");
+    }
+}
+
+#[test]
+fn nothing_found_is_an_answer_only_where_the_page_says_so() {
+    let (found, asked) = ask(Reply::html(HTML_NONE), Reply::html(LITE));
+    assert!(found.unwrap().results.is_empty());
+    assert_eq!(asked.len(), 1, "it is an answer: nobody else is asked");
+    let (found, _) = ask(Reply::new(500), Reply::html(LITE_NONE));
+    assert!(found.unwrap().results.is_empty());
+    let adverts = HTML.split("<div class=\"result results_links results_links_deep web-result \">");
+    let only_adverts = format!("{}</body></html>", adverts.take(1).collect::<String>());
+    for (name, page) in [
+        ("no layout", "<html><body><p>Hello</p></body></html>".to_owned()),
+        ("adverts alone", only_adverts),
+        ("links to nowhere", "<a class=result__a href='javascript:x()'>x</a></html>".to_owned()),
+        (
+            "the sign in a script",
+            "<html><title>No results.</title><script>No results.</script></html>".to_owned(),
+        ),
+    ] {
+        let (found, _) = ask(Reply::html(&page), Reply::html(&page));
+        let Err(SearchError::Failed(failures)) = found else { panic!("{name}: {found:?}") };
+        let unknown = |failure: &docent_web::Failure| {
+            matches!(failure.trouble, Trouble::UnknownLayout { .. })
+        };
+        assert!(failures.iter().all(unknown), "{name}: {failures:?}");
+        assert_eq!(failures.len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn a_page_cut_in_the_middle_gives_what_is_whole_of_it() {
+    let (start, _) = HTML.split_once("Öllampe").unwrap();
+    let (found, _) = ask(Reply::html(start), Reply::new(500));
+    assert_eq!(titles(&found.unwrap()), ["Oil lamp & oil - Encyclopedia"]);
+    for at in (0..HTML.len()).step_by(97) {
+        let Some(start) = HTML.get(..at) else { continue };
+        let (found, _) = ask(Reply::html(start), Reply::new(500));
+        if let Ok(found) = found {
+            assert!(!found.results.is_empty(), "an empty success, cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn a_service_that_asks_for_rest_is_not_asked_again() {
+    let (found, asked) = ask(Reply::new(429).with("retry-after", "70"), Reply::html(LITE));
+    let Err(SearchError::Failed(failures)) = found else { panic!("{found:?}") };
+    let rate = |trouble: &Trouble| match trouble {
+        Trouble::RateLimited { retry_after, .. } => *retry_after,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(rate(&failures[0].trouble), Some(Duration::from_secs(70)));
+    assert!(failures[0].to_string().contains("wait 70 s"), "{}", failures[0]);
+    assert_eq!((failures.len(), asked.len()), (1, 1));
+}
+
+#[test]
+fn the_form_carries_the_words_the_region_and_the_time() {
+    let server = playing(Reply::html(HTML), Reply::new(500));
+    let query = Query::parse("a&kl=x größe +1", 1)
+        .unwrap()
+        .region(Region::parse("de-de").unwrap())
+        .time(Some(Recency::Week));
+    let found = search(&query, &[duck(&server)], &client(&[&server]), &|| false).unwrap();
+    assert_eq!(found.results.len(), 1);
+    let asked = server.asked();
+    assert_eq!(asked[0].body, "q=a%26kl%3Dx+gr%C3%B6%C3%9Fe+%2B1&b=&kl=de-de&df=w");
+    let form = Some("application/x-www-form-urlencoded");
+    assert_eq!(asked[0].header("content-type"), form);
+    assert_eq!(asked[0].header("cookie"), None);
+}
+
+#[test]
+fn every_failure_is_told_when_nobody_answers() {
+    let (found, _) = ask(accepted(CHALLENGE), Reply::new(403));
+    let told = found.unwrap_err().to_string();
+    for part in ["no provider answered", "no robot", "configure another provider", "status 403"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let Err(none) = search(&query(), &[], &client(&[]), &|| false) else { panic!("no provider") };
+    assert!(none.to_string().contains("no search provider is configured"));
+}
+
+#[test]
+fn the_network_is_off_until_the_policy_names_the_hosts() {
+    let provider = Provider::duckduckgo().unwrap();
+    let off = docent_net::Client::new(Policy::default(), Limits::default());
+    let told = search(&query(), std::slice::from_ref(&provider), &off, &|| false);
+    let told = told.unwrap_err().to_string();
+    for part in [
+        "the network is off",
+        "~/.config/docent/docent.toml",
+        "[policy.network]\nhosts = [\"html.duckduckgo.com\", \"lite.duckduckgo.com\"]",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let server = playing(Reply::html(HTML), Reply::new(500));
+    let told = search(&query(), &[provider, duck(&server)], &off, &|| false).unwrap_err();
+    let SearchError::NotAllowed { is_off: true, hosts } = &told else { panic!("{told:?}") };
+    assert_eq!(hosts.len(), 3, "each host once: {hosts:?}");
+    assert!(server.asked().is_empty());
+}
+
+#[test]
+fn a_provider_that_is_not_named_is_told_beside_one_that_answers() {
+    let server = playing(Reply::html(HTML), Reply::new(500));
+    let providers = [Provider::duckduckgo().unwrap(), duck(&server)];
+    let found = search(&query(), &providers, &client(&[&server]), &|| false).unwrap();
+    assert_eq!(found.results.len(), 2);
+    let told: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
+    assert!(told[0].contains("hosts = [\"html.duckduckgo.com\"]"), "{told:?}");
+}
+
+#[test]
+fn bombs_endless_and_slow_pages_are_bounded() {
+    let bomb = {
+        use std::io::Write as _;
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&vec![b'a'; 16 << 20]).unwrap();
+        packer.finish().unwrap()
+    };
+    let packed = Reply::new(200).with("content-encoding", "gzip").body(&bomb);
+    let endless = Reply::new(200).body(&vec![b'a'; 3 << 20]).chunked();
+    let slow = Reply::html("<html>").drip(Duration::from_hours(1));
+    for (name, reply, want) in [
+        ("bomb", packed, "more than 2097152 bytes"),
+        ("endless", endless, "more than 2097152 bytes"),
+        ("slow", slow, "has not answered in full"),
+    ] {
+        let server = playing(reply.clone(), reply);
+        // The slow one alone runs out of time; the others have what a busy machine needs.
+        let whole =
+            if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
+        let client = client_with(&[&server], Limits { whole, ..Limits::default() });
+        let told = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err().to_string();
+        assert!(told.contains(want), "{name}: {told}");
+    }
+}
+
+#[test]
+fn nobody_else_is_asked_once_the_caller_is_gone() {
+    let server = playing(Reply::new(500), Reply::html(LITE));
+    let asked = AtomicUsize::new(0);
+    let stop = || asked.fetch_add(1, Ordering::SeqCst) > 0;
+    let found = search(&query(), &[duck(&server)], &client(&[&server]), &stop);
+    assert!(matches!(found, Err(SearchError::Stopped)), "{found:?}");
+    assert_eq!(server.paths(), ["/html/"]);
+}

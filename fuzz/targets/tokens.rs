@@ -1,0 +1,59 @@
+//! Tokens, key sets and challenges of strangers: none opens anything, and no refusal is more than one plain line.
+#![no_main]
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use docent_auth::{
+    ErrorCode, Fetch, FetchError, Fetched, Issuer, IssuerSettings, Verifier, challenge,
+};
+use libfuzzer_sys::fuzz_target;
+use std::{
+    sync::{Arc, LazyLock},
+    time::{Duration, SystemTime},
+};
+
+/// One document for every URL.
+struct Says(Vec<u8>);
+
+impl Fetch for Says {
+    fn get(&self, _: &str) -> Result<Fetched, FetchError> {
+        Ok(Fetched { body: self.0.clone(), max_age: None })
+    }
+}
+
+/// The public key of RFC 8037, appendix A.2, under the name `k`.
+const KEYS: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"k","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+
+static HOLDING: LazyLock<Verifier> = LazyLock::new(|| verifier(KEYS.into(), true));
+
+fn now() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
+}
+
+fn verifier(body: Vec<u8>, configured: bool) -> Verifier {
+    let mut settings = IssuerSettings::new("https://a.test", vec!["https://b.test".into()]);
+    settings.jwks_uri = configured.then(|| "https://a.test/keys".into());
+    let issuer = Issuer::check(settings).expect("settings");
+    let verifier = Verifier::new(vec![issuer], Arc::new(Says(body))).expect("one issuer");
+    let failed = verifier.warm(now());
+    assert!(failed.iter().all(|(_, error)| !error.to_string().is_empty()));
+    verifier
+}
+
+fn refuse(token: &str) {
+    let rejected = HOLDING.verify(token, now()).expect_err("no one signed this");
+    let text = rejected.to_string();
+    let line = challenge(token, Some(ErrorCode::InvalidToken), Some(&text), &[token]);
+    assert!(line.contains(&format!("error_description=\"{text}\"")), "{text}");
+    let line = challenge("https://b.test", None, Some(token), &[]);
+    assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line}");
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    verifier(bytes.to_vec(), true);
+    verifier(bytes.to_vec(), false);
+    refuse(&String::from_utf8_lossy(bytes));
+    // A header, claims and a signature, a line each, so that the fuzzer need not learn base64.
+    let parts: Vec<String> =
+        bytes.splitn(3, |byte| *byte == b'\n').map(|part| URL_SAFE_NO_PAD.encode(part)).collect();
+    refuse(&parts.join("."));
+});

@@ -1,0 +1,14 @@
+"""mcp-fuzzer with room for long lines on stdio; everything else is its own command line."""
+
+import asyncio
+import functools
+import sys
+
+LINE_LIMIT = 16 * 1024 * 1024
+
+# The fuzzer imports the module, so it finds this one.
+asyncio.create_subprocess_exec = functools.partial(asyncio.create_subprocess_exec, limit=LINE_LIMIT)
+
+from mcp_fuzzer.__main__ import run  # noqa: E402
+
+sys.exit(run())

@@ -1,0 +1,269 @@
+//! The step that lets mcp-fuzzer at the release binary over HTTP and stdio, and listens to what docent says.
+
+use super::{
+    Context,
+    relay::{Heard, Relay},
+};
+use crate::{
+    install,
+    process::{self, Background, Output},
+    report::Counts,
+};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// For one run; a run takes some ten seconds.
+const RUN_LIMIT: Duration = Duration::from_mins(5);
+/// Calls in flight have five seconds when docent is told to end.
+const END_LIMIT: Duration = Duration::from_secs(6);
+const SCRIPT: &str = "tests/fuzzer/run.py";
+const REQUIREMENTS: &str = "tests/fuzzer/requirements.txt";
+const PROJECT: &str = "tests/clients/project";
+
+/// What is fuzzed, and with what.
+const RUNS: [(&str, &[&str]); 3] = [
+    ("tools, realistic and aggressive", &["--mode", "tools", "--phase", "both", "--runs", "3"]),
+    (
+        "protocol, realistic",
+        &["--mode", "protocol", "--protocol-phase", "realistic", "--runs-per-type", "3"],
+    ),
+    (
+        "protocol, aggressive",
+        &["--mode", "protocol", "--protocol-phase", "aggressive", "--runs-per-type", "3"],
+    ),
+];
+
+/// The interpreter that has the fuzzer.
+pub(super) fn environment(context: &Context<'_>) -> Result<PathBuf> {
+    install::python_environment(context.workspace, "fuzzer", &context.path(REQUIREMENTS))
+}
+
+pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+    let bench = Bench {
+        python: environment(context)?,
+        script: context.path(SCRIPT),
+        docent: context.release_binary("docent")?,
+        project: context.path(PROJECT),
+    };
+    let mut total = Vec::new();
+    for transport in ["http", "stdio"] {
+        for (name, arguments) in RUNS {
+            let case = format!("{transport}: {name}");
+            if context.filter.is_some_and(|word| !case.contains(word)) {
+                continue;
+            }
+            let problems = match bench.fuzz(transport, arguments) {
+                Ok((summary, problems)) => {
+                    println!("{case}: {summary}");
+                    problems
+                }
+                Err(problem) => vec![format!("{problem:#}")],
+            };
+            for problem in problems.iter().take(10) {
+                println!("FAIL  {case}: {problem}");
+            }
+            total.push(if problems.is_empty() { Counts::ONE_PASSED } else { Counts::ONE_FAILED });
+        }
+    }
+    Ok(total.into_iter().sum())
+}
+
+/// What a run needs.
+struct Bench {
+    python: PathBuf,
+    script: PathBuf,
+    docent: PathBuf,
+    project: PathBuf,
+}
+
+impl Bench {
+    /// One run; gives back what was counted and what docent did wrong.
+    fn fuzz(&self, transport: &str, arguments: &[&str]) -> Result<(String, Vec<String>)> {
+        let place = tempfile::tempdir().context("making a folder for the project")?;
+        let project = place.path().join("project");
+        super::clients::copy_folder(&self.project, &project)?;
+        let mut fuzzer = self.fuzzer(place.path());
+        fuzzer.args(arguments).args(["--protocol", transport]);
+        let (heard, mut problems) = if transport == "http" {
+            self.over_http(&mut fuzzer, &project)?
+        } else {
+            self.over_stdio(&mut fuzzer, place.path())?
+        };
+        let report = place.path().join("reports/run_summary.json");
+        let report = fs::read(&report).with_context(|| format!("reading {}", report.display()))?;
+        let (said, anomalies) = read_summary(&serde_json::from_slice(&report)?, heard.unaddressed);
+        problems.extend(anomalies);
+        problems.extend(heard.problems);
+        if heard.messages == 0 {
+            problems.push("docent said nothing at all".to_owned());
+        }
+        Ok((format!("{said}; {} messages of docent read", heard.messages), problems))
+    }
+
+    /// Nothing of the user's home is read or written, and nothing but this machine is reached.
+    fn fuzzer(&self, place: &Path) -> Command {
+        let mut fuzzer = Command::new(&self.python);
+        fuzzer.arg("-B").arg(&self.script).current_dir(place).env("HOME", place);
+        fuzzer.args(["--seed", "7", "--no-network", "--no-corpus", "--timeout", "30"]);
+        fuzzer.args(["--output-dir", "reports"]);
+        fuzzer
+    }
+
+    fn over_http(&self, fuzzer: &mut Command, project: &Path) -> Result<(Heard, Vec<String>)> {
+        let port = process::free_port()?;
+        let mut command = Command::new(&self.docent);
+        command.args(["serve", "--transport", "http", "--rate-limit", "0", "--port"]);
+        command.arg(port.to_string()).arg("--root").arg(project).current_dir(project);
+        let mut server = Background::listening(&mut command, port, START_LIMIT)?;
+        let relay = Relay::start(port)?;
+        fuzzer.args(["--endpoint", &format!("http://127.0.0.1:{}/mcp", relay.port())]);
+        let done = process::run(fuzzer, RUN_LIMIT, Output::Kept)?;
+        let mut problems = Vec::new();
+        if !done.success {
+            problems.push(format!(
+                "the fuzzer: {}\n{}",
+                done.ending,
+                process::tail(&done.text, 20)
+            ));
+        }
+        // A docent that hangs or has crashed does not end well when it is told to.
+        match server.terminate(END_LIMIT) {
+            Ok(Some(status)) if status.success() => {}
+            Ok(Some(status)) => problems.push(format!("docent ended with {status}")),
+            Ok(None) => problems.push("docent did not end when told to".to_owned()),
+            Err(problem) => problems.push(format!("docent was gone: {problem:#}")),
+        }
+        problems.extend(panics(&server.end()));
+        Ok((relay.heard(), problems))
+    }
+
+    fn over_stdio(&self, fuzzer: &mut Command, place: &Path) -> Result<(Heard, Vec<String>)> {
+        let script = place.join("docent.sh");
+        fs::write(&script, STDIO_SCRIPT)?;
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
+        let endpoint = format!("{} {}", script.display(), self.docent.display());
+        ensure!(!endpoint.contains('\''), "the path of docent has a quote in it: {endpoint}");
+        fuzzer.args(["--endpoint", &endpoint]);
+        let done = process::run(fuzzer, RUN_LIMIT, Output::Kept)?;
+        let mut problems = Vec::new();
+        if !done.success {
+            problems.push(format!(
+                "the fuzzer: {}\n{}",
+                done.ending,
+                process::tail(&done.text, 20)
+            ));
+        }
+        let read = |name: &str| fs::read(place.join(name)).unwrap_or_default();
+        for status in String::from_utf8_lossy(&read("status")).lines() {
+            if !ENDINGS.contains(&status) {
+                problems.push(format!("docent ended with exit status {status}"));
+            }
+        }
+        problems.extend(panics(&String::from_utf8_lossy(&read("stderr"))));
+        let mut heard = Heard::default();
+        let said = read("stdout");
+        for line in said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            heard.read_message(line);
+        }
+        Ok((heard, problems))
+    }
+}
+
+/// Keeps what docent says, and how it ends, beside the script.
+const STDIO_SCRIPT: &str = "#!/bin/sh\nplace=${0%/*}\n\
+     { \"$1\" serve --rate-limit 0 --root \"$place/project\" 2>>\"$place/stderr\"; \
+     echo $? >>\"$place/status\"; } | tee -a \"$place/stdout\"\n";
+
+/// By itself, by SIGTERM and by SIGKILL: the fuzzer ends what it has started.
+const ENDINGS: [&str; 3] = ["0", "143", "137"];
+
+fn panics(log: &str) -> impl Iterator<Item = String> {
+    log.lines().filter(|line| line.contains("panicked")).map(str::to_owned)
+}
+
+/// What the fuzzer counted, and what of it is docent's fault beyond doubt. The fuzzer writes infinite numbers, which JSON
+/// does not have; docent refuses such a message without an id, and the fuzzer takes that for silence.
+fn read_summary(report: &Value, unaddressed: u64) -> (String, Vec<String>) {
+    let mut problems = Vec::new();
+    let status = report["status"].as_str().unwrap_or("no status");
+    if status != "completed" {
+        problems.push(format!("the fuzzer did not come to its end: {status}"));
+    }
+    let (mut runs, mut excused) = (0, unaddressed);
+    for kind in ["tools", "protocols"] {
+        runs += report[kind]["total_runs"].as_u64().unwrap_or(0);
+        for key in ["by_name", "by_type"] {
+            for (name, one) in report[kind][key].as_object().into_iter().flatten() {
+                for bad in ["anomaly", "crashed", "exceptions"] {
+                    let mut times = one["outcomes"][bad].as_u64().unwrap_or(0);
+                    if bad == "exceptions" {
+                        let both = times.min(excused);
+                        (times, excused) = (times - both, excused - both);
+                    }
+                    if times > 0 {
+                        problems.push(format!("{name}: {times} × {bad}"));
+                    }
+                }
+            }
+        }
+    }
+    if runs == 0 {
+        problems.push("nothing was fuzzed".to_owned());
+    }
+    let findings = &report["findings"]["by_category"];
+    (format!("{runs} runs; not counted: {findings}"), problems)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn summaries_are_judged() {
+        let check = |report: Value, expected: &[&str]| {
+            assert_eq!(read_summary(&report, 2).1, expected, "{report}");
+        };
+        let outcomes = |bad: &str, times: u32| {
+            json!({"status": "completed", "tools": {"total_runs": 6, "by_name": {
+                "outline": {"outcomes": {"server_rejected": 6, bad: times}},
+            }}})
+        };
+        check(outcomes("accepted_malformed", 3), &[]);
+        check(outcomes("crashed", 0), &[]);
+        check(outcomes("crashed", 2), &["outline: 2 × crashed"]);
+        check(outcomes("anomaly", 1), &["outline: 1 × anomaly"]);
+        check(outcomes("exceptions", 2), &[]);
+        check(outcomes("exceptions", 5), &["outline: 3 × exceptions"]);
+        check(json!({"status": "completed", "protocols": {"total_runs": 9}}), &[]);
+        check(json!({"status": "completed"}), &["nothing was fuzzed"]);
+        check(
+            json!({"status": "blocked", "tools": {"total_runs": 1}}),
+            &["the fuzzer did not come to its end: blocked"],
+        );
+    }
+
+    #[test]
+    fn what_a_child_on_pipes_says_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let (script, program) = (place.path().join("docent.sh"), place.path().join("program"));
+        fs::write(&program, "#!/bin/sh\necho \"$*\"; echo complaint >&2; exit 4\n").unwrap();
+        fs::write(&script, STDIO_SCRIPT).unwrap();
+        for file in [&script, &program] {
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let done = process::run(Command::new(&script).arg(&program), RUN_LIMIT, Output::Kept);
+        let read = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+        let said = format!("serve --rate-limit 0 --root {}/project\n", place.path().display());
+        assert_eq!((done.unwrap().text, read("stdout")), (said.clone(), said));
+        assert_eq!((read("stderr").as_str(), read("status").as_str()), ("complaint\n", "4\n"));
+    }
+}

@@ -1,0 +1,318 @@
+//! One client: asks one batch after another, gives calls up now and then, and tells its own answers from all others.
+
+use super::{
+    link::{self, Link, Received, Way, Withdrawn},
+    questions::{self, Asker, Kind, Question},
+    random::Random,
+    record::Record,
+};
+use anyhow::Result;
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Longer than docent lets any tool run.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// Between two batches, half a second on average.
+const LEAST_PAUSE_MS: u32 = 200;
+const PAUSE_RANGE_MS: u32 = 600;
+/// More clients than this pause longer, so that all together ask about as often: a soak is long and not a benchmark.
+const BUSY_CLIENTS: usize = 50;
+/// Calls that a client has under way on one connection, at most.
+const BATCH: u32 = 4;
+/// One batch in this many ends with a dropped connection.
+const DROP_EVERY: u32 = 60;
+/// One batch in this many is followed by an orderly farewell and a new connection.
+const LEAVE_EVERY: u32 = 40;
+
+struct Pending {
+    question: Question,
+    asked_at: Instant,
+    withdrawn: bool,
+}
+
+/// A client and what it has seen.
+pub(super) struct Client {
+    asker: Asker,
+    way: Way,
+    port: u16,
+    random: Random,
+    /// How much longer than others it pauses.
+    patience: u32,
+    /// Over all connections: no two questions of a client are the same.
+    sequence: u32,
+    record: Record,
+}
+
+/// One connection of a client.
+struct Conversation {
+    link: Box<dyn Link>,
+    pending: HashMap<u32, Pending>,
+    /// Withdrawn on a connection that goes on: an answer may still come.
+    withdrawn: HashMap<u32, Pending>,
+    /// Begins anew with every connection, so that the ids of all clients collide.
+    last_id: u32,
+}
+
+/// Whether the connection can be used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    Kept,
+    Ended,
+}
+
+impl Client {
+    /// The client of this number, one of so many.
+    pub(super) fn numbered(number: usize, clients: usize, port: u16) -> Self {
+        Self {
+            asker: Asker::numbered(number),
+            way: Way::of(number),
+            port,
+            random: Random::new(number as u64),
+            patience: u32::try_from(clients / BUSY_CLIENTS).unwrap_or(u32::MAX).max(1),
+            sequence: 0,
+            record: Record { clients: 1, ..Record::default() },
+        }
+    }
+
+    /// Asks until the time is over and gives back how it went.
+    pub(super) fn run(mut self, end: Instant) -> (Way, Record) {
+        // Nobody's clients all come at once.
+        thread::sleep(Duration::from_millis(self.random.below(1000).into()));
+        while Instant::now() < end {
+            if let Err(problem) = self.connection(end) {
+                self.record.broken += 1;
+                self.record.note(format!("{} {}: {problem:#}", self.way.name(), self.asker.name));
+                // A server that refuses everything is not to be asked in a tight loop.
+                thread::sleep(Duration::from_millis(500));
+            }
+        }
+        (self.way, self.record)
+    }
+
+    /// One connection, from its opening to its end.
+    fn connection(&mut self, end: Instant) -> Result<()> {
+        let link = link::open(self.port, self.way, self.asker.principal)?;
+        let (pending, withdrawn) = (HashMap::new(), HashMap::new());
+        let mut talk = Conversation { link, pending, withdrawn, last_id: 0 };
+        let mut result = Ok(After::Kept);
+        while Instant::now() < end && matches!(result, Ok(After::Kept)) {
+            result = self.batch(&mut talk);
+            thread::sleep(self.pause());
+        }
+        let ended = result.map(|after| after == After::Ended);
+        if let Err(problem) = &ended {
+            for (_, one) in talk.pending.drain().filter(|(_, one)| !one.withdrawn) {
+                self.record.lose(&one.question, &format!("{problem:#}"));
+            }
+        }
+        self.record.cancelled +=
+            u32::try_from(talk.withdrawn.len() + talk.pending.len()).unwrap_or(0);
+        if ended.is_ok_and(|ended| !ended) {
+            return talk.link.leave();
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self) -> Duration {
+        let pause = LEAST_PAUSE_MS + self.random.below(PAUSE_RANGE_MS);
+        Duration::from_millis(pause.into()).saturating_mul(self.patience)
+    }
+
+    /// Sends some questions and waits for their answers.
+    fn batch(&mut self, talk: &mut Conversation) -> Result<After> {
+        let size = if self.way.is_duplex() { 1 + self.random.below(BATCH) } else { 1 };
+        let mut long = None;
+        for _ in 0..size {
+            let question = self.question(talk);
+            let id = question.id;
+            if question.params.contains_key("_meta") {
+                long = Some(id);
+            }
+            self.record.sent(&question);
+            let sent = talk.link.send(&question);
+            let one = Pending { question, asked_at: Instant::now(), withdrawn: false };
+            talk.pending.insert(id, one);
+            sent?;
+        }
+        if let Some(id) = long
+            && self.random.once_in(2)
+        {
+            thread::sleep(Duration::from_millis(self.random.below(20).into()));
+            if self.withdraw(talk, id)? == After::Ended {
+                return Ok(After::Ended);
+            }
+        }
+        if self.random.once_in(DROP_EVERY) {
+            self.abandon(talk);
+            return Ok(After::Ended);
+        }
+        self.collect(talk)?;
+        if self.random.once_in(LEAVE_EVERY) {
+            talk.link.leave()?;
+            return Ok(After::Ended);
+        }
+        Ok(After::Kept)
+    }
+
+    fn question(&mut self, talk: &mut Conversation) -> Question {
+        talk.last_id += 1;
+        self.sequence += 1;
+        let kind = match Kind::pick(&mut self.random) {
+            // The stateless revision has no ping.
+            Kind::Ping if self.way == Way::Stateless => Kind::Query,
+            kind => kind,
+        };
+        Question::new(&self.asker, kind, (talk.last_id, self.sequence))
+    }
+
+    fn withdraw(&mut self, talk: &mut Conversation, id: u32) -> Result<After> {
+        if talk.link.cancel(id)? == Withdrawn::Dropped {
+            self.abandon(talk);
+            return Ok(After::Ended);
+        }
+        if self.way.is_duplex() {
+            talk.withdrawn.extend(talk.pending.remove(&id).map(|one| (id, one)));
+        } else if let Some(one) = talk.pending.get_mut(&id) {
+            one.withdrawn = true;
+        }
+        Ok(After::Kept)
+    }
+
+    /// Drops the connection in the middle of its calls, now and then without a farewell.
+    fn abandon(&mut self, talk: &mut Conversation) {
+        if self.random.once_in(2) {
+            talk.link.reset();
+        }
+        self.record.abandoned += u32::try_from(talk.pending.len()).unwrap_or(0);
+        talk.pending.clear();
+    }
+
+    /// Waits until every pending call is settled.
+    fn collect(&mut self, talk: &mut Conversation) -> Result<()> {
+        let deadline = Instant::now() + PATIENCE;
+        while !talk.pending.is_empty() {
+            let why = match talk.link.receive(deadline)? {
+                Received::Message(message) => {
+                    self.take(talk, &message);
+                    continue;
+                }
+                Received::Over => "the reply ended without it",
+                Received::Silence => "nothing came in time",
+            };
+            for (_, one) in talk.pending.drain() {
+                if one.withdrawn {
+                    self.record.cancelled += 1;
+                } else {
+                    self.record.lose(&one.question, why);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, talk: &mut Conversation, message: &Value) {
+        if let Some(method) = message["method"].as_str() {
+            if method == "notifications/progress" {
+                self.record.progress += 1;
+                if !questions::is_own_progress(&self.asker, &message["params"]["progressToken"]) {
+                    self.record.stray(&format!("{} heard {message}", self.asker.name));
+                }
+            }
+            return;
+        }
+        let id = message["id"].as_u64().and_then(|id| u32::try_from(id).ok());
+        let one = id.and_then(|id| talk.pending.remove(&id).or_else(|| talk.withdrawn.remove(&id)));
+        if let Some(one) = one {
+            self.record.answer(&one.question, message, one.asked_at);
+        } else {
+            let start: String = message.to_string().chars().take(300).collect();
+            self.record.stray(&format!("{} asked nothing like {start}", self.asker.name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+    };
+
+    /// A server that gives one connection one reply, made from the request's body.
+    fn server(answer: fn(&Value) -> Option<String>) -> u16 {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut read = Vec::new();
+            let asked = loop {
+                let mut bytes = [0; 4096];
+                let count = stream.read(&mut bytes).unwrap();
+                read.extend_from_slice(&bytes[..count]);
+                let text = String::from_utf8_lossy(&read).into_owned();
+                let body = text.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
+                if let Some(body) = body.and_then(|body| serde_json::from_str::<Value>(&body).ok())
+                {
+                    break body;
+                }
+            };
+            if let Some(body) = answer(&asked) {
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+                stream.write_all((head + &body).as_bytes()).unwrap();
+            }
+        });
+        port
+    }
+
+    fn ask(answer: fn(&Value) -> Option<String>) -> (Record, Result<()>) {
+        let port = server(answer);
+        let mut client = Client::numbered(4, 1, port);
+        assert_eq!(client.way, Way::Plain);
+        let link = link::open(port, client.way, client.asker.principal).unwrap();
+        let (pending, withdrawn) = (HashMap::new(), HashMap::new());
+        let mut talk = Conversation { link, pending, withdrawn, last_id: 0 };
+        let question = Question::new(&client.asker, Kind::Query, (1, 1));
+        client.record.sent(&question);
+        talk.link.send(&question).unwrap();
+        let one = Pending { question, asked_at: Instant::now(), withdrawn: false };
+        talk.pending.insert(1, one);
+        let result = client.collect(&mut talk);
+        (client.record, result)
+    }
+
+    fn reply(id: u32, text: &str) -> String {
+        json!({"jsonrpc": "2.0", "id": id, "result": {"text": text}}).to_string()
+    }
+
+    #[test]
+    fn answers_that_are_not_the_clients_own_are_noticed() {
+        let check = |answer, expected: [u32; 5]| {
+            let (record, result) = ask(answer);
+            result.unwrap();
+            let Record { answered, crossed, strays, wrong, lost, .. } = record;
+            assert_eq!([answered, crossed, strays, wrong, lost], expected, "{:?}", record.problems);
+        };
+        check(|asked| Some(reply(1, &asked["params"].to_string())), [1, 0, 0, 0, 0]);
+        check(|_| Some(reply(1, "late fee mark-alpha-c0006-000001")), [0, 1, 0, 0, 0]);
+        check(|_| Some(reply(1, "late fee mark-beta-c0004-000001")), [0, 1, 0, 0, 0]);
+        check(|_| Some(reply(1, "late fee mark-alpha-c0004-000002")), [0, 1, 0, 0, 0]);
+        check(|asked| Some(reply(7, &asked["params"].to_string())), [0, 0, 1, 0, 1]);
+        check(|_| Some(reply(1, "internal error")), [0, 0, 0, 1, 0]);
+        check(|_| Some(String::new()), [0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_connection_that_breaks_is_an_error() {
+        for answer in [|_: &Value| None, |_: &Value| Some("<html>".to_owned())] {
+            let (record, result) = ask(answer);
+            result.unwrap_err();
+            assert_eq!(record.answered, 0);
+        }
+    }
+}

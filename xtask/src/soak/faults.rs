@@ -1,0 +1,318 @@
+//! What goes wrong meanwhile, each on its own schedule: rude clients, bad input, rotated logs, files that change.
+
+use super::{
+    http::{self, Wire},
+    link::{self, Received, Way},
+    project::Project,
+    questions::{Asker, Kind, LONG_FOLDER, Principal, Question},
+    random::Random,
+    watch::Watched,
+};
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    sync::{Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What the count of ended children goes by.
+pub(super) const CHILD_KILLED: &str = "process that docent had started, killed";
+/// What the count of hang-up signals goes by.
+pub(super) const HUNG_UP: &str = "SIGHUP after moving them";
+/// A client that says nothing holds its connection for this long.
+const HELD: Duration = Duration::from_secs(5);
+/// How many such clients there are at a time.
+const HELD_AT_ONCE: usize = 8;
+/// For an answer to bad input.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// One byte more than the limit in force would do.
+const OVERSIZED: usize = 11 * 1024 * 1024;
+const CHILD_PERIOD: Duration = Duration::from_secs(2);
+/// Lists of tools are the longest answers that cost little; this many fill every buffer on the way.
+const SLOW_CALLS: u32 = 40;
+
+/// What has been done so far, and what came of it that should not have.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    done: Mutex<BTreeMap<&'static str, u32>>,
+    problems: Mutex<Vec<String>>,
+}
+
+impl Faults {
+    fn count(&self, what: &'static str) {
+        *self.done.lock().unwrap_or_else(PoisonError::into_inner).entry(what).or_default() += 1;
+    }
+
+    pub(super) fn problem(&self, what: String) {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+    }
+
+    /// How often each was done.
+    pub(super) fn done(&self) -> BTreeMap<&'static str, u32> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What docent did wrong about them.
+    pub(super) fn problems(&self) -> Vec<String> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What the faults are done to.
+pub(super) struct Target<'a> {
+    pub(super) port: u16,
+    pub(super) server: Watched,
+    pub(super) project: &'a Project,
+    pub(super) end: Instant,
+    pub(super) length: Duration,
+}
+
+type Fault = fn(&Target<'_>, &Faults, u32) -> Result<()>;
+
+/// Each fault with the time between two of its kind.
+const SCHEDULE: [(&str, Duration, Fault); 7] = [
+    ("slow reader", Duration::from_secs(3), slow_reader),
+    ("silent connection", Duration::from_millis(500), silent),
+    ("half a request", Duration::from_millis(500), half_request),
+    ("bad input", Duration::from_millis(300), bad_input),
+    ("oversized message", Duration::from_secs(2), oversized),
+    ("foreign session and wrong key", Duration::from_secs(1), stranger),
+    ("file of the project", Duration::from_millis(400), edit),
+];
+
+/// Does all of them until the time is over; gives back when every one is done.
+pub(super) fn run(target: &Target<'_>, faults: &Faults) {
+    thread::scope(|scope| {
+        for (name, period, fault) in SCHEDULE {
+            scope.spawn(move || {
+                let mut turn = 0;
+                while Instant::now() + period < target.end {
+                    thread::sleep(period);
+                    if let Err(problem) = fault(target, faults, turn) {
+                        faults.problem(format!("{name}: {problem:#}"));
+                    }
+                    turn += 1;
+                }
+            });
+        }
+        scope.spawn(|| rotate(target, faults));
+        scope.spawn(|| {
+            while Instant::now() + CHILD_PERIOD < target.end {
+                thread::sleep(CHILD_PERIOD);
+                kill_child(target, faults);
+            }
+        });
+    });
+}
+
+/// Asks for much, reads nothing for seconds, and must then find every answer or an end of the connection.
+fn slow_reader(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
+    let asker = Asker { name: format!("slow{turn:04}"), principal: Principal::Alpha };
+    let way = if turn.is_multiple_of(2) { Way::Sse } else { Way::WebSocket };
+    let mut link = link::open(target.port, way, asker.principal)?;
+    let ids = 1..=SLOW_CALLS;
+    for id in ids.clone() {
+        link.send(&Question::new(&asker, Kind::List, (id, id)))?;
+    }
+    thread::sleep(HELD.min(target.length / 4));
+    let mut missing: Vec<u32> = ids.collect();
+    let deadline = Instant::now() + PATIENCE;
+    while !missing.is_empty() {
+        match link.receive(deadline) {
+            Ok(Received::Message(message)) => {
+                let id = message["id"].as_u64().and_then(|id| u32::try_from(id).ok());
+                missing.retain(|known| Some(*known) != id);
+            }
+            Ok(_) => {
+                bail!("{} of {SLOW_CALLS} answers never came on {}", missing.len(), way.name())
+            }
+            Err(_) => {
+                faults.count("slow reader, cut off by docent");
+                return Ok(());
+            }
+        }
+    }
+    faults.count("slow reader, served in the end");
+    link.leave()
+}
+
+/// Connects several times, says nothing, and vanishes.
+fn silent(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
+    let held: Vec<TcpStream> =
+        (0..HELD_AT_ONCE).map(|_| http::connect(target.port)).collect::<Result<_>>()?;
+    thread::sleep(HELD.min(target.length / 4) / (1 + turn % 10));
+    for stream in &held {
+        http::reset(stream);
+        faults.count("connection that said nothing, then reset");
+    }
+    Ok(())
+}
+
+/// Sends the first part of a request several times, and vanishes.
+fn half_request(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
+    let key = link::authorization(Principal::Alpha);
+    let whole = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{key}Accept: application/json\r\n\
+         Content-Type: application/json\r\nContent-Length: 400\r\n\r\n{{\"jsonrpc\":\"2.0\",\"id\":1,"
+    );
+    let mut random = Random::new(turn.into());
+    let mut held = Vec::new();
+    for _ in 0..HELD_AT_ONCE {
+        let cut = random.below(u32::try_from(whole.len()).unwrap_or(u32::MAX)) as usize + 1;
+        let mut stream = http::connect(target.port)?;
+        stream.write_all(whole.as_bytes().get(..cut).unwrap_or_default())?;
+        held.push(stream);
+    }
+    thread::sleep(HELD.min(target.length / 4) / (1 + turn % 10));
+    for stream in &held {
+        if turn.is_multiple_of(2) {
+            http::reset(stream);
+            faults.count("half a request, then reset");
+        } else {
+            faults.count("half a request, then closed");
+        }
+    }
+    Ok(())
+}
+
+/// None of these is a request.
+const BAD_BODIES: [&str; 6] = [
+    "{\"jsonrpc\":\"2.0\",\"id\":1,",
+    "[]",
+    "\u{0}\u{1}\u{2}",
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}",
+    "{\"jsonrpc\":\"2.0\",\"id\":{},\"Method\":\"ping\"}",
+    "\"ping\"",
+];
+
+fn bad_input(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
+    let body = BAD_BODIES.iter().cycle().nth(turn as usize % BAD_BODIES.len()).unwrap_or(&"");
+    let key = link::authorization(Principal::Beta);
+    let head = format!("POST /mcp HTTP/1.1\r\nAccept: application/json\r\n{key}");
+    let mut wire = Wire::open(target.port)?;
+    wire.post(&head, body)?;
+    let reply = wire.reply(Instant::now() + PATIENCE)?.context("no answer")?;
+    let text = reply.text();
+    ensure!(
+        reply.status < 500 && text.contains("\"error\""),
+        "{body:?} got {}: {text}",
+        reply.status
+    );
+    // Bad input must not cost the connection its next, good request.
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    wire.post(&head, ping)?;
+    let reply = wire.reply(Instant::now() + PATIENCE)?.context("no answer")?;
+    ensure!(reply.status == 200, "a ping after {body:?} got {}: {}", reply.status, reply.text());
+    faults.count("bad JSON or bad envelope");
+    Ok(())
+}
+
+/// A body beyond the limit must be refused, whether or not it is read to its end.
+fn oversized(target: &Target<'_>, faults: &Faults, _: u32) -> Result<()> {
+    let key = link::authorization(Principal::Alpha);
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n{key}\
+         Content-Type: application/json\r\nContent-Length: {OVERSIZED}\r\n\r\n"
+    );
+    let mut stream = http::connect(target.port)?;
+    stream.write_all(head.as_bytes())?;
+    let block = vec![b' '; 64 * 1024];
+    for _ in 0..OVERSIZED / block.len() {
+        // The server may close its side before it has been told everything.
+        if stream.write_all(&block).is_err() {
+            break;
+        }
+    }
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut start = [0; 64];
+    let read = stream.read(&mut start).context("reading the refusal")?;
+    let start = String::from_utf8_lossy(start.get(..read).unwrap_or_default()).into_owned();
+    ensure!(start.starts_with("HTTP/1.1 413"), "11 MB got {start:?}");
+    faults.count("message of 11 MB, refused");
+    Ok(())
+}
+
+/// A session of the other key is not there, and without a key nothing is.
+fn stranger(target: &Target<'_>, faults: &Faults, _: u32) -> Result<()> {
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
+         \"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"soak\",\"version\":\"1\"}}}";
+    let accept = "Accept: application/json, text/event-stream\r\n";
+    let head = |rest: &str| format!("POST /mcp HTTP/1.1\r\n{accept}{rest}");
+    // A refusal may end its connection, so each request has one of its own.
+    let send = |head: &str, body: &str| {
+        let mut wire = Wire::open(target.port)?;
+        wire.post(head, body)?;
+        wire.reply(Instant::now() + PATIENCE)?.context("no answer")
+    };
+    let (alpha, beta) =
+        (link::authorization(Principal::Alpha), link::authorization(Principal::Beta));
+    let session = send(&head(&alpha), initialize)?.session.context("no session")?;
+    let foreign = format!("{beta}Mcp-Session-Id: {session}\r\n");
+    let reply = send(&head(&foreign), ping)?;
+    ensure!(reply.status == 404, "the other key's session got {}: {}", reply.status, reply.text());
+    faults.count("session of the other key, refused");
+    let reply = send(&head("Authorization: Bearer soak-key-of-nobody\r\n"), ping)?;
+    ensure!(reply.status == 401, "a wrong key got {}: {}", reply.status, reply.text());
+    faults.count("wrong key, refused");
+    let own = format!("{alpha}Mcp-Session-Id: {session}\r\n");
+    let reply = send(&head(&own).replacen("POST", "DELETE", 1), "")?;
+    ensure!(reply.status < 300, "the end of a session got {}: {}", reply.status, reply.text());
+    Ok(())
+}
+
+/// Edits, adds and removes files that are indexed and parsed meanwhile; never more than twenty at a time.
+fn edit(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
+    let folder = target.project.root().join(LONG_FOLDER);
+    let file = folder.join(format!("edited{}.ts", turn % 20));
+    if turn % 3 == 2 {
+        // It may be gone already.
+        fs::remove_file(&file).ok();
+        faults.count("file removed");
+    } else {
+        let text = format!(
+            "/** Turn {turn}. */\nexport function turn{turn}(): number {{ return {turn}; }}\n"
+        );
+        fs::write(&file, text)?;
+        faults.count("file added or edited");
+    }
+    Ok(())
+}
+
+/// Ends one process that docent has started, where there is one.
+fn kill_child(target: &Target<'_>, faults: &Faults) {
+    if let Some(pid) = target.server.children().first().copied().and_then(Pid::from_raw) {
+        // It may have ended by itself.
+        kill_process(pid, Signal::KILL).ok();
+        faults.count(CHILD_KILLED);
+    }
+}
+
+/// Moves the log and the audit away three times, as logrotate does, and asks for new ones where docent can be asked.
+fn rotate(target: &Target<'_>, faults: &Faults) {
+    let began = Instant::now();
+    for turn in 1..=3 {
+        let at = began + target.length * turn / 4;
+        thread::sleep(at.saturating_duration_since(Instant::now()));
+        for file in [target.project.audit(), target.project.log()] {
+            let to = file.with_extension(format!("rotated-{turn}"));
+            match fs::rename(&file, &to) {
+                Ok(()) => faults.count("log or audit moved away"),
+                // Without a reopened file there is nothing to move a second time.
+                Err(_) if turn > 1 => {}
+                Err(problem) => faults.problem(format!("{}: {problem}", file.display())),
+            }
+        }
+        let pid = i32::try_from(target.server.0).ok().and_then(Pid::from_raw);
+        if target.server.handles_hangup()
+            && pid.is_some_and(|pid| kill_process(pid, Signal::HUP).is_ok())
+        {
+            faults.count(HUNG_UP);
+        }
+    }
+}

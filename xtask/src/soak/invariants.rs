@@ -1,0 +1,193 @@
+//! What must be so at the end of a soak, judged from what was seen.
+
+use super::{
+    faults::Faults,
+    link::Way,
+    record::{Audited, Record},
+    table::Invariant,
+    watch::{Descriptors, Samples},
+};
+use std::{process::ExitStatus, time::Duration};
+
+/// Memory is still warming up in a shorter run.
+const LONG_RUN: Duration = Duration::from_mins(1);
+const MOST_GROWTH_PERCENT: f64 = 5.0;
+/// The index keeps files open, some more after edits than before; a leak of clients would be hundreds.
+const FILES_SLACK: u32 = 16;
+
+/// What was seen.
+pub(super) struct Seen<'a> {
+    pub(super) ways: &'a [(Way, Record)],
+    pub(super) audited: Audited,
+    pub(super) samples: &'a Samples,
+    pub(super) length: Duration,
+    /// Before the clients came and after they left.
+    pub(super) descriptors: (Descriptors, Descriptors),
+    /// How docent ended when it was asked to, and how long that took.
+    pub(super) ended: (Option<ExitStatus>, Duration),
+    /// All that docent wrote to its output.
+    pub(super) log: &'a str,
+    pub(super) faults: &'a Faults,
+}
+
+/// Every one of them.
+pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
+    let sum = |of: fn(&Record) -> u32| seen.ways.iter().map(|(_, record)| of(record)).sum::<u32>();
+    let none = |what, of: fn(&Record) -> u32| {
+        let found = sum(of);
+        Invariant::new(what, found.to_string(), found == 0)
+    };
+    let silent: Vec<&str> = seen
+        .ways
+        .iter()
+        .filter(|(_, record)| record.clients > 0 && record.answered == 0)
+        .map(|(way, _)| way.name())
+        .collect();
+    let unbalanced = seen.ways.iter().filter(|(_, record)| !record.is_balanced()).count();
+    let panics = seen.log.lines().filter(|line| line.contains("panicked")).count();
+    let bad = seen.faults.problems().len();
+    vec![
+        none("no answer lost", |record| record.lost),
+        none("no answer at another call, client or key", |record| record.crossed + record.strays),
+        none("no answer wrong", |record| record.wrong),
+        none("no connection broken by docent", |record| record.broken),
+        Invariant::new(
+            "answers on every transport, each call with one end",
+            match (silent.is_empty(), unbalanced) {
+                (true, 0) => sum(|record| record.answered).to_string(),
+                (true, _) => format!("{unbalanced} transports with calls unaccounted for"),
+                (false, _) => format!("none on {}", silent.join(", ")),
+            },
+            silent.is_empty() && unbalanced == 0,
+        ),
+        progress(sum(|record| record.progress), seen.length),
+        audit(&seen.audited),
+        memory(seen.samples, seen.length),
+        descriptors(seen.descriptors, seen.samples.most_sockets),
+        end(seen.ended),
+        Invariant::new("no panic in the log", panics.to_string(), panics == 0),
+        Invariant::new("faults answered as they should be", format!("{bad} not"), bad == 0),
+    ]
+}
+
+/// Long calls are few: a slow machine may come to none of them in seconds.
+fn progress(heard: u32, length: Duration) -> Invariant {
+    let holds = (heard > 0 || length >= LONG_RUN).then_some(heard > 0);
+    Invariant { what: "progress heard", found: heard.to_string(), holds }
+}
+
+fn audit(found: &Audited) -> Invariant {
+    let Audited { lines, missing, surplus, torn } = found;
+    Invariant::new(
+        "one line of the audit for each call that leaves one",
+        format!("{lines} lines; {missing} missing, {surplus} too many, {torn} torn"),
+        *lines > 0 && missing + surplus + torn == 0,
+    )
+}
+
+fn memory(samples: &Samples, length: Duration) -> Invariant {
+    let what = "memory flat after the warm-up (less than 5 % growth over the last two thirds)";
+    let Some(growth) = samples.growth() else {
+        return Invariant { what, found: "too few samples".to_owned(), holds: None };
+    };
+    let percent = growth.percent();
+    Invariant {
+        what,
+        found: format!(
+            "{:.1} MB to {:.1} MB ({percent:+.1} %), at most {:.1} MB",
+            growth.from, growth.to, growth.most
+        ),
+        holds: (length >= LONG_RUN).then_some(percent < MOST_GROWTH_PERCENT),
+    }
+}
+
+fn descriptors((before, after): (Descriptors, Descriptors), most: u32) -> Invariant {
+    Invariant::new(
+        "sockets back to the start once the clients are gone",
+        format!(
+            "{} before, {most} at most, {} after; with files {} and {}",
+            before.sockets, after.sockets, before.all, after.all
+        ),
+        after.sockets <= before.sockets && after.all <= before.all + FILES_SLACK,
+    )
+}
+
+fn end((status, took): (Option<ExitStatus>, Duration)) -> Invariant {
+    Invariant::new(
+        "SIGTERM: exit 0 within 6 s",
+        match status {
+            Some(status) => format!("{status} after {:.1} s", took.as_secs_f64()),
+            None => format!("still there after {:.1} s", took.as_secs_f64()),
+        },
+        status.is_some_and(|status| status.success()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt as _;
+
+    /// A run in which all is well, changed by the case.
+    fn broken(change: impl FnOnce(&mut Record, &mut Seen<'_>)) -> Vec<&'static str> {
+        let mut record =
+            Record { clients: 2, sent: 9, answered: 9, progress: 1, ..Record::default() };
+        let (samples, faults) = (Samples::default(), Faults::default());
+        let open = Descriptors { all: 20, sockets: 2 };
+        let mut seen = Seen {
+            ways: &[],
+            audited: Audited { lines: 9, ..Audited::default() },
+            samples: &samples,
+            length: Duration::from_secs(10),
+            descriptors: (open, open),
+            ended: (Some(ExitStatus::from_raw(0)), Duration::from_secs(1)),
+            log: "listening",
+            faults: &faults,
+        };
+        change(&mut record, &mut seen);
+        let ways = [(Way::Sse, record)];
+        let seen = Seen { ways: &ways, ..seen };
+        let found = all(&seen).into_iter().filter(|one| one.holds == Some(false));
+        found.map(|one| one.what).collect()
+    }
+
+    #[test]
+    fn each_can_fail_alone() {
+        assert_eq!(broken(|_, _| {}), [""; 0]);
+        let check = |word: &str, found: &[&str]| {
+            assert!(found.len() == 1 && found[0].contains(word), "{word}: {found:?}");
+        };
+        check("lost", &broken(|record, _| (record.lost, record.sent) = (1, 10)));
+        check("another call", &broken(|record, _| record.strays = 1));
+        check("another call", &broken(|record, _| (record.crossed, record.sent) = (1, 10)));
+        check("wrong", &broken(|record, _| (record.wrong, record.sent) = (1, 10)));
+        check("broken", &broken(|record, _| record.broken = 1));
+        check("one end", &broken(|record, _| record.sent = 10));
+        check("every transport", &broken(|record, _| (record.answered, record.sent) = (0, 0)));
+        check("progress", &broken(|record, seen| (record.progress, seen.length) = (0, LONG_RUN)));
+        assert_eq!(broken(|record, _| record.progress = 0), [""; 0], "a short run can't tell");
+        check("audit", &broken(|_, seen| seen.audited.missing = 1));
+        check("audit", &broken(|_, seen| seen.audited.surplus = 1));
+        check("audit", &broken(|_, seen| seen.audited.torn = 1));
+        check("sockets", &broken(|_, seen| seen.descriptors.1.sockets = 3));
+        check("sockets", &broken(|_, seen| seen.descriptors.1.all = 40));
+        check("SIGTERM", &broken(|_, seen| seen.ended.0 = None));
+        check("SIGTERM", &broken(|_, seen| seen.ended.0 = Some(ExitStatus::from_raw(9))));
+        check("panic", &broken(|_, seen| seen.log = "thread 'x' panicked at y"));
+        check("faults", &broken(|_, seen| seen.faults.problem("no 413".into())));
+    }
+
+    #[test]
+    fn memory_is_judged_in_long_runs() {
+        let check = |slope: f64, seconds: u32, expected: Option<bool>| {
+            let samples = Samples::of((0..=seconds).map(|at| 100.0 + slope * f64::from(at)));
+            let found = memory(&samples, Duration::from_secs(seconds.into()));
+            assert_eq!(found.holds, expected, "{slope} {seconds}: {}", found.found);
+        };
+        check(0.0, 120, Some(true));
+        check(0.01, 120, Some(true));
+        check(0.1, 120, Some(false));
+        check(-0.1, 120, Some(true));
+        check(1.0, 20, None);
+    }
+}

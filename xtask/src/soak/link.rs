@@ -1,0 +1,411 @@
+//! The ways in which a client is connected: three over HTTP, the older pair of event stream and POST, and WebSocket.
+
+use super::{
+    http::{self, Events, Wire},
+    questions::{Principal, Question},
+};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+use std::{
+    collections::VecDeque,
+    fmt::Write as _,
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+use tungstenite::{
+    ClientRequestBuilder, HandshakeError, Message, WebSocket, protocol::WebSocketConfig,
+};
+
+/// The revision of the sessions.
+const SESSION: &str = "2025-11-25";
+/// The revision without sessions.
+pub(super) const STATELESS: &str = "2026-07-28";
+/// How long a handshake may take on a machine that is busy with 200 clients.
+const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
+
+/// How a client is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Session,
+    Stateless,
+    Plain,
+    Sse,
+    WebSocket,
+}
+
+impl Way {
+    /// In the order of the table.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Session, Self::Stateless, Self::Plain, Self::Sse, Self::WebSocket];
+
+    /// As the table shows it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "HTTP, session",
+            Self::Stateless => "HTTP, stateless",
+            Self::Plain => "HTTP, plain POST",
+            Self::Sse => "SSE",
+            Self::WebSocket => "WebSocket",
+        }
+    }
+
+    /// Every way has as many clients as any other.
+    pub(super) fn of(number: usize) -> Self {
+        // Pairs of clients, so that every way has clients of both keys.
+        Self::ALL.into_iter().cycle().nth(number / 2 % Self::ALL.len()).unwrap_or(Self::Plain)
+    }
+
+    /// Whether several calls can be under way on one connection.
+    pub(super) const fn is_duplex(self) -> bool {
+        matches!(self, Self::Sse | Self::WebSocket)
+    }
+}
+
+/// What has come.
+#[derive(Debug)]
+pub(super) enum Received {
+    Message(Value),
+    /// The reply to the last request is over.
+    Over,
+    /// Nothing in time.
+    Silence,
+}
+
+/// What became of a withdrawn call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Withdrawn {
+    /// The server has been told.
+    Told,
+    /// The connection had to be dropped for it, and is of no more use.
+    Dropped,
+}
+
+/// One connected client.
+pub(super) trait Link {
+    /// Asks.
+    fn send(&mut self, question: &Question) -> Result<()>;
+    /// Waits for what comes next.
+    fn receive(&mut self, deadline: Instant) -> Result<Received>;
+    /// Withdraws a call.
+    fn cancel(&mut self, id: u32) -> Result<Withdrawn>;
+    /// Makes the end of the connection a reset in place of an orderly one.
+    fn reset(&mut self);
+    /// Says that the client leaves, where there is a way to say it.
+    fn leave(&mut self) -> Result<()>;
+}
+
+/// Connects, and makes the handshake where the way has one.
+pub(super) fn open(port: u16, way: Way, principal: Principal) -> Result<Box<dyn Link>> {
+    let link: Result<Box<dyn Link>> = match way {
+        Way::Session | Way::Stateless | Way::Plain => {
+            Post::open(port, way, principal).map(|link| Box::new(link) as Box<dyn Link>)
+        }
+        Way::Sse => Sse::open(port, principal).map(|link| Box::new(link) as Box<dyn Link>),
+        Way::WebSocket => Socket::open(port, principal).map(|link| Box::new(link) as Box<dyn Link>),
+    };
+    link.with_context(|| format!("opening {}", way.name()))
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": SESSION,
+        "capabilities": {},
+        "clientInfo": {"name": "soak", "version": "1.0.0"},
+    }})
+}
+
+fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+fn cancelled(id: u32) -> Value {
+    let params = json!({"requestId": id, "reason": "the soak withdraws it"});
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+}
+
+/// The header lines that every request has.
+pub(super) fn authorization(principal: Principal) -> String {
+    format!("Authorization: Bearer {}\r\n", principal.token())
+}
+
+/// One POST after another on `/mcp`.
+struct Post {
+    wire: Wire,
+    /// For what must be said while a reply is awaited.
+    side: Option<Wire>,
+    port: u16,
+    way: Way,
+    head: String,
+    /// The session's id.
+    session: Option<String>,
+    come: VecDeque<Value>,
+    awaited: bool,
+}
+
+impl Post {
+    fn open(port: u16, way: Way, principal: Principal) -> Result<Self> {
+        let accept = match way {
+            Way::Plain => "application/json",
+            _ => "application/json, text/event-stream",
+        };
+        let mut head = format!("POST /mcp HTTP/1.1\r\nAccept: {accept}\r\n");
+        head.push_str(&authorization(principal));
+        let mut link = Self {
+            wire: Wire::open(port)?,
+            side: None,
+            port,
+            way,
+            head,
+            session: None,
+            come: VecDeque::new(),
+            awaited: false,
+        };
+        if way == Way::Session {
+            link.shake_hands()?;
+        }
+        Ok(link)
+    }
+
+    fn shake_hands(&mut self) -> Result<()> {
+        let deadline = Instant::now() + HANDSHAKE_LIMIT;
+        self.wire.post(&self.head, &initialize().to_string())?;
+        let reply = self.wire.reply(deadline)?.context("no answer to initialize")?;
+        let Some(session) = reply.session.clone().filter(|_| reply.status == 200) else {
+            bail!("initialize got {}: {}", reply.status, reply.text());
+        };
+        write!(self.head, "Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: {SESSION}\r\n")?;
+        self.session = Some(session);
+        self.wire.post(&self.head, &initialized().to_string())?;
+        let reply = self.wire.reply(deadline)?.context("no answer to initialized")?;
+        ensure!(reply.status == 202, "initialized got {}: {}", reply.status, reply.text());
+        Ok(())
+    }
+}
+
+impl Link for Post {
+    fn send(&mut self, question: &Question) -> Result<()> {
+        let stateless = self.way == Way::Stateless;
+        let mut head = self.head.clone();
+        if stateless {
+            write!(
+                head,
+                "MCP-Protocol-Version: {STATELESS}\r\nMcp-Method: {}\r\n",
+                question.method
+            )?;
+            if !question.target.is_empty() {
+                write!(head, "Mcp-Name: {}\r\n", question.target)?;
+            }
+        }
+        self.awaited = true;
+        self.wire.post(&head, &question.message(stateless).to_string())
+    }
+
+    fn receive(&mut self, deadline: Instant) -> Result<Received> {
+        loop {
+            if let Some(message) = self.come.pop_front() {
+                return Ok(Received::Message(message));
+            }
+            if !self.awaited {
+                return Ok(Received::Over);
+            }
+            let Some(reply) = self.wire.reply(deadline)? else { return Ok(Received::Silence) };
+            self.awaited = false;
+            // The stateless revision puts some errors into the status too; what counts is that the body is an answer.
+            for message in reply.messages() {
+                let message = serde_json::from_slice(message).with_context(|| {
+                    format!("a call got {} and not JSON: {}", reply.status, reply.text())
+                })?;
+                self.come.push_back(message);
+            }
+            ensure!(reply.status < 500, "a call got {}: {}", reply.status, reply.text());
+        }
+    }
+
+    fn cancel(&mut self, id: u32) -> Result<Withdrawn> {
+        if self.way != Way::Session {
+            return Ok(Withdrawn::Dropped);
+        }
+        let side = match &mut self.side {
+            Some(side) => side,
+            none => none.insert(Wire::open(self.port)?),
+        };
+        side.post(&self.head, &cancelled(id).to_string())?;
+        let reply = side.reply(Instant::now() + HANDSHAKE_LIMIT)?.context("no answer")?;
+        ensure!(reply.status == 202, "a cancellation got {}: {}", reply.status, reply.text());
+        Ok(Withdrawn::Told)
+    }
+
+    fn reset(&mut self) {
+        http::reset(&self.wire.stream);
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        if self.session.is_none() {
+            return Ok(());
+        }
+        let head = self.head.replacen("POST", "DELETE", 1);
+        self.wire.ask(&head)?;
+        let reply = self.wire.reply(Instant::now() + HANDSHAKE_LIMIT)?.context("no answer")?;
+        ensure!(reply.status < 300, "the end of a session got {}: {}", reply.status, reply.text());
+        Ok(())
+    }
+}
+
+/// An event stream, and POSTs beside it.
+struct Sse {
+    events: Events,
+    wire: Wire,
+    head: String,
+}
+
+impl Sse {
+    fn open(port: u16, principal: Principal) -> Result<Self> {
+        let deadline = Instant::now() + HANDSHAKE_LIMIT;
+        let key = authorization(principal);
+        let ask = format!("GET /sse HTTP/1.1\r\nAccept: text/event-stream\r\n{key}");
+        let mut events = Events::open(Wire::open(port)?, &ask, deadline)?;
+        let place = events.next(deadline)?.context("no endpoint came")?;
+        ensure!(place.name == "endpoint", "the first event is {place:?}");
+        let head = format!("POST {} HTTP/1.1\r\n{key}", place.data);
+        let mut link = Self { events, wire: Wire::open(port)?, head };
+        link.post(&initialize())?;
+        loop {
+            match link.receive(deadline)? {
+                Received::Message(message) if message["id"] == 0 => break,
+                Received::Message(_) => {}
+                Received::Over | Received::Silence => bail!("no answer to initialize"),
+            }
+        }
+        link.post(&initialized())?;
+        Ok(link)
+    }
+
+    fn post(&mut self, message: &Value) -> Result<()> {
+        self.wire.post(&self.head, &message.to_string())?;
+        let reply = self.wire.reply(Instant::now() + HANDSHAKE_LIMIT)?.context("no answer")?;
+        ensure!(reply.status == 202, "a message got {}: {}", reply.status, reply.text());
+        Ok(())
+    }
+}
+
+impl Link for Sse {
+    fn send(&mut self, question: &Question) -> Result<()> {
+        self.post(&question.message(false))
+    }
+
+    fn receive(&mut self, deadline: Instant) -> Result<Received> {
+        loop {
+            let Some(event) = self.events.next(deadline)? else { return Ok(Received::Silence) };
+            if !event.data.is_empty() {
+                let message = serde_json::from_str(&event.data).context("not JSON")?;
+                return Ok(Received::Message(message));
+            }
+        }
+    }
+
+    fn cancel(&mut self, id: u32) -> Result<Withdrawn> {
+        self.post(&cancelled(id))?;
+        Ok(Withdrawn::Told)
+    }
+
+    fn reset(&mut self) {
+        http::reset(self.events.stream());
+        http::reset(&self.wire.stream);
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A WebSocket.
+struct Socket(WebSocket<TcpStream>);
+
+impl Socket {
+    fn open(port: u16, principal: Principal) -> Result<Self> {
+        let address = format!("ws://127.0.0.1:{port}/ws").parse().context("the address")?;
+        let request = ClientRequestBuilder::new(address)
+            .with_header("Authorization", format!("Bearer {}", principal.token()))
+            .with_sub_protocol("mcp");
+        let stream = http::connect(port)?;
+        stream.set_read_timeout(Some(HANDSHAKE_LIMIT))?;
+        let config = Some(WebSocketConfig::default());
+        let socket = match tungstenite::client::client_with_config(request, stream, config) {
+            Ok((socket, _)) => socket,
+            Err(HandshakeError::Interrupted(_)) => bail!("no upgrade in time"),
+            Err(HandshakeError::Failure(problem)) => return Err(problem).context("the upgrade"),
+        };
+        let mut link = Self(socket);
+        link.say(&initialize())?;
+        loop {
+            match link.receive(Instant::now() + HANDSHAKE_LIMIT)? {
+                Received::Message(message) if message["id"] == 0 => break,
+                Received::Message(_) => {}
+                Received::Over | Received::Silence => bail!("no answer to initialize"),
+            }
+        }
+        link.say(&initialized())?;
+        Ok(link)
+    }
+
+    fn say(&mut self, message: &Value) -> Result<()> {
+        self.0.send(Message::text(message.to_string())).context("writing")
+    }
+}
+
+impl Link for Socket {
+    fn send(&mut self, question: &Question) -> Result<()> {
+        self.say(&question.message(false))
+    }
+
+    fn receive(&mut self, deadline: Instant) -> Result<Received> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Received::Silence);
+            }
+            self.0.get_mut().set_read_timeout(Some(left))?;
+            match self.0.read() {
+                Ok(Message::Text(text)) => {
+                    let message = serde_json::from_str(&text).context("not JSON")?;
+                    return Ok(Received::Message(message));
+                }
+                Ok(Message::Close(frame)) => bail!("the server closed the socket: {frame:?}"),
+                Ok(_) => {}
+                Err(tungstenite::Error::Io(problem)) if http::is_timeout(problem.kind()) => {
+                    return Ok(Received::Silence);
+                }
+                Err(problem) => return Err(problem).context("reading"),
+            }
+        }
+    }
+
+    fn cancel(&mut self, id: u32) -> Result<Withdrawn> {
+        self.say(&cancelled(id))?;
+        Ok(Withdrawn::Told)
+    }
+
+    fn reset(&mut self) {
+        http::reset(self.0.get_ref());
+    }
+
+    fn leave(&mut self) -> Result<()> {
+        self.0.close(None)?;
+        self.0.flush()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_way_has_clients_of_both_keys() {
+        for way in Way::ALL {
+            let clients: Vec<usize> = (0..30).filter(|number| Way::of(*number) == way).collect();
+            assert_eq!(clients.len(), 6, "{way:?}");
+            assert_eq!(clients.iter().filter(|number| *number % 2 == 0).count(), 3, "{way:?}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `cargo xtask soak`: many clients over every network transport ask one docent for minutes while things go wrong around
+//! it; at the end every answer has to be at its asker's, and memory and descriptors where they began.
+
+mod client;
+mod faults;
+mod http;
+mod invariants;
+mod link;
+mod project;
+mod questions;
+mod random;
+mod record;
+mod table;
+mod watch;
+
+use crate::{
+    docent::Docent,
+    machine,
+    process::{self, Background},
+    report::Counts,
+    workspace::Workspace,
+};
+use anyhow::{Result, bail, ensure};
+use client::Client;
+use faults::{Faults, Target};
+use invariants::Seen;
+use link::{Received, Way};
+use project::Project;
+use questions::{Asker, Kind, Question};
+use record::Record;
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+use table::Outcome;
+use watch::{Descriptors, Watched};
+
+const START_LIMIT: Duration = Duration::from_secs(20);
+/// For the index to be in step before the clients come.
+const WARM_UP_LIMIT: Duration = Duration::from_mins(2);
+/// For the server to notice that its clients are gone.
+const SETTLE_LIMIT: Duration = Duration::from_secs(15);
+/// Calls in flight have five seconds when docent is told to end.
+const END_LIMIT: Duration = Duration::from_secs(6);
+const SECONDS_A_MINUTE: f64 = 60.0;
+const SHOWN_PROBLEMS: usize = 30;
+
+/// How long, how many, and which docent.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How long the clients ask
+    #[arg(long, default_value_t = 5.0)]
+    minutes: f64,
+    /// How many there are, over the three network transports
+    #[arg(long, default_value_t = 200)]
+    clients: usize,
+    /// The binary to ask; the release build of this workspace, unless given
+    #[arg(long, value_name = "PATH")]
+    docent: Option<PathBuf>,
+}
+
+/// Soaks, prints the tables, and tells whether every invariant holds.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+    ensure!(
+        options.minutes > 0.0 && options.minutes <= 24.0 * SECONDS_A_MINUTE && options.clients > 0,
+        "a soak needs some minutes, a day of them at most, and some clients"
+    );
+    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    println!("- machine: {}", machine::describe()?);
+    println!("- date: {}", machine::now()?);
+    let given = options.docent.as_deref().map(|path| format!(" --docent {}", path.display()));
+    println!(
+        "- command: cargo xtask soak --minutes {} --clients {}{}",
+        options.minutes,
+        options.clients,
+        given.unwrap_or_default()
+    );
+    println!("- version: {}", docent.version(workspace)?);
+    println!("- load average at the start: {}", machine::load_average()?);
+    let length = Duration::from_secs_f64(options.minutes * SECONDS_A_MINUTE);
+    let mut outcome = soak(docent.program(), options.clients, length)?;
+    println!("- load average at the end: {}\n\n{}", machine::load_average()?, outcome.print());
+    Ok(outcome.is_good())
+}
+
+/// A short soak, one check for each invariant.
+pub(crate) fn short(docent: &Path) -> Result<Counts> {
+    let mut outcome = soak(docent, 30, Duration::from_secs(10))?;
+    println!("{}", outcome.print());
+    Ok(outcome
+        .invariants
+        .iter()
+        .map(|one| match one.holds {
+            Some(true) => Counts::ONE_PASSED,
+            Some(false) => Counts::ONE_FAILED,
+            None => Counts::ONE_SKIPPED,
+        })
+        .sum())
+}
+
+fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
+    let project = Project::make(clients)?;
+    let port = process::free_port()?;
+    let mut server = Background::listening(&mut project.serve(docent, port), port, START_LIMIT)?;
+    let watched = Watched(server.id());
+    let mut all = Record::default();
+    ready(port, &mut all)?;
+    let before = settled(watched, Descriptors::default())?;
+    let faults = Faults::default();
+    let end = Instant::now() + length;
+    let target = Target { port, server: watched, project: &project, end, length };
+    let (records, samples, cpu_seconds) = ask(&target, &faults, clients)?;
+    let after = settled(watched, before)?;
+    let asked_to_end = Instant::now();
+    let status = server.terminate(END_LIMIT)?;
+    let ended = (status, asked_to_end.elapsed());
+    let log = server.end();
+
+    let mut ways: Vec<(Way, Record)> = Way::ALL.map(|way| (way, Record::default())).into();
+    for (way, record) in records {
+        all.note_all(&record);
+        if let Some((_, own)) = ways.iter_mut().find(|(known, _)| *known == way) {
+            own.merge(record);
+        }
+    }
+    let lines = project.audit_lines()?;
+    let seen = Seen {
+        audited: record::reconcile(lines.iter().map(String::as_str), &all.traces),
+        ways: &ways,
+        samples: &samples,
+        length,
+        descriptors: (before, after),
+        ended,
+        log: &log,
+        faults: &faults,
+    };
+    let invariants = invariants::all(&seen);
+    let problems = all.problems.into_iter().chain(faults.problems()).take(SHOWN_PROBLEMS).collect();
+    let notes = notes(cpu_seconds, length, &faults);
+    Ok(Outcome { ways, faults: faults.done(), invariants, problems, notes })
+}
+
+fn notes(cpu_seconds: f64, length: Duration, faults: &Faults) -> Vec<String> {
+    let share = cpu_seconds / length.as_secs_f64() * 100.0;
+    let mut notes =
+        vec![format!("docent used {cpu_seconds:.1} s of processor time, {share:.0} % of one core")];
+    if !faults.done().contains_key(faults::CHILD_KILLED) {
+        notes.push("docent started no process, so none was killed".to_owned());
+    }
+    if !faults.done().contains_key(faults::HUNG_UP) {
+        notes.push(
+            "docent has no handler for SIGHUP, so none was sent; it writes on to the moved files"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Asks until the index and the documentation answer: what opens files and memory for good is done before the count.
+fn ready(port: u16, record: &mut Record) -> Result<()> {
+    let deadline = Instant::now() + WARM_UP_LIMIT;
+    let asker = Asker::numbered(0);
+    let mut link = link::open(port, Way::Plain, asker.principal)?;
+    let kinds = [Kind::Query, Kind::Long, Kind::Search, Kind::ReadOwn];
+    let (mut id, mut left) = (0, kinds.to_vec());
+    while let Some(kind) = left.last().copied() {
+        id += 1;
+        // Numbers that no client comes to.
+        let question = Question::new(&asker, kind, (id, 900_000 + id));
+        record.sent(&question);
+        link.send(&question)?;
+        let Received::Message(answer) = link.receive(deadline)? else {
+            bail!("docent was not ready in {} s", WARM_UP_LIMIT.as_secs());
+        };
+        let asked_at = Instant::now();
+        match question.judge(&answer) {
+            questions::Verdict::Own => {
+                record.answer(&question, &answer, asked_at);
+                left.pop();
+            }
+            _ if asked_at > deadline => bail!("docent was not ready in time: {answer}"),
+            _ => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+    Ok(())
+}
+
+type Asked = (Vec<(Way, Record)>, watch::Samples, f64);
+
+/// Lets the clients and the faults at it.
+fn ask(target: &Target<'_>, faults: &Faults, clients: usize) -> Result<Asked> {
+    let stop = AtomicBool::new(false);
+    let cpu_before = target.server.cpu_seconds()?;
+    let (records, samples) = thread::scope(|scope| {
+        let sampler = scope.spawn(|| watch::sample(target.server, &stop));
+        let running: Vec<_> = (0..clients)
+            .map(|number| {
+                let client = Client::numbered(number, clients, target.port);
+                scope.spawn(move || client.run(target.end))
+            })
+            .collect();
+        faults::run(target, faults);
+        let records: Vec<_> = running.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        stop.store(true, Ordering::Relaxed);
+        (records, sampler.join())
+    });
+    let mut joined = Vec::new();
+    for record in records {
+        joined.push(record.map_err(|_| anyhow::anyhow!("a client of the soak panicked"))?);
+    }
+    let samples = samples.map_err(|_| anyhow::anyhow!("the sampler of the soak panicked"))?;
+    Ok((joined, samples, target.server.cpu_seconds()? - cpu_before))
+}
+
+/// The descriptors once they are no more than before, or when waiting no longer helps.
+fn settled(server: Watched, before: Descriptors) -> Result<Descriptors> {
+    let deadline = Instant::now() + SETTLE_LIMIT;
+    let mut last = server.descriptors()?;
+    let mut same = 0;
+    loop {
+        thread::sleep(Duration::from_millis(100));
+        let now = server.descriptors()?;
+        same = if now == last { same + 1 } else { 0 };
+        last = now;
+        let at_rest = same >= 10 && (before.all == 0 || now.sockets <= before.sockets);
+        if at_rest || Instant::now() > deadline {
+            return Ok(now);
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What the clients ask, and how an answer is told from another client's: every question carries a mark of its own.
+
+use super::random::Random;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write as _;
+
+/// Files under this folder of the project are enough for a call that takes a while.
+pub(super) const LONG_FOLDER: &str = "many";
+/// What one key may use and the other may not, so that the lists of tools differ.
+const ALPHAS_TOOL: &str = "check_documentation";
+/// What every mark begins with; no file of the project holds it.
+const MARK: &str = "mark-";
+
+/// Whose key a client shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Principal {
+    /// May use everything.
+    Alpha,
+    /// May not use [`ALPHAS_TOOL`].
+    Beta,
+}
+
+impl Principal {
+    /// The name that audit lines carry.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Alpha => "alpha",
+            Self::Beta => "beta",
+        }
+    }
+
+    /// The secret.
+    pub(super) const fn token(self) -> &'static str {
+        match self {
+            Self::Alpha => "soak-key-of-alpha-0123456789abcdef",
+            Self::Beta => "soak-key-of-beta-0123456789abcdef",
+        }
+    }
+
+    /// The tools in reach.
+    pub(super) const fn scopes(self) -> &'static [&'static str] {
+        match self {
+            Self::Alpha => &["*"],
+            Self::Beta => &["code:*", "docs:*", "analyze_repository"],
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone)]
+pub(super) struct Asker {
+    /// `c0017`: in the name of the client's own source file and document.
+    pub(super) name: String,
+    pub(super) principal: Principal,
+}
+
+impl Asker {
+    /// The client of this number; every other one shows the second key.
+    pub(super) fn numbered(number: usize) -> Self {
+        let principal = if number.is_multiple_of(2) { Principal::Alpha } else { Principal::Beta };
+        Self { name: format!("c{number:04}"), principal }
+    }
+
+    /// Where the client's own source file is, from the root.
+    pub(super) fn source(&self) -> String {
+        format!("clients/{}.ts", self.name)
+    }
+}
+
+/// The kinds of questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Ping,
+    List,
+    Query,
+    Search,
+    Parse,
+    Outline,
+    ReadOwn,
+    ReadMissing,
+    Prompt,
+    Long,
+}
+
+/// How often each is asked, of a hundred.
+const MIX: [(Kind, u32); 10] = [
+    (Kind::Ping, 14),
+    (Kind::List, 2),
+    (Kind::Query, 24),
+    (Kind::Search, 16),
+    (Kind::Parse, 14),
+    (Kind::Outline, 6),
+    (Kind::ReadOwn, 10),
+    (Kind::ReadMissing, 6),
+    (Kind::Prompt, 6),
+    (Kind::Long, 2),
+];
+
+impl Kind {
+    /// One of the mix.
+    pub(super) fn pick(random: &mut Random) -> Self {
+        let mut left = random.below(100);
+        for (kind, share) in MIX {
+            if left < share {
+                return kind;
+            }
+            left -= share;
+        }
+        Self::Ping
+    }
+}
+
+/// One request and what its answer must show.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) id: u32,
+    pub(super) method: &'static str,
+    /// The tool, the address or the prompt; empty where the method has none.
+    pub(super) target: String,
+    pub(super) params: Map<String, Value>,
+    /// What the answer must hold somewhere.
+    pub(super) expected: String,
+    principal: Principal,
+    kind: Kind,
+}
+
+/// What an answer turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The answer to this question.
+    Own,
+    /// Shows what another client asked or may see.
+    Crossed(String),
+    /// Neither.
+    Wrong(String),
+}
+
+impl Question {
+    /// A question of a client, the `id`th on its connection.
+    pub(super) fn new(asker: &Asker, kind: Kind, (id, sequence): (u32, u32)) -> Self {
+        let mark = format!("{MARK}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
+        let missing = format!("src/{mark}.ts");
+        let tool = |name: &str, arguments: Value| {
+            ("tools/call", name.to_owned(), json!({"name": name, "arguments": arguments}))
+        };
+        let read = |uri: String| ("resources/read", uri.clone(), json!({ "uri": uri }));
+        let mut expected = mark.clone();
+        let (method, target, params) = match kind {
+            Kind::Ping => {
+                expected.clear();
+                ("ping", String::new(), json!({}))
+            }
+            Kind::List => {
+                "parse_files".clone_into(&mut expected);
+                ("tools/list", String::new(), json!({}))
+            }
+            Kind::Query => tool("query_annotations", json!({"query": format!("late fee {mark}")})),
+            Kind::Search => {
+                expected.clone_from(&asker.name);
+                let query = format!("opening hours of desk {} {mark}", asker.name);
+                tool("search_documentation", json!({ "query": query }))
+            }
+            Kind::Parse => tool("parse_files", json!({"files": [asker.source(), missing]})),
+            Kind::Outline => tool("outline", json!({ "path": missing })),
+            Kind::ReadOwn => {
+                expected.clone_from(&asker.name);
+                read(format!("ast://project/{}", asker.source()))
+            }
+            Kind::ReadMissing => read(format!("ast://project/{missing}")),
+            Kind::Prompt => {
+                // Prompts need every scope.
+                if asker.principal == Principal::Beta {
+                    "Unknown prompt".clone_into(&mut expected);
+                }
+                let arguments = json!({"question": format!("What does {mark} say?")});
+                let name = "answer_from_docs";
+                ("prompts/get", name.to_owned(), json!({"name": name, "arguments": arguments}))
+            }
+            Kind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
+        };
+        let mut params = if let Value::Object(params) = params { params } else { Map::new() };
+        if kind == Kind::Long {
+            params.insert("_meta".to_owned(), json!({"progressToken": mark}));
+        }
+        Self { id, method, target, params, expected, principal: asker.principal, kind }
+    }
+
+    /// The request; the stateless revision wants to know more of the client in each.
+    pub(super) fn message(&self, stateless: bool) -> Value {
+        let mut params = self.params.clone();
+        if stateless {
+            let meta = params.entry("_meta").or_insert_with(|| json!({}));
+            meta["io.modelcontextprotocol/protocolVersion"] = json!(super::link::STATELESS);
+            meta["io.modelcontextprotocol/clientInfo"] =
+                json!({"name": "soak", "version": "1.0.0"});
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        json!({"jsonrpc": "2.0", "id": self.id, "method": self.method, "params": params})
+    }
+
+    /// Whether an answer with this question's id is its answer.
+    pub(super) fn judge(&self, answer: &Value) -> Verdict {
+        let text = answer.to_string();
+        if let Some(foreign) = foreign_mark(&text, &self.expected) {
+            return Verdict::Crossed(format!("{} was answered with {foreign}", self.shown()));
+        }
+        let wrong = |why: &str| {
+            let start: String = text.chars().take(300).collect();
+            Verdict::Wrong(format!("{}: {why}: {start}", self.shown()))
+        };
+        if !text.contains(&self.expected) {
+            return wrong("the answer holds no mark");
+        }
+        match self.kind {
+            Kind::Ping
+                if answer["result"] != json!({}) && answer["result"]["resultType"].is_null() =>
+            {
+                wrong("not the answer to a ping")
+            }
+            Kind::List => {
+                let named = format!("\"name\":\"{ALPHAS_TOOL}\"");
+                if text.contains(&named) == (self.principal == Principal::Alpha) {
+                    Verdict::Own
+                } else {
+                    Verdict::Crossed(format!("{} was shown the other key's tools", self.shown()))
+                }
+            }
+            _ => Verdict::Own,
+        }
+    }
+
+    /// What the audit must have of this question; nothing for one that leaves no line.
+    pub(super) fn trace(&self) -> Option<Trace> {
+        let line = match self.method {
+            // The address says it all: a read has no arguments.
+            "resources/read" => Trace::of(self.principal.name(), self.method, &self.target, ""),
+            "tools/call" | "prompts/get" => {
+                let digest = digest(&self.params["arguments"]);
+                Trace::of(self.principal.name(), self.method, &self.target, &digest)
+            }
+            _ => return None,
+        };
+        Some(line)
+    }
+
+    fn shown(&self) -> String {
+        format!("{} {} (id {}, {})", self.method, self.target, self.id, self.expected)
+    }
+}
+
+/// True when a progress notification is about a question of this client.
+pub(super) fn is_own_progress(asker: &Asker, token: &Value) -> bool {
+    let own = format!("{MARK}{}-{}-", asker.principal.name(), asker.name);
+    token.as_str().is_some_and(|token| token.starts_with(&own))
+}
+
+/// A mark in the text that is not the expected one.
+fn foreign_mark(text: &str, expected: &str) -> Option<String> {
+    let mut marks = text.split(MARK).skip(1).map(|after| {
+        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+        format!("{MARK}{}", after.get(..end.unwrap_or(after.len())).unwrap_or_default())
+    });
+    // A search is known by the client's name, which its marks hold too.
+    marks.find(|mark| !mark.contains(expected))
+}
+
+/// One line of the audit, short enough to keep a million of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Trace([u8; 16]);
+
+impl Trace {
+    /// Principal, method, target and digest of the arguments.
+    pub(super) fn of(principal: &str, method: &str, target: &str, digest: &str) -> Self {
+        let whole = Sha256::digest(format!("{principal}\n{method}\n{target}\n{digest}"));
+        let mut short = [0; 16];
+        short.iter_mut().zip(whole).for_each(|(to, from)| *to = from);
+        Self(short)
+    }
+}
+
+/// SHA-256 of the arguments with their keys sorted, as the audit has it.
+fn digest(arguments: &Value) -> String {
+    let mut sorted = arguments.clone();
+    sorted.sort_all_objects();
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(sorted.to_string()) {
+        // Writing to a string cannot fail.
+        write!(hex, "{byte:02x}").ok();
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [Kind; 10] = [
+        Kind::Ping,
+        Kind::List,
+        Kind::Query,
+        Kind::Search,
+        Kind::Parse,
+        Kind::Outline,
+        Kind::ReadOwn,
+        Kind::ReadMissing,
+        Kind::Prompt,
+        Kind::Long,
+    ];
+
+    fn answer(text: &str) -> Value {
+        json!({"jsonrpc": "2.0", "id": 3, "result": {"content": [{"text": text}]}})
+    }
+
+    #[test]
+    fn the_mix_is_whole() {
+        assert_eq!(MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
+        let mut random = Random::new(7);
+        let picked: Vec<Kind> = (0..2000).map(|_| Kind::pick(&mut random)).collect();
+        for kind in KINDS {
+            assert!(picked.contains(&kind), "{kind:?} is never asked");
+        }
+    }
+
+    #[test]
+    fn answers_are_told_apart() {
+        let check = |kind, text: &str, expected: &str| {
+            let question = Question::new(&Asker::numbered(17), kind, (3, 5));
+            let verdict = format!("{:?}", question.judge(&answer(text)));
+            assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
+        };
+        check(Kind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
+        check(Kind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
+        check(Kind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
+        check(Kind::Query, "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005", "Crossed");
+        check(Kind::Query, "internal error", "Wrong");
+        check(Kind::Search, "desk c0017 opens at nine", "Own");
+        check(Kind::Search, "desk c0018 opens at nine", "Wrong");
+        check(Kind::Ping, "a result", "Wrong");
+        check(Kind::List, "parse_files", "Own");
+    }
+
+    #[test]
+    fn lists_of_tools_belong_to_a_key() {
+        let check = |number, tools: &[&str], expected: &str| {
+            let question = Question::new(&Asker::numbered(number), Kind::List, (1, 1));
+            let tools: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
+            let verdict = format!("{:?}", question.judge(&json!({"result": {"tools": tools}})));
+            assert!(verdict.starts_with(expected), "{number} {tools:?}: {verdict}");
+        };
+        check(0, &["parse_files", "check_documentation"], "Own");
+        check(0, &["parse_files"], "Crossed");
+        check(1, &["parse_files"], "Own");
+        check(1, &["parse_files", "check_documentation"], "Crossed");
+        check(1, &[], "Wrong");
+    }
+
+    #[test]
+    fn traces_differ_by_question_and_digests_are_the_audits() {
+        let trace = |client, kind, sequence| {
+            Question::new(&Asker::numbered(client), kind, (1, sequence)).trace()
+        };
+        assert_eq!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 1));
+        assert_ne!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 2));
+        assert_ne!(trace(1, Kind::Query, 1), trace(3, Kind::Query, 1));
+        assert_eq!((trace(1, Kind::Ping, 1), trace(1, Kind::List, 1)), (None, None));
+        assert_eq!(
+            digest(&json!({})),
+            "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
+        assert_eq!(
+            digest(&json!({"b": {"d": 1, "c": 2}, "a": 3})),
+            digest(&json!({"a": 3, "b": {"c": 2, "d": 1}}))
+        );
+    }
+
+    #[test]
+    fn progress_belongs_to_a_client() {
+        let asker = Asker::numbered(17);
+        for (token, own) in [
+            (json!("mark-beta-c0017-000001"), true),
+            (json!("mark-beta-c0018-000001"), false),
+            (json!("mark-alpha-c0017-000001"), false),
+            (json!(4), false),
+        ] {
+            assert_eq!(is_own_progress(&asker, &token), own, "{token}");
+        }
+    }
+
+    #[test]
+    fn stateless_requests_say_who_asks() {
+        let question = Question::new(&Asker::numbered(2), Kind::Long, (9, 1));
+        let meta = &question.message(true)["params"]["_meta"];
+        assert_eq!(meta["progressToken"], "mark-alpha-c0002-000001");
+        assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+        assert!(
+            question.message(false)["params"]["_meta"]
+                .get("io.modelcontextprotocol/clientInfo")
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,246 @@
+//! What became of the calls: counts, times, and what the audit must have of them.
+
+use super::questions::{Question, Trace, Verdict};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+/// Problems beyond this many are only counted.
+const SHOWN_PROBLEMS: usize = 12;
+
+/// How often a request was sent and answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) sent: u32,
+    pub(super) answered: u32,
+}
+
+/// What one client, or all clients of one way, have seen.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) clients: u32,
+    pub(super) sent: u32,
+    pub(super) answered: u32,
+    /// Withdrawn, and not answered.
+    pub(super) cancelled: u32,
+    /// Under way when the client dropped its connection.
+    pub(super) abandoned: u32,
+    /// Neither answered nor given up.
+    pub(super) lost: u32,
+    /// Answers that belong to another call or client.
+    pub(super) crossed: u32,
+    /// Messages that belong to no call of the client that got them.
+    pub(super) strays: u32,
+    /// Connections that failed without being dropped on purpose.
+    pub(super) broken: u32,
+    /// Answers that are none.
+    pub(super) wrong: u32,
+    pub(super) progress: u32,
+    pub(super) traces: HashMap<Trace, Asked>,
+    pub(super) problems: Vec<String>,
+    pub(super) micros: Vec<u32>,
+}
+
+impl Record {
+    /// A request has gone out, or is about to.
+    pub(super) fn sent(&mut self, question: &Question) {
+        self.sent += 1;
+        if let Some(trace) = question.trace() {
+            self.traces.entry(trace).or_default().sent += 1;
+        }
+    }
+
+    /// An answer with the question's id has come.
+    pub(super) fn answer(&mut self, question: &Question, answer: &Value, asked_at: Instant) {
+        match question.judge(answer) {
+            Verdict::Own => {
+                self.answered += 1;
+                let took = u32::try_from(asked_at.elapsed().as_micros()).unwrap_or(u32::MAX);
+                self.micros.push(took);
+                if let Some(trace) = question.trace() {
+                    self.traces.entry(trace).or_default().answered += 1;
+                }
+            }
+            Verdict::Crossed(what) => {
+                self.crossed += 1;
+                self.note(format!("crossed: {what}"));
+            }
+            Verdict::Wrong(what) => {
+                self.wrong += 1;
+                self.note(what);
+            }
+        }
+    }
+
+    /// Something has come that nobody here asked for.
+    pub(super) fn stray(&mut self, what: &str) {
+        self.strays += 1;
+        self.note(format!("crossed: {what}"));
+    }
+
+    /// A call has no answer, and nobody gave it up.
+    pub(super) fn lose(&mut self, question: &Question, why: &str) {
+        self.lost += 1;
+        self.note(format!(
+            "lost: {} {} (id {}): {why}",
+            question.method, question.target, question.id
+        ));
+    }
+
+    /// Something to tell at the end.
+    pub(super) fn note(&mut self, what: String) {
+        if self.problems.len() < SHOWN_PROBLEMS {
+            self.problems.push(what);
+        }
+    }
+
+    /// Takes in what the audit must have, and what is to be told, of another.
+    pub(super) fn note_all(&mut self, other: &Self) {
+        for (trace, asked) in &other.traces {
+            let own = self.traces.entry(*trace).or_default();
+            own.sent += asked.sent;
+            own.answered += asked.answered;
+        }
+        for problem in &other.problems {
+            self.note(problem.clone());
+        }
+    }
+
+    /// Takes in all that another has seen.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.clients += other.clients;
+        self.sent += other.sent;
+        self.answered += other.answered;
+        self.cancelled += other.cancelled;
+        self.abandoned += other.abandoned;
+        self.lost += other.lost;
+        self.crossed += other.crossed;
+        self.strays += other.strays;
+        self.broken += other.broken;
+        self.wrong += other.wrong;
+        self.progress += other.progress;
+        self.note_all(&other);
+        self.micros.extend(other.micros);
+    }
+
+    /// The times within which these shares of the calls were answered.
+    pub(super) fn percentiles<const N: usize>(&mut self, shares: [f64; N]) -> [Duration; N] {
+        self.micros.sort_unstable();
+        shares.map(|share| {
+            let micros = super::watch::percentile(&self.micros, share).copied().unwrap_or(0);
+            Duration::from_micros(micros.into())
+        })
+    }
+
+    /// Every call has come to one of the ends that a call may have.
+    pub(super) fn is_balanced(&self) -> bool {
+        let ends =
+            [self.answered, self.cancelled, self.abandoned, self.lost, self.crossed, self.wrong];
+        self.sent == ends.iter().sum::<u32>()
+    }
+}
+
+/// How the audit's lines agree with the calls.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Audited {
+    pub(super) lines: u32,
+    /// Answered calls without a line.
+    pub(super) missing: u32,
+    /// Lines beyond what was sent.
+    pub(super) surplus: u32,
+    /// Lines that can't be read.
+    pub(super) torn: u32,
+}
+
+/// Holds the audit against the calls: a line for each that was answered, and none that was not sent.
+pub(super) fn reconcile<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    traces: &HashMap<Trace, Asked>,
+) -> Audited {
+    let mut audited = Audited::default();
+    let mut found: HashMap<Trace, u32> = HashMap::new();
+    for line in lines {
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            audited.torn += 1;
+            continue;
+        };
+        audited.lines += 1;
+        let text = |key: &str| line[key].as_str().unwrap_or_default();
+        let method = text("method");
+        let (target, digest) = match method {
+            "resources/read" => (text("uri"), ""),
+            "prompts/get" => (text("prompt"), text("digest")),
+            _ => (text("tool"), text("digest")),
+        };
+        *found.entry(Trace::of(text("principal"), method, target, digest)).or_default() += 1;
+    }
+    for (trace, asked) in traces {
+        let lines = found.remove(trace).unwrap_or(0);
+        audited.missing += asked.answered.saturating_sub(lines);
+        audited.surplus += lines.saturating_sub(asked.sent);
+    }
+    audited.surplus += found.into_values().sum::<u32>();
+    audited
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::questions::{Asker, Kind},
+        *,
+    };
+    use serde_json::json;
+
+    fn question(kind: Kind, sequence: u32) -> Question {
+        Question::new(&Asker::numbered(4), kind, (sequence, sequence))
+    }
+
+    #[test]
+    fn every_call_comes_to_one_end() {
+        let mut record = Record::default();
+        let now = Instant::now();
+        let asked: Vec<Question> = (1..=4).map(|n| question(Kind::Query, n)).collect();
+        for one in &asked {
+            record.sent(one);
+        }
+        assert!(!record.is_balanced());
+        record.answer(&asked[0], &json!({"result": asked[0].expected}), now);
+        record.answer(&asked[1], &json!({"result": asked[0].expected}), now);
+        record.answer(&asked[2], &json!({"error": "no"}), now);
+        record.lose(&asked[3], "silence");
+        assert!(record.is_balanced());
+        let counts = [record.answered, record.crossed, record.wrong, record.lost];
+        assert_eq!((counts, record.problems.len()), ([1, 1, 1, 1], 3));
+        let mut all = Record::default();
+        all.merge(record);
+        assert!(all.is_balanced() && all.sent == 4 && all.traces.len() == 4);
+    }
+
+    #[test]
+    fn the_audit_is_held_against_the_calls() {
+        // The digest is what docent writes for these arguments.
+        let prompt = |client: &str| {
+            let digest = "54b1ff1b6c9d6e2b1b2c1a8d";
+            json!({"principal": client, "method": "prompts/get", "prompt": "p", "digest": digest})
+        };
+        let read = json!({"principal": "alpha", "method": "resources/read", "digest": "x",
+                          "uri": "ast://project/clients/c0004.ts"})
+        .to_string();
+        let own = question(Kind::ReadOwn, 1);
+        let check = |sent, answered, lines: &[&str], expected: [u32; 4]| {
+            let traces = HashMap::from([(own.trace().unwrap(), Asked { sent, answered })]);
+            let found = reconcile(lines.iter().copied(), &traces);
+            let Audited { lines: read, missing, surplus, torn } = found;
+            assert_eq!([read, missing, surplus, torn], expected, "{sent} {answered} {lines:?}");
+        };
+        check(2, 2, &[&read, &read], [2, 0, 0, 0]);
+        check(2, 1, &[&read], [1, 0, 0, 0]);
+        check(2, 1, &[&read, &read], [2, 0, 0, 0]);
+        check(2, 2, &[&read], [1, 1, 0, 0]);
+        check(1, 1, &[&read, &read], [2, 0, 1, 0]);
+        check(1, 1, &[&read, "{\"principal\":\"al"], [1, 0, 0, 1]);
+        check(1, 1, &[&read, &prompt("beta").to_string()], [2, 0, 1, 0]);
+    }
+}
