@@ -64,6 +64,11 @@ impl Certificates {
         rules.into_iter().map(Rule::check).collect::<Result<_, _>>().map(Self)
     }
 
+    /// What the rule of a name opens, where there is one.
+    pub fn scopes_of(&self, name: &str) -> Option<&[String]> {
+        self.0.iter().find(|rule| rule.name == name).map(|rule| rule.scopes.as_slice())
+    }
+
     /// The name and the scopes of the first rule that matches a certificate, given all names that the certificate has.
     pub fn identify<S: AsRef<str>>(
         &self,

@@ -8,7 +8,7 @@ use url::{Host, Url};
 const MAX_LEEWAY: Duration = Duration::from_mins(5);
 
 /// An issuer as the configuration has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuerSettings {
     /// The issuer's URL, letter for letter as its tokens have it in `iss`.
     pub issuer: String,

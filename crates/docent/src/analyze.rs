@@ -162,7 +162,7 @@ fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
 
 /// One person's own call: no keys, no rates, and no trace in the folder that is looked at unless a file is configured.
 fn setup(config: &Config) -> anyhow::Result<Setup> {
-    let audit = if config.audit.file.is_some() { serve::audit(config) } else { Audit::off() };
+    let audit = if config.audit.file.is_some() { serve::audit(config)? } else { Audit::off() };
     let limits = Limits {
         message_bytes: UNBOUNDED,
         page_bytes: UNBOUNDED,

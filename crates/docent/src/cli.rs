@@ -11,7 +11,8 @@ use crate::{
     indexing::{self, IndexFlags},
     logging,
     policy::{self, Question},
-    run, sandbox,
+    run::{self, Asked},
+    sandbox,
     search::{self, SearchFlags},
     serve, tools_page,
 };
@@ -64,9 +65,12 @@ enum Command {
         /// Configuration file to read in place of the root's own
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
-        /// A name of `mcp_servers`, or a program and its arguments after --
-        #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
-        words: Vec<OsString>,
+        /// A name of `mcp_servers`
+        #[arg(value_name = "SERVER", conflicts_with = "program")]
+        name: Option<String>,
+        /// A program and its arguments
+        #[arg(value_name = "PROGRAM", last = true)]
+        program: Vec<OsString>,
     },
     /// Ask what the policy says
     Policy {
@@ -294,11 +298,11 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             let inputs = inputs(command.flags())?;
             return told(&audit::run(command, &inputs)?);
         }
-        Command::Run { root, config, words } => {
+        Command::Run { root, config, name, program } => {
             let flags = Flags { roots: root, config_file: config, ..Flags::default() };
             let config = Config::load(&inputs(flags)?)?;
             let _guard = logging::init(&config)?;
-            run::run(&words, &config)?;
+            run::run(&Asked { name, program }, &config)?;
         }
         Command::Policy { command } => {
             let PolicyCommand::Test { tool, arguments, key, root, config, json } = command;

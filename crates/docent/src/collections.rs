@@ -34,7 +34,13 @@ fn collection(config: &Config, name: &str, one: &config::Collection) -> Collecti
 
 fn origin(config: &Config, name: &str, one: &config::Collection) -> Origin {
     let Some(path) = &one.path else {
-        return Origin::Anywhere(mirror(config, name).join(PAGES));
+        let pages = mirror(config, name).join(PAGES);
+        // What leads out of the state folder was not fetched by docent.
+        let state = mirror(config, "").canonicalize().ok();
+        let real = pages.canonicalize().ok();
+        let leads_out = state.zip(real).is_some_and(|(state, real)| !real.starts_with(state));
+        let nowhere = || mirror(config, name).join("not-fetched");
+        return Origin::Anywhere(if leads_out { nowhere() } else { pages });
     };
     let inside = config.roots.iter().any(|root| path.starts_with(root));
     if one.of_a_project || inside {

@@ -210,8 +210,12 @@ fn safety(config: &Config, report: &mut Report) {
     match config.check_serving() {
         Err(error) => report.add("auth", Mark::Fail, error.to_string()),
         Ok(()) if auth.required => {
-            let names: Vec<&str> = auth.keys.iter().map(|key| key.name.as_str()).collect();
-            report.add("auth", Mark::Ok, format!("required; keys: {}", names.join(", ")));
+            let keys = auth.keys.iter().map(|key| key.name.as_str());
+            let certified = auth.certificates.iter().map(|rule| rule.name.as_str());
+            let issuers = config.server.oauth.iter().flat_map(|oauth| &oauth.issuers);
+            let issuers = issuers.map(|issuer| issuer.issuer.as_str());
+            let names: Vec<&str> = keys.chain(certified).chain(issuers).collect();
+            report.add("auth", Mark::Ok, format!("required; known are {}", names.join(", ")));
         }
         Ok(()) if config.server.binds_loopback() => {
             report.add(

@@ -2,17 +2,18 @@
 
 use crate::{
     collections,
-    config::{Config, Inputs},
-    logging, serve,
+    config::{Config, Inputs, Transport},
+    logging, sandbox, serve, strangers,
 };
-use docent_server::Server;
+use docent_server::{Server, Strangers, Terms};
 use docent_suites::docs::DocsSuite;
 use docent_transport::tls::Tls;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Keys, and tables of keys with a dot, that are put in force without a restart.
-const LIVE: [&str; 6] = [
+const LIVE: [&str; 7] = [
+    "server.oauth.issuers",
     "policy.tools.",
     "policy.rules",
     "policy.network.",
@@ -31,8 +32,11 @@ pub(crate) struct Reload {
     pub(crate) docs: DocsSuite,
     pub(crate) network: Network,
     pub(crate) tls: Option<Arc<Tls>>,
-    /// What is in force.
-    pub(crate) config: Mutex<Config>,
+    pub(crate) strangers: Mutex<Strangers>,
+    /// What docent was started with.
+    pub(crate) start: Config,
+    /// What was read last.
+    pub(crate) last: Mutex<Config>,
 }
 
 impl Reload {
@@ -57,7 +61,11 @@ impl Reload {
                 return;
             }
         };
-        let renewed = serve::terms(&next).and_then(|terms| Ok(self.server.renew(terms)?));
+        if let Err(reason) = self.may_serve(&next) {
+            tracing::error!("the configuration can't be used; what was in force stays: {reason}");
+            return;
+        }
+        let renewed = self.terms(&next).and_then(|terms| Ok(self.server.renew(terms)?));
         if let Err(error) = renewed {
             tracing::error!("the configuration can't be used; what was in force stays: {error:#}");
             return;
@@ -67,14 +75,55 @@ impl Reload {
         }
         *self.network.write().unwrap_or_else(PoisonError::into_inner) = next.policy.network.clone();
         self.docs.replace(collections::of(&next));
-        let mut config = self.config.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = config.changes(&next);
-        let (live, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|key| is_live(key));
+        logging::mask(&next.secrets());
+        self.tell(&next);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = next;
+    }
+
+    /// Whether what is listened to may go on under another configuration. The address is the one of the start.
+    fn may_serve(&self, next: &Config) -> Result<(), String> {
+        next.check_serving().map_err(|error| error.to_string())?;
+        let listens = self.start.server.transports.iter().any(|way| *way != Transport::Stdio);
+        let is_open = !next.server.auth.required && !next.server.allow_open;
+        if listens && !self.start.server.binds_loopback() && is_open {
+            let host = &self.start.server.host;
+            return Err(format!("{host} would be open to everybody: require a key"));
+        }
+        Ok(())
+    }
+
+    /// The terms of another configuration. Issuers that are as they were keep the keys that were read of them.
+    fn terms(&self, next: &Config) -> anyhow::Result<Terms> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let same =
+            last.server.oauth == next.server.oauth && last.policy.network == next.policy.network;
+        drop(last);
+        let mut strangers = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
+        let renewed = strangers::of(next)?;
+        let tokens = if same { strangers.tokens.clone() } else { renewed.tokens };
+        *strangers = Strangers::new(tokens, renewed.certificates);
+        if !same {
+            strangers::warm(&strangers);
+        }
+        Ok(serve::terms(next, strangers.clone()))
+    }
+
+    /// Says what is in force now, and what waits for a restart.
+    fn tell(&self, next: &Config) {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let live: Vec<String> = last.changes(next).into_iter().filter(|key| is_live(key)).collect();
         tracing::info!(changed = ?live, "the configuration was read again");
+        let waiting = self.start.changes(next).into_iter().filter(|key| !is_live(key));
+        let waiting: Vec<String> = waiting.collect();
         if !waiting.is_empty() {
             tracing::warn!(keys = ?waiting, "these changes need a restart");
         }
-        *config = next;
+        let is_bound = sandbox::mode(&self.start) != docent_sandbox::Mode::Off;
+        if is_bound && sandbox::own(&self.start) != sandbox::own(next) {
+            tracing::warn!(
+                "the sandbox stays as it was at the start: paths and ports that are new need a restart"
+            );
+        }
     }
 }
 

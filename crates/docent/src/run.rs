@@ -16,6 +16,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// What is to be started: a server by its name, or a program with its arguments.
+pub(crate) struct Asked {
+    pub(crate) name: Option<String>,
+    pub(crate) program: Vec<OsString>,
+}
+
 /// A server as MCP clients write it.
 #[derive(Deserialize)]
 struct Entry {
@@ -29,8 +35,8 @@ struct Entry {
 }
 
 /// Becomes the program. Returns only where it can't.
-pub(crate) fn run(words: &[OsString], config: &Config) -> anyhow::Result<()> {
-    let entry = entry(words, config)?;
+pub(crate) fn run(asked: &Asked, config: &Config) -> anyhow::Result<()> {
+    let entry = entry(asked, config)?;
     allowed(&entry.command, &config.policy)?;
     let configured = entry.env.into_iter().map(|(name, value)| (name.into(), value.into()));
     let environment: Environment = clean_environment(std::env::vars_os(), configured);
@@ -51,21 +57,28 @@ pub(crate) fn run(words: &[OsString], config: &Config) -> anyhow::Result<()> {
     Err(ready.command.exec()).with_context(|| format!("{} can't be started", entry.command))
 }
 
-fn entry(words: &[OsString], config: &Config) -> anyhow::Result<Entry> {
-    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let Some((first, rest)) = words.split_first() else {
-        let told = "name a server of `mcp_servers`, or a program after --";
-        return Err(UsedWrongly(told.into()).into());
+fn entry(asked: &Asked, config: &Config) -> anyhow::Result<Entry> {
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let Some(name) = &asked.name else {
+        let Some((command, args)) = asked.program.split_first() else {
+            let told = "name a server of `mcp_servers`, or a program after --";
+            return Err(UsedWrongly(told.into()).into());
+        };
+        let args = args.iter().map(text).collect();
+        return Ok(Entry { command: text(command), args, env: BTreeMap::new(), cwd: None });
     };
-    match config.mcp_servers.get(first).filter(|_| rest.is_empty()) {
-        Some(known) => read(first, known),
-        None => Ok(Entry {
-            command: first.clone(),
-            args: rest.to_vec(),
-            env: BTreeMap::new(),
-            cwd: None,
-        }),
+    let Some(known) = config.mcp_servers.get(name) else {
+        let names: Vec<&String> = config.mcp_servers.keys().collect();
+        let told =
+            format!("`mcp_servers` has no {name:?}, but {names:?}; a program comes after --");
+        return Err(UsedWrongly(told).into());
+    };
+    if config.is_of_a_project(name) {
+        bail!(
+            "`mcp_servers.{name}` is set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml, or name the file with --config"
+        );
     }
+    read(name, known)
 }
 
 fn read(name: &str, known: &Value) -> anyhow::Result<Entry> {

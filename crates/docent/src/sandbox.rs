@@ -6,10 +6,16 @@ use crate::{
 };
 use docent_net::Url;
 use docent_sandbox::{Confinement, InForce, Limits, Mode, Ports, Refused};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{self, OpenOptions},
+    path::{Path, PathBuf},
+};
 
 /// Files and connections that a server may have open; less where the system allows less.
 const OPEN_FILES: u64 = 65_536;
+
+/// The port that names are looked up at.
+const DNS: u16 = 53;
 
 pub(crate) fn mode(config: &Config) -> Mode {
     match config.policy.sandbox.mode {
@@ -21,6 +27,12 @@ pub(crate) fn mode(config: &Config) -> Mode {
 
 /// Binds this process, before it has a second thread.
 pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
+    // What is to be opened must be there. Whoever writes to it tells why it can't be made.
+    for file in [&config.audit.file, &config.server.logging.file].into_iter().flatten() {
+        file.parent().map(fs::create_dir_all).transpose().unwrap_or_default();
+        OpenOptions::new().append(true).create(true).open(file).map(drop).unwrap_or_default();
+    }
+    config.cache_dir.as_ref().map(fs::create_dir_all).transpose().unwrap_or_default();
     docent_sandbox::confine(&own(config), mode(config))
 }
 
@@ -38,15 +50,14 @@ pub(crate) fn tell(in_force: &InForce) {
 /// What docent needs to serve: its roots and collections to read, its state to write, the ports that are configured.
 pub(crate) fn own(config: &Config) -> Confinement {
     let sandbox = &config.policy.sandbox;
-    let folder = |file: &PathBuf| file.parent().map(Path::to_owned);
-    let mut write: Vec<PathBuf> = sandbox.write.clone();
-    write.extend(StateDir::open(config).ok().map(|state| state.path().to_owned()));
-    write.extend(config.cache_dir.clone());
-    write.extend(config.audit.file.as_ref().and_then(folder));
-    write.extend(config.server.logging.file.as_ref().and_then(folder));
+    let write = sandbox.write.iter().cloned().chain(write_paths(config));
+    let ours = config.collections.values().filter(|collection| !collection.of_a_project);
+    let files = ours.filter_map(|collection| collection.path.as_ref()).chain(&config.secret_files);
     let mut read: Vec<PathBuf> = sandbox.read.clone();
-    read.extend(config.config_folders.clone());
-    read.extend(config.collections.values().filter_map(|collection| collection.path.clone()));
+    read.extend(config.config_folders.iter().filter(|folder| is_openable(folder, config)).cloned());
+    read.extend(files.flat_map(|path| openable(path, config)));
+    // Where names are looked up; what stands in /etc may be a link to it.
+    read.extend(["/run/systemd/resolve".into(), "/run/resolvconf".into()]);
     let listens = config.server.transports.iter().any(|way| *way != Transport::Stdio);
     let bind = if listens { Ports::Some(vec![config.server.port]) } else { Ports::None };
     let ports = ports(config);
@@ -58,6 +69,30 @@ pub(crate) fn own(config: &Config) -> Confinement {
         .udp(!ports.is_empty())
         .connect(if ports.is_empty() { Ports::None } else { Ports::Some(ports) })
         .limits(Limits { open_files: OPEN_FILES, ..Limits::default() })
+}
+
+/// Whether a whole folder may be opened for the sake of one file in it.
+fn is_openable(folder: &Path, config: &Config) -> bool {
+    let holds = |secret: &PathBuf| secret.starts_with(folder);
+    // The user's own settings are read from a folder that is a secret place itself.
+    let is_own = config.config_folders.iter().any(|own| own == folder);
+    folder.parent().is_some() && (is_own || !config.secret_places.iter().any(holds))
+}
+
+/// A path, and the folder that it is in where that holds no secrets: who replaces a file puts another one in its place,
+/// which only the folder's rule covers.
+fn openable(path: &PathBuf, config: &Config) -> Vec<PathBuf> {
+    let folder = path.parent().filter(|_| !path.is_dir());
+    let folder = folder.filter(|folder| is_openable(folder, config)).map(Path::to_owned);
+    std::iter::once(path.clone()).chain(folder).collect()
+}
+
+/// What docent writes to: its state, what it has fetched, the audit log, the log.
+fn write_paths(config: &Config) -> Vec<PathBuf> {
+    let state = StateDir::open(config).ok().map(|state| state.path().to_owned());
+    let files = [&config.audit.file, &config.server.logging.file].into_iter().flatten();
+    let files = files.flat_map(|file| openable(file, config));
+    state.into_iter().chain(config.cache_dir.clone()).chain(files).collect()
 }
 
 /// What another program gets: the roots to read, and the network as far as the policy names any.
@@ -81,6 +116,10 @@ fn ports(config: &Config) -> Vec<u16> {
         issuers.flat_map(|issuer| [Some(issuer.issuer.as_str()), issuer.jwks_uri.as_deref()]);
     let addresses = issuers.chain([embedding, collector]).flatten();
     ports.extend(addresses.filter_map(|text| Url::parse(text).ok()?.port_or_known_default()));
+    if !ports.is_empty() {
+        // Names whose answers don't fit a datagram.
+        ports.push(DNS);
+    }
     ports.sort_unstable();
     ports.dedup();
     ports

@@ -9,8 +9,9 @@ use crate::{
     strangers, unmet,
 };
 use anyhow::{Context, anyhow};
+use docent_audit::OnFull;
 use docent_server::{
-    AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
+    Action, AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
 };
 use docent_suites::{
     Options, Suites,
@@ -21,6 +22,7 @@ use docent_suites::{
 };
 use docent_tool::Provider;
 use docent_transport::{
+    Principal, PrincipalKind,
     http::{self, Bounds, Shown, Spoken, Web},
     stdio::{self, Stdio},
 };
@@ -78,8 +80,8 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
     hint_on_terminal(config);
     let strangers = strangers::of(config)?;
     strangers::warm(&strangers);
-    let setup = setup(config, providers.clone(), audit(config));
-    let server = Server::new(Setup { strangers, ..setup })?;
+    let setup = setup(config, providers.clone(), audit(config)?);
+    let server = Server::new(Setup { strangers: strangers.clone(), ..setup })?;
     let tls = strangers::tls(config)?;
     let oauth = strangers::door(config)?;
     let reload = Reload {
@@ -88,7 +90,9 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
         docs,
         network,
         tls: tls.clone(),
-        config: Mutex::new(config.clone()),
+        strangers: Mutex::new(strangers),
+        start: config.clone(),
+        last: Mutex::new(config.clone()),
     };
     tokio::spawn(reload.on_signal());
     let closing = CancellationToken::new();
@@ -210,9 +214,8 @@ fn suites_on(config: &Config, network: &Network) -> anyhow::Result<Suites> {
 }
 
 /// What may change while docent runs.
-pub(crate) fn terms(config: &Config) -> anyhow::Result<Terms> {
-    let strangers = strangers::of(config)?;
-    Ok(Setup { strangers, ..setup(config, Vec::new(), Audit::off()) }.terms())
+pub(crate) fn terms(config: &Config, strangers: Strangers) -> Terms {
+    Setup { strangers, ..setup(config, Vec::new(), Audit::off()) }.terms()
 }
 
 pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
@@ -267,19 +270,22 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-pub(crate) fn audit(config: &Config) -> Audit {
+pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
     if !config.audit.enabled {
-        return Audit::off();
+        return Ok(Audit::off());
     }
     let file = match &config.audit.file {
         Some(file) => Ok(file.clone()),
         None => StateDir::open(config).map(|state| state.path().join("audit.jsonl")),
     };
     match file {
-        Ok(file) => Audit::open(file, config.audit.settings.clone()),
+        Ok(file) => Ok(Audit::open(file, config.audit.settings.clone())),
+        Err(error) if config.audit.settings.on_full == OnFull::Refuse => {
+            Err(anyhow!(error).context("calls can't be recorded, and audit.on_full is refuse"))
+        }
         Err(error) => {
             tracing::warn!(%error, "calls are not recorded");
-            Audit::off()
+            Ok(Audit::off())
         }
     }
 }
@@ -320,17 +326,27 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
     Ok(listener)
 }
 
+/// Somebody whom no scope holds back, for what a page shows to all.
+fn anybody() -> Principal {
+    let scopes = Arc::from(["*".to_owned()]);
+    Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous }
+}
+
 fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {
     let speaks = |way| config.server.transports.contains(&way);
     let mut hosts = config.server.allowed_hosts.clone();
     hosts.push(config.server.host.clone());
     let measured = Arc::clone(server);
+    let (policy, anybody) = (config.policy.tools.clone(), anybody());
     let shown = move || {
-        let tools = providers.iter().flat_map(|provider| provider.tools());
-        tools
-            .map(|tool| tool.info())
-            .map(|info| Shown { name: info.name, about: info.about })
-            .collect()
+        let is_shown = |provider: &str, tool: &str| {
+            policy.decide(&anybody, provider, Some(tool)).action != Action::Deny
+        };
+        let tools = providers.iter().flat_map(|provider| {
+            let all = provider.tools().into_iter().map(|tool| tool.info());
+            all.filter(|info| is_shown(provider.key(), &info.name)).collect::<Vec<_>>()
+        });
+        tools.map(|info| Shown { name: info.name, about: info.about }).collect()
     };
     Web {
         door: Arc::clone(server) as _,

@@ -77,6 +77,13 @@ impl StateDir {
 /// Makes the directory with its .gitignore, and shows that a file can be made in it.
 fn prepare(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
+    // A repository may come with such a folder. Where it, or something in it, leads elsewhere, state would go there too.
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
+    let mut inside = fs::read_dir(path)?.flatten().map(|entry| entry.path());
+    if is_link(path) || inside.any(|entry| is_link(&entry)) {
+        let reason = "it is, or holds, a symbolic link; remove it";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
     let ignore = path.join(".gitignore");
     if !ignore.exists() {
         fs::write(&ignore, "*\n")?;
@@ -129,6 +136,21 @@ mod tests {
         assert!(blocked.to_string().contains("no home directory"), "{blocked}");
         let both = StateDir::open_in(root.path(), Some(&root.path().join(".docent"))).unwrap_err();
         assert!(both.to_string().contains("make one of them writable"), "{both}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_folder_that_leads_elsewhere_is_not_used() {
+        for link in [".docent", ".docent/audit.jsonl", ".docent/web"] {
+            let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            let link = root.path().join(link);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(other.path(), &link).unwrap();
+            let cache = tempfile::tempdir().unwrap();
+            let state = StateDir::open_in(root.path(), Some(cache.path())).unwrap();
+            assert!(!state.in_root(), "{}", link.display());
+            assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0, "{}", link.display());
+        }
     }
 
     #[test]

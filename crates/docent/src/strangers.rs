@@ -26,7 +26,7 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Strangers> {
         }
     };
     let tokens = config.server.oauth.as_ref().map(|oauth| verifier(oauth, config)).transpose()?;
-    Ok(Strangers { tokens: tokens.map(Arc::new), certificates })
+    Ok(Strangers::new(tokens.map(Arc::new), certificates))
 }
 
 /// Asks issuers for their keys before the first token comes; nobody waits for it.

@@ -82,6 +82,7 @@ impl Keyring {
     /// Remembers the keys of the ring that this one replaces.
     pub(crate) fn succeed(&mut self, other: &Self) {
         let known = other.keys.iter().map(|(principal, _)| &principal.name);
+        self.strangers.succeed(&other.strangers);
         self.former = known.chain(&other.former).cloned().collect();
     }
 
@@ -92,7 +93,7 @@ impl Keyring {
                 return self.anonymous.clone();
             }
             PrincipalKind::Key => {}
-            _ => return principal,
+            _ => return self.strangers.current(principal),
         }
         let known = self.keys.iter().map(|(known, _)| known);
         match known.into_iter().find(|known| known.name == principal.name) {

@@ -4,7 +4,7 @@
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
 )]
 
-use crate::{Screening, Server, call::capability, convert, cursor::Seal, guest::Guest};
+use crate::{Screening, Server, approval, call::capability, convert, cursor::Seal, guest::Guest};
 use docent_tool::{Ask, Audience, Block, InputNeeded, Level, Progress, Running, Stop, ToolError};
 use docent_wire::PARTIAL;
 use rmcp::{
@@ -114,6 +114,9 @@ impl Drop for Waiting<'_> {
 struct Carried {
     answers: BTreeMap<String, Value>,
     state: Option<String>,
+    /// What was asked, so that nobody answers what was not.
+    #[serde(default)]
+    asked: Vec<String>,
 }
 
 impl Listener {
@@ -141,7 +144,7 @@ impl Listener {
             waits: Mutex::default(),
             task: OnceLock::new(),
             hurry: Arc::clone(server.hurried()),
-            screening: server.screening().clone(),
+            screening: server.screening(),
         }
     }
 
@@ -162,9 +165,9 @@ impl Listener {
         notes.answers = carried.answers;
         notes.state = carried.state;
         // An answer of the wrong shape is as good as none: the question is asked again.
-        notes
-            .answers
-            .extend(responses.into_iter().flatten().filter(|(_, answer)| answer.is_object()));
+        let was_asked = |key: &String| !approval::is_key(key) || carried.asked.contains(key);
+        let answers = responses.into_iter().flatten();
+        notes.answers.extend(answers.filter(|(key, answer)| answer.is_object() && was_asked(key)));
         Ok(())
     }
 
@@ -382,8 +385,10 @@ impl Listener {
         let mut requests = InputRequests::new();
         let mut notes = self.notes();
         let asked = std::mem::take(&mut notes.asked);
+        let keys = needed.asks.iter().chain(&asked).map(|(key, _)| key.clone());
         let carried = Carried {
             answers: notes.answers.clone(),
+            asked: keys.collect(),
             state: needed.state.or_else(|| notes.state.clone()),
         };
         drop(notes);
@@ -400,6 +405,7 @@ impl Listener {
 
 impl Audience for Listener {
     fn progress(&self, progress: Progress) {
+        let progress = Progress { message: self.screening.told(&progress.message), ..progress };
         if let Some(task) = self.task.get() {
             task.set_status_message(progress.message);
             return;
@@ -414,10 +420,11 @@ impl Audience for Listener {
         self.step(token, progress.done, progress.total, progress.message);
     }
 
-    fn log(&self, level: Level, logger: &str, data: Value) {
+    fn log(&self, level: Level, logger: &str, mut data: Value) {
         if self.level.is_none_or(|quietest| level < quietest) {
             return;
         }
+        self.screening.value(&mut data);
         let params = LoggingMessageNotificationParam::new(convert::logging_level(level), data)
             .with_logger(logger);
         self.push(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(

@@ -1,6 +1,7 @@
 //! One `tools/call`, from an admitted route to an answer.
 
 use crate::{
+    Screening,
     admit::Place,
     approval,
     audience::Listener,
@@ -39,6 +40,7 @@ pub(crate) struct Call {
     pub(crate) listener: Arc<Listener>,
     pub(crate) bounds: Bounds,
     pub(crate) timeout: Duration,
+    pub(crate) screening: Screening,
     pub(crate) guest: Guest,
     pub(crate) entry: Entry,
     /// Held until the answer is made. A call that becomes a task leaves its lane earlier.
@@ -121,7 +123,7 @@ impl Call {
             self.admitted.route().stats.count(outcome, took);
             tracing::debug!(target: "docent::tools", tool = name, outcome = outcome.name(), ?took, bytes, "called");
             closed?;
-            let screening = self.server.screening();
+            let screening = &self.screening;
             ended.map(|(reply, ..)| reply).map_err(|error| screening.error(error))
         }
         .instrument(span)
@@ -163,7 +165,7 @@ impl Call {
             dialect: self.guest.dialect,
             owner: &self.guest.principal().name,
             results: self.server.results(),
-            screening: self.server.screening(),
+            screening: &self.screening,
             page_bytes: self.server.limits().page_bytes,
             timeout: self.timeout,
             closing: self.listener.hurried().initialized(),

@@ -167,6 +167,8 @@ impl Server {
             );
         }
         let total = values.len();
+        let screening = self.screening();
+        values.iter_mut().for_each(|value| *value = screening.told(value));
         values.truncate(CompletionInfo::MAX_VALUES);
         let more = total > values.len();
         CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more)
@@ -317,7 +319,8 @@ impl Visit {
 
     fn contents(&self, contents: Vec<Contents>) -> (ReadResourceResponse, Outcome, usize) {
         let mut contents: Vec<_> = contents.into_iter().map(convert::resource_contents).collect();
-        contents.iter_mut().for_each(|one| self.server.screening().contents(one));
+        let screening = self.server.screening();
+        contents.iter_mut().for_each(|one| screening.contents(one));
         let bytes = contents.iter().map(paging::contents_weight).sum();
         let rest = paging::fit_contents(&mut contents, self.server.limits().page_bytes);
         let mut result = ReadResourceResult::new(contents);
@@ -356,7 +359,7 @@ impl Visit {
         let ended =
             bounded(provider.prompt(name, &arguments, &context), &bounds, &self.listener).await;
         match self.settle(ended, name, &purpose)? {
-            Found::It(answer) => Ok(rendered(answer, self.server.screening())),
+            Found::It(answer) => Ok(rendered(answer, &self.server.screening())),
             Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
         }
     }
@@ -365,7 +368,7 @@ impl Visit {
 fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, Outcome, usize) {
     let mut result =
         GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
-    result.description = answer.about;
+    result.description = answer.about.map(|about| screening.told(&about));
     result.messages.iter_mut().for_each(|message| screening.message(message));
     let bytes = result.messages.iter().map(|message| paging::block_weight(&message.content)).sum();
     (result.into(), Outcome::Ok, bytes)

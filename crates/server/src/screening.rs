@@ -65,7 +65,8 @@ impl Screening {
         told
     }
 
-    fn value(&self, value: &mut Value) {
+    /// Any JSON.
+    pub(crate) fn value(&self, value: &mut Value) {
         if let Some(screen) = self.screen() {
             screen.redact_json(value);
         }

@@ -55,9 +55,8 @@ pub struct Server {
     list_page: usize,
     adopt_trace: Option<AdoptTrace>,
     audit: Audit,
-    screening: Screening,
     /// For want of a token, and for too many requests.
-    turned_away: (TurnedAway, TurnedAway),
+    turned_away: [TurnedAway; 3],
     metrics: Metrics,
     results: Results,
     tasks: Tasks,
@@ -80,7 +79,7 @@ impl Server {
     pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
         let terms = InForce::new(setup.terms(), setup.limits.tool_timeout)?;
         let Setup { name, version, title, instructions, providers, .. } = setup;
-        let Setup { limits, audit, screening, list_page, adopt_trace, .. } = setup;
+        let Setup { limits, audit, list_page, adopt_trace, .. } = setup;
         for (limit, value) in [
             ("calls_in_flight", limits.calls_in_flight),
             ("page_bytes", limits.page_bytes),
@@ -123,8 +122,7 @@ impl Server {
             list_page,
             adopt_trace,
             audit,
-            screening,
-            turned_away: (TurnedAway::new("token"), TurnedAway::new("rate")),
+            turned_away: ["token", "rate", "scope"].map(TurnedAway::new),
             metrics,
             seal,
             stopping: CancellationToken::new(),
@@ -203,8 +201,8 @@ impl Server {
         self.adopt_trace
     }
 
-    pub(crate) fn screening(&self) -> &Screening {
-        &self.screening
+    pub(crate) fn screening(&self) -> Screening {
+        self.terms().screening.clone()
     }
 
     pub(crate) fn results(&self) -> &Results {
@@ -294,7 +292,7 @@ impl Server {
     ) -> Entry {
         let audited = self.audit.is_on().then(|| Audited {
             method: asked.method,
-            target: self.screening.told(asked.target),
+            target: self.screening().told(asked.target),
             digest: audit::digest(asked.arguments),
             client: guest::client_name(context),
             principal: Arc::clone(&guest.principal().name),
@@ -544,7 +542,8 @@ impl Door for Server {
         let found = self.terms().keyring.identify(shown);
         if found.is_none() {
             self.metrics.refused_token.fetch_add(1, Ordering::Relaxed);
-            self.turned_away.0.count(&self.audit, "", "");
+            let [unknown, ..] = &self.turned_away;
+            unknown.count(&self.audit, "", "");
         }
         found
     }
@@ -566,6 +565,8 @@ impl Door for Server {
         if is_open {
             return None;
         }
+        let [.., lacking] = &self.turned_away;
+        lacking.count(&self.audit, &who.name, caller.via.name());
         let scopes = terms.keyring.strangers().scopes_for(who, tool, &route.provider);
         Some(Lack { scope: scopes.first().cloned().unwrap_or_default() })
     }
@@ -574,7 +575,8 @@ impl Door for Server {
         let Some(meter) = &self.meter else { return Ok(()) };
         meter.check(&ClientKey::of(caller)).inspect_err(|_| {
             self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
-            self.turned_away.1.count(&self.audit, &caller.principal.name, caller.via.name());
+            let [_, too_many, _] = &self.turned_away;
+            too_many.count(&self.audit, &caller.principal.name, caller.via.name());
         })
     }
 

@@ -202,6 +202,7 @@ impl Session {
             bounds: Bounds { cancel, deadline: Instant::now() + timeout },
             timeout,
             admitted,
+            screening: self.server.screening(),
             guest,
             entry,
             permit,

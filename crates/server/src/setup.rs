@@ -47,6 +47,8 @@ pub struct Terms {
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
     pub policy: Policy,
+    /// How answers are screened.
+    pub screening: Screening,
     /// How long a call of this tool may take.
     pub tool_timeouts: BTreeMap<String, Duration>,
     /// Calls of this tool a minute and client.
@@ -64,6 +66,7 @@ impl Setup {
             strangers: self.strangers.clone(),
             auth_required: self.auth_required,
             policy: self.policy.clone(),
+            screening: self.screening.clone(),
             tool_timeouts: self.limits.tool_timeouts.clone(),
             tool_rates: self.limits.tool_rates.clone(),
         }

@@ -2,7 +2,11 @@
 
 use docent_auth::{Certificates, Fingerprint, Verifier};
 use docent_transport::{Certificate, Principal, PrincipalKind};
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
 
 /// Whom to trust about callers. The default is nobody.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +15,12 @@ pub struct Strangers {
     pub tokens: Option<Arc<Verifier>>,
     /// Rules for client certificates.
     pub certificates: Option<Arc<Certificates>>,
+    /// When the last token of each caller ends. A socket that was opened with one may stay open for longer.
+    expiries: Arc<Mutex<HashMap<Arc<str>, SystemTime>>>,
 }
+
+/// Callers whose expiry is remembered before those that are past are forgotten.
+const REMEMBERED: usize = 4096;
 
 /// Between an issuer and whom it means; no address of an issuer has one.
 const MARK: char = '#';
@@ -19,6 +28,11 @@ const MARK: char = '#';
 const PREFIX: &str = "oauth:";
 
 impl Strangers {
+    /// Trusts these.
+    pub fn new(tokens: Option<Arc<Verifier>>, certificates: Option<Arc<Certificates>>) -> Self {
+        Self { tokens, certificates, ..Self::default() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.tokens.is_none() && self.certificates.is_none()
     }
@@ -29,9 +43,45 @@ impl Strangers {
         let verified = verified
             .inspect_err(|rejected| tracing::debug!(%rejected, "a token was refused"))
             .ok()?;
-        let name = format!("{}{}{MARK}{}", PREFIX, verified.issuer, verified.subject);
-        let scopes = verified.scopes.into();
-        Some(Principal { name: name.into(), scopes, kind: PrincipalKind::Oauth })
+        let name: Arc<str> =
+            format!("{PREFIX}{}{MARK}{}", verified.issuer, verified.subject).into();
+        let mut expiries = self.expiries();
+        if expiries.len() >= REMEMBERED {
+            let now = SystemTime::now();
+            expiries.retain(|_, until| *until > now);
+        }
+        expiries.insert(Arc::clone(&name), verified.expires);
+        drop(expiries);
+        Some(Principal { name, scopes: verified.scopes.into(), kind: PrincipalKind::Oauth })
+    }
+
+    fn expiries(&self) -> MutexGuard<'_, HashMap<Arc<str>, SystemTime>> {
+        self.expiries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what those knew whose place this one takes.
+    pub(crate) fn succeed(&mut self, other: &Self) {
+        self.expiries = Arc::clone(&other.expiries);
+    }
+
+    /// What somebody who came in earlier may do now: nothing once the token is past, or its issuer or rule is gone.
+    pub(crate) fn current(&self, principal: Principal) -> Principal {
+        let scopes = match principal.kind {
+            PrincipalKind::Oauth => {
+                let until = self.expiries().get(&principal.name).copied();
+                let is_trusted = self.tokens.as_ref().zip(issuer_of(&principal)).is_some_and(
+                    |(tokens, issuer)| tokens.issuers().any(|trusted| trusted == issuer),
+                );
+                (is_trusted && until.is_some_and(|until| SystemTime::now() < until))
+                    .then(|| Arc::clone(&principal.scopes))
+            }
+            PrincipalKind::Certificate => self
+                .certificates
+                .as_ref()
+                .and_then(|rules| Some(Arc::from(rules.scopes_of(&principal.name)?))),
+            PrincipalKind::Anonymous | PrincipalKind::Key => return principal,
+        };
+        Principal { scopes: scopes.unwrap_or_else(|| Arc::from([])), ..principal }
     }
 
     pub(crate) fn by_certificate(&self, certificate: &Certificate) -> Option<Principal> {
@@ -44,11 +94,14 @@ impl Strangers {
 
     /// The scopes of the caller's issuer that would open a tool; one of them is enough.
     pub(crate) fn scopes_for(&self, who: &Principal, tool: &str, suite: &str) -> Vec<String> {
-        let issuer = who.name.strip_prefix(PREFIX).and_then(|rest| rest.split_once(MARK));
-        let Some((issuer, _)) = issuer else { return Vec::new() };
+        let Some(issuer) = issuer_of(who) else { return Vec::new() };
         let tokens = self.tokens.as_ref();
         tokens.map(|tokens| tokens.needed_for(issuer, tool, suite)).unwrap_or_default()
     }
+}
+
+fn issuer_of(who: &Principal) -> Option<&str> {
+    Some(who.name.strip_prefix(PREFIX)?.split_once(MARK)?.0)
 }
 
 fn unhex(text: &str) -> Option<Fingerprint> {
@@ -80,7 +133,7 @@ mod tests {
             rule("builders", Match::Name("*.ci.example.com".into())),
         ];
         let certificates = Some(Arc::new(Certificates::new(rules).unwrap()));
-        let strangers = Strangers { tokens: None, certificates };
+        let strangers = Strangers { certificates, ..Strangers::default() };
         for (fingerprint, name, want) in [
             (print.as_str(), "anything", Some("exact")),
             (&"cd".repeat(32), "one.ci.example.com", Some("builders")),
@@ -94,5 +147,15 @@ mod tests {
             assert_eq!(found.as_ref().map(|who| &*who.name), want, "{fingerprint} {name}");
             assert!(found.is_none_or(|who| who.kind == PrincipalKind::Certificate));
         }
+        let who = |name: &str, kind| Principal {
+            name: name.into(),
+            scopes: Arc::from(["*".to_owned()]),
+            kind,
+        };
+        let scopes = |name, kind| strangers.current(who(name, kind)).scopes.to_vec();
+        assert_eq!(scopes("exact", PrincipalKind::Certificate), ["code:*"]);
+        assert!(scopes("dismissed", PrincipalKind::Certificate).is_empty());
+        assert!(scopes("oauth:https://gone.example#ann", PrincipalKind::Oauth).is_empty());
+        assert_eq!(scopes("ann", PrincipalKind::Key), ["*"]);
     }
 }

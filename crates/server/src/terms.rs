@@ -1,6 +1,7 @@
 //! The terms in force: keys, policy, and bounds of single tools. A reload replaces them as one.
 
 use crate::{
+    Screening,
     admit::Keyring,
     catalogue::Builder,
     policy::Policy,
@@ -11,15 +12,18 @@ use std::time::Duration;
 pub(crate) struct InForce {
     pub(crate) keyring: Keyring,
     pub(crate) policy: Policy,
+    pub(crate) screening: Screening,
     pub(crate) builder: Builder,
 }
 
 impl InForce {
     pub(crate) fn new(terms: Terms, timeout: Duration) -> Result<Self, SetupError> {
-        let Terms { keys, strangers, auth_required, policy, tool_timeouts, tool_rates } = terms;
+        let Terms { keys, strangers, auth_required, policy, screening, .. } = terms;
+        let Terms { tool_timeouts, tool_rates, .. } = terms;
         Ok(Self {
             keyring: Keyring::new(keys, strangers, auth_required)?,
             policy,
+            screening,
             builder: Builder::new(timeout, tool_timeouts, tool_rates),
         })
     }

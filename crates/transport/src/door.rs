@@ -32,6 +32,11 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// Whether both are one caller, whatever each may use: a better token, or another policy, makes nobody a stranger.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.kind == other.kind
+    }
+
     /// Somebody who has yet to show a token: may do nothing.
     pub(crate) fn unknown() -> Self {
         let kind = PrincipalKind::Anonymous;

@@ -1,7 +1,7 @@
 //! Certificates, tokens, the audit log and the web, from values as typed to values as used.
 
 use super::{
-    Audit, Oauth, Tls, Web,
+    Audit, Key as ClientKey, Oauth, Tls, Web,
     raw::RawAudit,
     raw_doors::{
         RawCertificate, RawIssuer, RawOauth, RawPages, RawProvider, RawTls, RawWeb, WebProvider,
@@ -11,7 +11,7 @@ use super::{
 use docent_auth::{CertificateRule, Issuer, IssuerSettings, Match, ScopeMap};
 use docent_net::Url;
 use docent_web::{Key, Provider};
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 impl Resolver<'_> {
     pub(super) fn tls(&mut self, raw: RawTls) -> Option<Tls> {
@@ -28,6 +28,8 @@ impl Resolver<'_> {
                         "needs `server.tls.client_ca`: the authorities whose clients are accepted";
                     self.problem("server.tls.client_required", what);
                 }
+                self.files.extend([certificate.clone(), key.clone()]);
+                self.files.extend(client_ca.clone());
                 Some(Tls { certificate, key, client_ca, client_required: raw.client_required })
             }
             (None, None) => {
@@ -100,7 +102,12 @@ impl Resolver<'_> {
         Some(settings)
     }
 
-    pub(super) fn certificates(&mut self, raw: Vec<RawCertificate>) -> Vec<CertificateRule> {
+    pub(super) fn certificates(
+        &mut self,
+        raw: Vec<RawCertificate>,
+        keys: &[ClientKey],
+        has_authority: bool,
+    ) -> Vec<CertificateRule> {
         const KEY: &str = "server.auth.certificates";
         let mut rules = Vec::new();
         for (at, raw) in raw.into_iter().enumerate() {
@@ -114,6 +121,15 @@ impl Resolver<'_> {
                 }
             };
             rules.push(CertificateRule { name: raw.name, matches, scopes: raw.scopes });
+        }
+        let taken = |name: &str| name == "anonymous" || keys.iter().any(|key| key.name == name);
+        if let Some(rule) = rules.iter().find(|rule| taken(&rule.name)) {
+            let what = format!("has a rule named {:?}, as a key is; names must differ", rule.name);
+            self.problem(KEY, what);
+        }
+        if !rules.is_empty() && !has_authority {
+            let what = "need `server.tls.client_ca`: the authorities whose certificates count";
+            self.problem(KEY, what);
         }
         if let Err(error) = docent_auth::Certificates::new(rules.clone()) {
             self.problem(KEY, error.to_string());
@@ -190,6 +206,13 @@ impl Resolver<'_> {
 
     fn url(&mut self, key: &str, text: Option<&str>) -> Option<Url> {
         match Url::parse(text?) {
+            Ok(url) if url.password().is_some() || !url.username().is_empty() => {
+                self.problem(
+                    key,
+                    "has a user name or a password in it: use `key_env` or `key_file`",
+                );
+                None
+            }
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Some(url),
             Ok(_) => {
                 self.problem(key, "must be an address that begins with http:// or https://");
@@ -218,8 +241,8 @@ impl Resolver<'_> {
             (None, Some(file)) => {
                 let key = format!("{table}.key_file");
                 let path: PathBuf = self.path(&key, &file);
-                match fs::read_to_string(&path) {
-                    Ok(text) => text.trim().to_owned(),
+                match self.secret_file(&path) {
+                    Ok(text) => text,
                     Err(error) => {
                         self.problem(&key, format!("can't read {}: {error}", path.display()));
                         return None;

@@ -1,9 +1,9 @@
 //! The policy from values as typed to values as used.
 
 use super::{
-    Policy, Redaction, Sandbox,
+    Policy, Redaction, Sandbox, keys,
     raw_policy::{Action, RawFilesystem, RawNetwork, RawPolicy, RawRule, RawSandbox, RawTools},
-    resolve::Resolver,
+    resolve::{Resolver, is_near},
 };
 use docent_net::HostRule;
 use docent_server::Rule;
@@ -11,13 +11,15 @@ use docent_suites::files::Rules;
 use std::path::PathBuf;
 
 /// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
-const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 9] = [
     "policy.",
     "audit.",
     "web.",
     "server.tls.",
     "server.oauth.",
     "server.allow_open",
+    "server.allowed_hosts",
+    "server.cors.",
     "embedding.key_env",
 ];
 
@@ -25,17 +27,25 @@ const RESERVED: [&str; 7] = [
 pub(super) const ELSEWHERE: &str = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment, or name the file with --config";
 
 impl Resolver<'_> {
-    /// Refuses what a project's own file sets and must not.
+    /// Refuses what a project's own file sets and must not. Asked first: nothing that such a key names is to be read.
     pub(super) fn reserved(&mut self) {
-        let all: Vec<String> = self.settings.origins().map(|(key, _)| key.to_owned()).collect();
-        for key in all {
-            let is_reserved = |reserved: &&str| match reserved.strip_suffix('.') {
+        let host = self.settings.tree()["server"]["host"].as_str().unwrap_or_default().to_owned();
+        let required = self.settings.tree()["server"]["auth"]["required"].as_bool();
+        let keys = self.settings.origins().map(|(key, _)| key.to_owned());
+        let own: Vec<String> = keys.filter(|key| self.is_of_a_project(key)).collect();
+        for key in &own {
+            let is_in = |reserved: &&str| match reserved.strip_suffix('.') {
                 Some(table) => key == table || key.starts_with(*reserved),
-                None => key == **reserved,
+                None => key == *reserved,
             };
-            if RESERVED.iter().any(|reserved| is_reserved(&reserved)) && self.is_of_a_project(&key)
-            {
-                self.problem(&key, ELSEWHERE);
+            // A table that is named and left empty sets nothing.
+            let sets = keys::settings().any(|one| key.starts_with(one.path));
+            // Who may come in is the user's to say where anybody but this machine could.
+            let is_door = key.starts_with("server.") && !key.starts_with("server.logging.");
+            let opens = is_door && !is_near(&host);
+            let unlocks = key == "server.auth.required" && required == Some(false);
+            if sets && (opens || unlocks || RESERVED.iter().any(is_in)) {
+                self.problem(key, ELSEWHERE);
             }
         }
     }

@@ -210,15 +210,19 @@ impl Imported {
         if let Some(seconds) = tools.timeout {
             self.set("limits.tool_timeout_ms", json!(seconds.saturating_mul(1000).max(1)));
         }
+        let mut denied = Vec::new();
         for (tool, rate) in &tools.rate_limits {
             if *rate == 0 {
-                self.note(format!("tools.rate_limits: {tool} has the rate 0; deny it with policy.tools.deny instead"));
+                denied.push(tool.clone());
             } else if tool == "default" {
                 self.set("server.rate_limit.requests", json!(rate));
                 self.note("tools.rate_limits.default became server.rate_limit.requests, which counts all requests of a client together");
             } else {
                 self.set(&format!("limits.tools.{tool}.rate_per_minute"), json!(rate));
             }
+        }
+        if !denied.is_empty() {
+            self.set("policy.tools.deny", json!(denied));
         }
     }
 
@@ -312,6 +316,7 @@ audit:
             "limits.tool_timeout_ms": 20000,
             "server.rate_limit.requests": 60,
             "limits.tools.web_search.rate_per_minute": 20,
+            "policy.tools.deny": ["write"],
             "audit.file": home.path().join("audit.log"),
             "server.logging.level": "warn",
         });
@@ -322,13 +327,12 @@ audit:
             "blocked_ports",
             "/*/src",
             "${NOBODY}",
-            "write has the rate 0",
             "default became",
             "audit.include",
         ] {
             assert!(imported.notes.iter().any(|note| note.contains(want)), "{want}");
         }
-        assert_eq!(imported.notes.len(), 8, "{:#?}", imported.notes);
+        assert_eq!(imported.notes.len(), 7, "{:#?}", imported.notes);
         // What was written is a configuration that loads and says the same.
         let path = write(&mut imported, None, &inputs).unwrap();
         assert_eq!(path, home.path().join(".config/docent/docent.toml"));

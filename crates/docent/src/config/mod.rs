@@ -77,6 +77,10 @@ pub struct Config {
     pub secret_places: Vec<PathBuf>,
     /// What is odd but not wrong; logged at start.
     pub warnings: Vec<String>,
+    /// Files of secrets and certificates that the configuration names.
+    pub secret_files: Vec<PathBuf>,
+    /// Whether the file in place of the root's own was named by the user.
+    is_named: bool,
     /// Secrets besides the keys of clients.
     other_secrets: Vec<Secret>,
     settings: Settings,
@@ -177,7 +181,7 @@ pub struct Tls {
 }
 
 /// Access tokens.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Oauth {
     /// The address by which clients know this server.
     pub resource: String,
@@ -374,6 +378,17 @@ impl Config {
             });
         }
         Ok(())
+    }
+
+    /// Whether a project's own file says what a server of `mcp_servers` is.
+    pub(crate) fn is_of_a_project(&self, server: &str) -> bool {
+        let prefix = keys::join("mcp_servers", server);
+        let user = self.config_folders.first();
+        let is_its = |key: &str| key == prefix || key.starts_with(&format!("{prefix}."));
+        self.settings.origins().filter(|(key, _)| is_its(key)).any(|(_, source)| match source {
+            Source::File(file) => !self.is_named && user.is_none_or(|user| !file.starts_with(user)),
+            _ => false,
+        })
     }
 
     /// The root that state is kept in.

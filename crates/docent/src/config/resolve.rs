@@ -17,10 +17,16 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use std::{
     fmt,
-    path::{Path, PathBuf},
+    fs::OpenOptions,
+    io::{self, Read as _},
+    path::{Component, Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
+
+/// `O_NONBLOCK`.
+#[cfg(unix)]
+const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
 /// Text that is never printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub(super) struct Resolver<'a> {
     problems: Vec<Problem>,
     /// Found on the way, to be masked.
     pub(super) secrets: Vec<Secret>,
+    /// Files outside the roots that are read again with the configuration.
+    pub(super) files: Vec<PathBuf>,
 }
 
 pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
@@ -53,8 +61,17 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         let what = format!("the merged configuration doesn't hold together: {error}");
         ConfigError::Problems(vec![Problem { place: Source::Default, what }])
     })?;
-    let mut resolver =
-        Resolver { settings: &settings, inputs, problems: Vec::new(), secrets: Vec::new() };
+    let mut resolver = Resolver {
+        settings: &settings,
+        inputs,
+        problems: Vec::new(),
+        secrets: Vec::new(),
+        files: Vec::new(),
+    };
+    resolver.reserved();
+    if !resolver.problems.is_empty() {
+        return Err(ConfigError::Problems(resolver.problems));
+    }
     let server = resolver.server(raw.server);
     let limits = limits(raw.limits);
     let audit = resolver.audit(raw.audit);
@@ -65,10 +82,9 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     let synonyms = resolver.synonyms(&raw.docs.synonyms);
     let policy = resolver.policy(raw.policy);
     let web = resolver.web(raw.web);
-    resolver.reserved();
     let mut warnings = settings.warnings.clone();
     warnings.extend(resolver.idle_listener(&server));
-    let Resolver { problems, secrets: other_secrets, .. } = resolver;
+    let Resolver { problems, secrets: other_secrets, files: secret_files, .. } = resolver;
     if !problems.is_empty() {
         return Err(ConfigError::Problems(problems));
     }
@@ -87,6 +103,8 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         cache_dir: cache_dir(inputs),
         config_folders: config_folders(inputs),
         secret_places: secret_places(inputs),
+        secret_files,
+        is_named: inputs.flags.config_file.is_some(),
         other_secrets,
         warnings,
         settings,
@@ -117,7 +135,7 @@ fn limits(raw: RawLimits) -> Limits {
 }
 
 /// Whether a host, with or without its port, is this machine.
-fn is_near(host: &str) -> bool {
+pub(super) fn is_near(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
         None => host.split(':').next(),
@@ -155,7 +173,14 @@ fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
     ];
     let home = inputs.home.as_deref();
     let all = home.into_iter().flat_map(|home| PLACES.map(|place| home.join(place)));
-    all.chain([PathBuf::from("/etc/shadow")]).collect()
+    all.chain([PathBuf::from("/etc/shadow")]).flat_map(|place| files_in(&place, 3)).collect()
+}
+
+/// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders.
+fn files_in(place: &Path, depth: usize) -> Vec<PathBuf> {
+    let Ok(entries) = place.read_dir() else { return vec![place.to_owned()] };
+    let inner = entries.flatten().map(|entry| entry.path()).take(1000);
+    inner.filter(|_| depth > 0).flat_map(|path| files_in(&path, depth - 1)).collect()
 }
 
 fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
@@ -209,6 +234,8 @@ impl Resolver<'_> {
             );
         }
         let oauth = self.oauth(raw.oauth);
+        let tls = self.tls(raw.tls);
+        let has_authority = tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
         let environment = &self.inputs.environment;
         let logging = Logging {
             level: raw.logging.level,
@@ -229,8 +256,8 @@ impl Resolver<'_> {
             handshake: raw.handshake,
             allow_open: raw.allow_open,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
-            tls: self.tls(raw.tls),
-            auth: self.auth(raw.auth, oauth.is_some()),
+            auth: self.auth(raw.auth, oauth.is_some(), has_authority),
+            tls,
             oauth,
             rate_limit,
             cors: self.cors(raw.cors),
@@ -238,8 +265,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn auth(&mut self, raw: RawAuth, has_issuers: bool) -> Auth {
-        let certificates = self.certificates(raw.certificates);
+    fn auth(&mut self, raw: RawAuth, has_issuers: bool, has_authority: bool) -> Auth {
         let mut keys: Vec<Key> = Vec::new();
         if let Some(token) = raw.token.filter(|token| !token.is_empty()) {
             let secret = self.secret("server.auth.token", token);
@@ -257,6 +283,7 @@ impl Resolver<'_> {
             }
             keys.push(key);
         }
+        let certificates = self.certificates(raw.certificates, &keys, has_authority);
         let somebody = !keys.is_empty() || !certificates.is_empty() || has_issuers;
         Auth { required: raw.required.unwrap_or(somebody), keys, certificates }
     }
@@ -280,8 +307,8 @@ impl Resolver<'_> {
             }
             (None, None, Some(file)) => {
                 let path = self.path(KEYS, &file);
-                match std::fs::read_to_string(&path) {
-                    Ok(text) => text.trim().to_owned(),
+                match self.secret_file(&path) {
+                    Ok(text) => text,
                     Err(error) => {
                         let what = format!("{label}: can't read {}: {error}", path.display());
                         self.problem(KEYS, what);
@@ -305,6 +332,24 @@ impl Resolver<'_> {
         }
         let scopes = scopes.iter().filter_map(|scope| self.scope(KEYS, &label, scope)).collect();
         Some(Key { name: raw.name, token, scopes })
+    }
+
+    /// The text of a file that holds a secret: a regular one, and no longer than a secret is.
+    pub(super) fn secret_file(&mut self, path: &Path) -> io::Result<String> {
+        const LONGEST: u64 = 64 << 10;
+        self.files.push(path.to_owned());
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // A pipe must not hold up the start.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
+        let file = options.open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+        let mut text = String::new();
+        file.take(LONGEST).read_to_string(&mut text)?;
+        Ok(text.trim().to_owned())
     }
 
     /// A token must fit in a header, or no client could present it.
@@ -368,6 +413,10 @@ impl Resolver<'_> {
             };
             if host.is_empty() || host.contains(['@', ' ']) {
                 self.problem(KEY, "has no plain host; write http://host:port");
+                return None;
+            }
+            if !is_near(host) && self.is_of_a_project(KEY) {
+                self.problem(KEY, ELSEWHERE);
                 return None;
             }
             // The protocol's own rule: a bare address stands for the trace endpoint under it.
@@ -449,8 +498,12 @@ impl Resolver<'_> {
     fn log_file(&mut self, raw: Option<String>) -> Option<PathBuf> {
         const KEY: &str = "server.logging.file";
         let path = self.path(KEY, &raw?);
-        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-        let is_outside = |project: PathBuf| !folder.is_some_and(|at| at.starts_with(project));
+        let climbs =
+            path.is_symlink() || path.components().any(|part| part == Component::ParentDir);
+        // Folders that are not there yet are made below the first that is.
+        let folder = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+        let is_outside =
+            |project: PathBuf| climbs || !folder.is_some_and(|at| at.starts_with(project));
         if self.project_of(KEY).is_some_and(is_outside) {
             self.problem(
                 KEY,

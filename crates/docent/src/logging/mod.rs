@@ -8,7 +8,7 @@ mod telemetry;
 pub use redact::Redactor;
 pub use telemetry::{adopt, parent_from};
 
-use crate::config::{Config, Level, LogFormat, Logging};
+use crate::config::{Config, Level, LogFormat, Logging, Secret};
 use anyhow::Context as _;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use redact::Masked;
@@ -45,6 +45,7 @@ impl Drop for Guard {
 pub fn init(config: &Config) -> anyhow::Result<Guard> {
     let logging = &config.server.logging;
     let redactor = Redactor::new(&config.secrets());
+    REDACTOR.set(redactor.clone()).unwrap_or_default();
     let colours = io::stderr().is_terminal() && !logging.no_color;
     let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colours), colours)?];
     if let Some(path) = &logging.file {
@@ -181,6 +182,16 @@ type Kept = Arc<RwLock<Arc<File>>>;
 
 /// The log file of this process, for [`reopen`].
 static KEPT: OnceLock<(PathBuf, Kept)> = OnceLock::new();
+
+/// What every line passes.
+static REDACTOR: OnceLock<Redactor> = OnceLock::new();
+
+/// Masks these in every line from now on.
+pub(crate) fn mask(secrets: &[Secret]) {
+    if let Some(redactor) = REDACTOR.get() {
+        redactor.learn(secrets);
+    }
+}
 
 /// Opens the log file anew by its name: whoever keeps logs has moved the one that was open.
 pub(crate) fn reopen() {

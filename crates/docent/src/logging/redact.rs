@@ -5,27 +5,43 @@ use docent_screen::{Options, Screen, one_line};
 use std::{
     borrow::Cow,
     io::{self, Write},
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
-/// Knows what to mask. Cheap to clone; ready with the first line that needs it.
+/// Knows what to mask. Cheap to clone, and all clones learn what one is told; ready with the first line that needs it.
 #[derive(Clone, Default)]
-pub struct Redactor {
-    secrets: Arc<[String]>,
-    screen: Arc<OnceLock<Screen>>,
+pub struct Redactor(Arc<RwLock<Known>>);
+
+#[derive(Default)]
+struct Known {
+    secrets: Vec<String>,
+    screen: OnceLock<Screen>,
 }
 
 impl Redactor {
     /// Masks these besides what looks like a secret.
     pub fn new(secrets: &[Secret]) -> Self {
-        let secrets = secrets.iter().map(|secret| secret.expose().to_owned()).collect();
-        Self { secrets, screen: Arc::default() }
+        let redactor = Self::default();
+        redactor.learn(secrets);
+        redactor
+    }
+
+    /// Masks these as well.
+    pub fn learn(&self, secrets: &[Secret]) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let new = secrets.iter().map(|secret| secret.expose().to_owned());
+        let new: Vec<String> = new.filter(|secret| !known.secrets.contains(secret)).collect();
+        if !new.is_empty() {
+            known.secrets.extend(new);
+            known.screen = OnceLock::new();
+        }
     }
 
     /// The text with every secret masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let made = || Screen::new(self.secrets.to_vec(), Options::for_logs());
-        self.screen.get_or_init(made).redact(text)
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let made = || Screen::new(known.secrets.clone(), Options::for_logs());
+        known.screen.get_or_init(made).redact(text)
     }
 }
 

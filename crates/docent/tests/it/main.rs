@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod analyze;
+mod attacks;
 mod bounds;
 mod docs;
 mod doors;
@@ -12,6 +13,7 @@ mod records;
 mod search;
 mod serving;
 mod settling;
+mod teams;
 
 use serde_json::Value;
 use std::{
@@ -257,8 +259,15 @@ fn doctor_reports_each_control() {
     ] {
         assert!(checks.contains(&check), "no {check} in {checks:?}");
     }
-    let landlock = findings.iter().find(|f| f["check"] == "landlock").unwrap();
-    assert!(landlock["detail"].as_str().unwrap().ends_with("not enforced"), "{landlock}");
+    let told: Vec<&str> = findings
+        .iter()
+        .filter(|finding| finding["check"] == "sandbox")
+        .map(|finding| finding["detail"].as_str().unwrap())
+        .collect();
+    for control in ["files", "seccomp", "limits"] {
+        assert!(told.iter().any(|line| line.contains(control)), "no {control} in {told:#?}");
+    }
+    assert!(told.last().unwrap().starts_with("strict would"), "{told:#?}");
     let state = place.project().join(".docent");
     assert_eq!(fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     assert_eq!(fs::read_dir(state).unwrap().count(), 1, "doctor left files behind");
@@ -393,6 +402,7 @@ fn spans_are_exported_and_lines_are_masked() {
     assert!(request.windows(16).any(|window| window == trace), "the parent's trace was not joined");
     assert!(!text.contains("sekrit"), "{text}");
     let log = fs::read_to_string(place.project().join("logs/docent.log")).unwrap();
-    assert!(log.contains(r#"<- {"auth":{"token":"***"}} ***"#), "{log}");
+    assert!(log.contains(r#"<- {"auth":{"token":"[redacted: "#), "{log}");
+    assert!(!log.contains("other\"") && !log.contains("sekrit"), "{log}");
     assert!(!log.contains("not asked for"), "{log}");
 }

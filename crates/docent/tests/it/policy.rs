@@ -109,6 +109,7 @@ fn a_call_is_judged_without_being_made() {
 async fn a_signal_puts_the_policy_in_force_while_calls_run() {
     let place = Place::new();
     place.write("main.rs", "fn main() {}\n");
+    place.settings("");
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let request = || call("parse_files", json!({"files": ["main.rs"]}));

@@ -87,6 +87,9 @@ async fn approval_of_one_call_is_none_of_another() {
     let yes = json!({"action": "accept", "content": {"approve": true}});
     let responses: Value = requests.keys().map(|key| (key.clone(), yes.clone())).collect();
     let state = asked["result"]["requestState"].clone();
+    let unasked = json!({"inputResponses": responses});
+    let reply = wire.modern_call("echo", json!({"text": "a"}), able(), unasked).await;
+    assert_eq!(reply["result"]["resultType"], "input_required", "nobody was asked: {reply}");
     let more = json!({"inputResponses": responses, "requestState": state});
     let reply = wire.modern_call("echo", json!({"text": "b"}), able(), more.clone()).await;
     assert_eq!(reply["result"]["resultType"], "input_required", "{reply}");

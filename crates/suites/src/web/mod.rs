@@ -14,7 +14,7 @@ use docent_net::{Client, Limits, Policy};
 use docent_tool::{AnyTool, CallContext, Provider, ToolError, erase};
 use docent_web::PageLimits;
 use std::{error::Error, fmt, sync::Arc, thread};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 /// Gives the client of a call. Asked once for each, so that a policy that was read again takes effect.
 pub type Reach = Arc<dyn Fn() -> Client + Send + Sync>;
@@ -31,7 +31,12 @@ pub struct Settings {
     pub providers: Vec<docent_web::Provider>,
     /// What one page may cost.
     pub page: PageLimits,
+    /// Places for requests that run at one time.
+    pub threads: Arc<Semaphore>,
 }
+
+/// Requests that run at one time.
+const THREADS: usize = 16;
 
 impl Settings {
     /// `DuckDuckGo`, and a policy that names no host: both tools say how to allow one.
@@ -40,6 +45,7 @@ impl Settings {
             client: Arc::new(|| Client::new(Policy::default(), Limits::default())),
             providers: docent_web::Provider::duckduckgo().into_iter().collect(),
             page: PageLimits::default(),
+            threads: Arc::new(Semaphore::new(THREADS)),
         }
     }
 }
@@ -91,6 +97,13 @@ async fn reach<T: Send + 'static>(
     if let Some(stop) = context.stop() {
         return Err(ToolError::Stopped(stop));
     }
+    // Held by the thread, which may outlive a call that was cancelled.
+    let permit = Arc::clone(&settings.threads).acquire_owned();
+    let permit = tokio::select! {
+        biased;
+        stop = context.stopped() => return Err(ToolError::Stopped(stop)),
+        permit = permit => permit.map_err(|closed| ToolError::Bug(closed.into()))?,
+    };
     let client = (settings.client)();
     let client = context.deadline().map_or_else(|| client.clone(), |at| client.until(at));
     let (answer, answered) = oneshot::channel();
@@ -98,6 +111,7 @@ async fn reach<T: Send + 'static>(
     let worker = move || {
         // Nobody listens any more once the call has stopped.
         answer.send(work(&client, &seen)).ok();
+        drop(permit);
     };
     let bug = |source: Box<dyn Error + Send + Sync>| ToolError::Bug(source);
     thread::Builder::new()

@@ -86,7 +86,7 @@ impl Sessions {
     pub(super) fn dialect_for(&self, id: &str, principal: &Principal) -> Option<Dialect> {
         self.known()
             .get(id)
-            .filter(|known| known.principal == *principal)
+            .filter(|known| known.principal.is_same(principal))
             .map(|known| known.dialect)
     }
 

@@ -53,7 +53,7 @@ impl Streams {
     /// The stream with this id; without an id, the only one that the principal has.
     fn find(&self, id: Option<&str>, principal: &Principal) -> Option<mpsc::Sender<Bytes>> {
         self.with(|open| {
-            let is_own = |stream: &&Open| stream.principal == *principal;
+            let is_own = |stream: &&Open| stream.principal.is_same(principal);
             let found = if let Some(id) = id {
                 open.get(&id.parse().ok()?).filter(is_own)
             } else {

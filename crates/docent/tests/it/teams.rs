@@ -1,0 +1,323 @@
+//! Callers of a team: access tokens of an issuer, and client certificates, through the real binary.
+
+use crate::{
+    Place, Run,
+    serving::{LEGACY, MODERN, call, ends_well, listen, serve},
+};
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use docent_testkit::HttpPeer;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use ring::{
+    rand::SystemRandom,
+    signature::{Ed25519KeyPair, KeyPair as _},
+};
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+};
+use serde_json::{Value, json};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// An issuer of tokens on this machine.
+struct Issuer {
+    address: String,
+    keys: Arc<Mutex<Vec<(String, Ed25519KeyPair)>>>,
+}
+
+fn new_key() -> Ed25519KeyPair {
+    let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+    Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap()
+}
+
+fn encoded(value: &Value) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(value.to_string())
+}
+
+impl Issuer {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let keys = Arc::new(Mutex::new(vec![("first".to_owned(), new_key())]));
+        let issuer = Self { address: address.clone(), keys: Arc::clone(&keys) };
+        thread::spawn(move || {
+            for mut stream in listener.incoming().map_while(Result::ok) {
+                let mut asked = [0; 4096];
+                let read = stream.read(&mut asked).unwrap_or(0);
+                let asked = String::from_utf8_lossy(&asked[..read]).into_owned();
+                let body = if asked.starts_with("GET /keys ") {
+                    let keys = keys.lock().unwrap();
+                    let one = |(id, key): &(String, Ed25519KeyPair)| {
+                        let x = BASE64_URL_SAFE_NO_PAD.encode(key.public_key().as_ref());
+                        json!({"kty": "OKP", "crv": "Ed25519", "kid": id, "use": "sig", "alg": "EdDSA", "x": x})
+                    };
+                    json!({"keys": keys.iter().map(one).collect::<Vec<_>>()})
+                } else {
+                    json!({"issuer": address, "jwks_uri": format!("{address}/keys")})
+                };
+                let body = body.to_string();
+                let answer = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                stream.write_all(answer.as_bytes()).unwrap_or_default();
+            }
+        });
+        issuer
+    }
+
+    fn token(&self, audience: &str, scope: &str, seconds: i64) -> String {
+        let keys = self.keys.lock().unwrap();
+        let (id, key) = keys.last().unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let now = i64::try_from(now).unwrap();
+        let header = json!({"alg": "EdDSA", "typ": "at+jwt", "kid": id});
+        let claims = json!({
+            "iss": self.address, "aud": audience, "sub": "ann", "client_id": "editor", "scope": scope,
+            "iat": now - 10, "exp": now + seconds, "jti": "1",
+        });
+        let signed = format!("{}.{}", encoded(&header), encoded(&claims));
+        let signature = BASE64_URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes()).as_ref());
+        format!("{signed}.{signature}")
+    }
+}
+
+const RESOURCE: &str = "https://docent.example.com/mcp";
+
+fn settings(issuer: &Issuer) -> String {
+    format!(
+        "[server.oauth]\nresource = \"{RESOURCE}\"\n[[server.oauth.issuers]]\nissuer = \"{}\"\n\
+         scopes = {{ \"docent.read\" = [\"docs:*\"], \"docent.all\" = [\"*\"] }}\n",
+        issuer.address
+    )
+}
+
+/// One POST with a token; the head and the body of the answer.
+fn post(address: &str, token: &str, body: &Value) -> String {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+         accept: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn an_issuer_s_token_opens_what_its_scopes_say() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let peer = |token: &str| {
+        let uri = format!("http://{address}/mcp");
+        HttpPeer::new_http(&uri).unwrap().header("authorization", &format!("Bearer {token}"))
+    };
+    let reads = issuer.token(RESOURCE, "docent.read other", 600);
+    for revision in [LEGACY, MODERN] {
+        let mut ann = peer(&reads);
+        ann.open(revision).await.unwrap();
+        let list = ann.ask("tools/list", json!({})).await.unwrap().to_string();
+        assert!(list.contains("search_documentation") && !list.contains("parse_files"), "{list}");
+    }
+    // Where a token falls short, the client hears which scope to ask for.
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("parse_files", json!({"files": ["a"]}))});
+    let answer = post(&address, &reads, &asked);
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    let head = answer.to_ascii_lowercase();
+    assert!(head.contains("insufficient_scope") && head.contains("docent.all"), "{answer}");
+    assert!(!answer.contains("docent.read\""), "{answer}");
+    // Keys are turned over; the new one is learned with the first token that it signed.
+    issuer.keys.lock().unwrap().push(("second".into(), new_key()));
+    for (token, status) in [
+        (issuer.token("https://elsewhere.example/mcp", "docent.all", 600), 401),
+        (issuer.token(RESOURCE, "docent.all", -600), 401),
+        (format!("{}x", issuer.token(RESOURCE, "docent.all", 600)), 401),
+        ("not-a-token".to_owned(), 401),
+    ] {
+        let answer = post(&address, &token, &asked);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{token}: {answer}");
+        assert!(answer.contains("resource_metadata="), "{answer}");
+        assert!(answer.contains("Invalid API key"), "{answer}");
+    }
+    let log = server.log().concat();
+    assert!(!log.contains(reads.split('.').nth(2).unwrap()), "a token is in the log: {log}");
+    // The document that a client without a token is led to.
+    for path in ["", "/mcp"] {
+        let path = format!("/.well-known/oauth-protected-resource{path}");
+        let (status, body) = crate::serving::get(&address, &path).await;
+        let document: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(status, 200);
+        assert_eq!(document["resource"], RESOURCE);
+        assert_eq!(document["authorization_servers"], json!([issuer.address]));
+    }
+}
+
+/// An authority, and a certificate that it signed, as PEM files in a folder.
+struct Certificates {
+    authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Certificates {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(vec!["authority.example".into()]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self {
+            authority: CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap(),
+        }
+    }
+
+    fn sign(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.signed_by(&key, &self.authority).unwrap().pem(), key.serialize_pem())
+    }
+}
+
+/// Asks for the list of tools over TLS.
+fn tools_over_tls(
+    address: &str,
+    authority: &str,
+    shown: Option<&(String, String)>,
+) -> Result<String, String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let config = match shown {
+        None => config.with_no_client_auth(),
+        Some((certificate, key)) => config
+            .with_client_auth_cert(
+                vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
+                PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
+            )
+            .unwrap(),
+    };
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut session = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut socket = TcpStream::connect(address).unwrap();
+    let mut stream = rustls::Stream::new(&mut session, &mut socket);
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\naccept: application/json\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+    let mut answer = Vec::new();
+    match stream.read_to_end(&mut answer) {
+        Err(error) if answer.is_empty() => Err(error.to_string()),
+        _ => Ok(String::from_utf8_lossy(&answer).into_owned()),
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_known_by_its_certificate() {
+    let place = Place::new();
+    let (ours, theirs) = (Certificates::new(), Certificates::new());
+    let folder = place.0.path().join("tls");
+    fs::create_dir(&folder).unwrap();
+    let (certificate, key) = ours.sign("localhost");
+    for (name, text) in
+        [("server.pem", &certificate), ("server.key", &key), ("ca.pem", &ours.authority.pem())]
+    {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    place.settings(&format!(
+        "[server.tls]\ncertificate = {:?}\nkey = {:?}\nclient_ca = {:?}\n\
+         [[server.auth.certificates]]\nname = \"builder\"\nsubject = \"*.ci.example.com\"\nscopes = [\"docs:*\"]\n",
+        folder.join("server.pem"),
+        folder.join("server.key"),
+        folder.join("ca.pem"),
+    ));
+    let mut server = serve(&place, &["--transport", "http", "--port", "0"], &[]);
+    let line = server.log_line("listening on https://").await.unwrap();
+    let address = line.split_once("https://").unwrap().1.trim().to_owned();
+    let authority = ours.authority.pem();
+    let ask = |shown: Option<(String, String)>| {
+        let (address, authority) = (address.clone(), authority.clone());
+        tokio::task::spawn_blocking(move || tools_over_tls(&address, &authority, shown.as_ref()))
+    };
+    let known = ask(Some(ours.sign("one.ci.example.com"))).await.unwrap().unwrap();
+    assert!(known.starts_with("HTTP/1.1 200"), "{known}");
+    assert!(known.contains("search_documentation") && !known.contains("parse_files"), "{known}");
+    for shown in [None, Some(ours.sign("somebody.example.com"))] {
+        let stranger = ask(shown).await.unwrap().unwrap();
+        assert!(stranger.starts_with("HTTP/1.1 401"), "{stranger}");
+    }
+    let forged = ask(Some(theirs.sign("one.ci.example.com"))).await.unwrap();
+    assert!(forged.is_err(), "{forged:?}");
+}
+
+#[tokio::test]
+async fn the_record_of_calls_is_checked_read_and_counted() {
+    let place = Place::new();
+    place.write("a.py", "def a(): pass\n");
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    for file in ["a.py", "a.py", "none.py"] {
+        let request = call("parse_files", json!({"files": [file]}));
+        server.ask("tools/call", request).await.unwrap();
+    }
+    server.ask("tools/call", call("no_such_tool", json!({}))).await.unwrap();
+    server.close_input();
+    ends_well(&mut server).await;
+    let report = place.run(&["audit", "verify", "--json"]).ends(0).json();
+    assert_eq!((&report["lines"], &report["problem_count"]), (&json!(4), &json!(0)), "{report}");
+    let stats = place.run(&["audit", "stats", "--json"]).ends(0).json();
+    assert_eq!(stats["by_tool"]["parse_files"], 3, "{stats}");
+    let told = place.run(&["audit", "tail", "-n", "2"]);
+    assert_eq!(told.ends(0).out.lines().count(), 2, "{}", told.out);
+    told.prints("no_such_tool");
+    let refused = place.run(&["audit", "tail", "--outcome", "refused", "--json"]);
+    assert!(refused.ends(0).out.contains("unknown_tool"), "{}", refused.out);
+    let last = report["last"].as_str().unwrap();
+    place.run(&["audit", "verify", "--expect", last]).ends(0);
+    // An edited line, and one that is missing.
+    let log = place.project().join(".docent/audit.jsonl");
+    let whole = fs::read_to_string(&log).unwrap();
+    let check = |text: &str| -> Run {
+        fs::write(&log, text).unwrap();
+        place.run(&["audit", "verify"])
+    };
+    check(&whole.replacen("parse_files", "parse_filez", 1)).ends(1);
+    check(
+        &whole
+            .lines()
+            .filter(|line| !line.contains("\"seq\":2,"))
+            .fold(String::new(), |all, line| all + line + "\n"),
+    )
+    .ends(1);
+    let cut = whole.lines().take(3).fold(String::new(), |all, line| all + line + "\n");
+    check(&cut).ends(0);
+    place.run(&["audit", "verify", "--expect", last]).ends(1);
+}
+
+#[tokio::test]
+async fn with_refuse_nothing_happens_unrecorded() {
+    let place = Place::new();
+    place.settings(
+        "audit.on_full = \"refuse\"\naudit.file = \"/dev/full\"\npolicy.sandbox.mode = \"off\"\n",
+    );
+    place.write("a.py", "def a(): pass\n");
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    for _ in 0..2 {
+        let request = call("parse_files", json!({"files": ["a.py"]}));
+        let answer = server.ask("tools/call", request).await.unwrap();
+        assert!(answer["error"]["message"].as_str().unwrap().contains("audit"), "{answer}");
+    }
+}
