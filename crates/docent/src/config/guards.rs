@@ -1,17 +1,19 @@
 //! The policy from values as typed to values as used.
 
 use super::{
-    Policy, Redaction, Sandbox, keys,
+    Policy, Redaction, Sandbox,
+    error::Source,
+    keys,
     raw_policy::{Action, RawFilesystem, RawNetwork, RawPolicy, RawRule, RawSandbox, RawTools},
     resolve::{Resolver, is_near},
 };
 use docent_net::HostRule;
 use docent_server::Rule;
 use docent_suites::files::Rules;
-use std::path::PathBuf;
+use std::{net::IpAddr, path::PathBuf};
 
 /// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
-const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 8] = [
     "policy.",
     "audit.",
     "web.",
@@ -19,18 +21,22 @@ const RESERVED: [&str; 9] = [
     "server.oauth.",
     "server.allow_open",
     "server.allowed_hosts",
-    "server.cors.",
     "embedding.key_env",
 ];
 
 /// Why, and what to do instead.
 pub(super) const ELSEWHERE: &str = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment, or name the file with --config";
 
+fn is_loopback(address: IpAddr) -> bool {
+    address.is_loopback()
+}
+
 impl Resolver<'_> {
     /// Refuses what a project's own file sets and must not. Asked first: nothing that such a key names is to be read.
     pub(super) fn reserved(&mut self) {
         let host = self.settings.tree()["server"]["host"].as_str().unwrap_or_default().to_owned();
-        let required = self.settings.tree()["server"]["auth"]["required"].as_bool();
+        // What is no host at all is refused as such.
+        let is_near = host.contains('/') || host.parse().is_ok_and(is_loopback) || is_near(&host);
         let keys = self.settings.origins().map(|(key, _)| key.to_owned());
         let own: Vec<String> = keys.filter(|key| self.is_of_a_project(key)).collect();
         for key in &own {
@@ -42,12 +48,42 @@ impl Resolver<'_> {
             let sets = keys::settings().any(|one| key.starts_with(one.path));
             // Who may come in is the user's to say where anybody but this machine could.
             let is_door = key.starts_with("server.") && !key.starts_with("server.logging.");
-            let opens = is_door && !is_near(&host);
-            let unlocks = key == "server.auth.required" && required == Some(false);
-            if sets && (opens || unlocks || RESERVED.iter().any(is_in)) {
+            let opens = is_door && !is_near;
+            let loosens = match key.as_str() {
+                "server.auth.required" => self.unlocks(),
+                "server.cors.origins" => !self.origins_are_near(),
+                _ => false,
+            };
+            if sets && (opens || loosens || RESERVED.iter().any(is_in)) {
                 self.problem(key, ELSEWHERE);
             }
         }
+    }
+
+    /// Whether auth is switched off for keys, certificates or issuers that the user has set.
+    fn unlocks(&self) -> bool {
+        const KNOWN: [&str; 4] = [
+            "server.auth.token",
+            "server.auth.keys",
+            "server.auth.certificates",
+            "server.oauth.issuers",
+        ];
+        let is_off = self.settings.tree()["server"]["auth"]["required"] == false;
+        let is_the_user_s = |key: &&str| {
+            *self.settings.origin(key) != Source::Default && !self.is_of_a_project(key)
+        };
+        is_off && KNOWN.iter().any(is_the_user_s)
+    }
+
+    /// Whether only pages of this machine are let in.
+    fn origins_are_near(&self) -> bool {
+        let origins = self.settings.tree()["server"]["cors"]["origins"].as_array();
+        let is_local = |origin: &str| {
+            let host = origin.split_once("://").map(|(_, host)| host.trim_end_matches('/'));
+            // What is no origin at all is refused as such.
+            host.map_or(origin != "*" && origin != "null", is_near)
+        };
+        origins.into_iter().flatten().all(|origin| origin.as_str().is_some_and(is_local))
     }
 
     pub(super) fn policy(&mut self, raw: RawPolicy) -> Policy {

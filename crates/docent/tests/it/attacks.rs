@@ -100,7 +100,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
         assert!(run.err.contains(name), "the drop of {name} is not told: {}", run.err);
     }
     place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` names it");
-    place.run(&["run", "told"]).ends(2).says("a program comes after --");
+    place.run(&["run", "nobody"]).ends(2).says("a program comes after --");
     // A repository says of no program what it is.
     place.write("docent.toml", &format!("mcp_servers.told.command = {python:?}\n"));
     place.run(&["run", "told"]).ends(1).says("somebody else's");
@@ -200,7 +200,7 @@ async fn a_token_in_an_address_and_another_s_session_open_nothing() {
     };
     let mut ann = peer("ann-token-0123456789");
     ann.open(LEGACY).await.unwrap();
-    let session = ann.wire().session().unwrap();
+    let session = ann.session().unwrap();
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     let request = format!(
         "POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer bob-token-0123456789\r\nmcp-session-id: {session}\r\n\

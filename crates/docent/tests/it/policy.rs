@@ -22,6 +22,9 @@ fn a_project_s_own_file_sets_no_policy() {
         ("audit.file = \"/tmp/x\"", "audit.file"),
         ("server.logging.file = \"../x.log\"", "server.logging.file"),
         ("server.allow_open = true", "server.allow_open"),
+        ("server.host = \"0.0.0.0\"", "server.host"),
+        ("server.cors.origins = [\"*\"]", "server.cors.origins"),
+        ("telemetry.otlp_endpoint = \"http://10.0.0.1:4318\"", "telemetry.otlp_endpoint"),
         ("roots = [\".\", \"../lib\"]", "roots"),
         ("roots = [\"/\"]", "roots"),
     ] {
@@ -29,6 +32,34 @@ fn a_project_s_own_file_sets_no_policy() {
         place.run(&["config", "show"]).ends(1).says(&format!("`{key}`")).says("somebody else's");
         place.run(&["config", "show", "--config", "docent.toml"]).ends(0);
     }
+}
+
+#[test]
+fn a_project_loosens_nothing_that_the_user_has_set() {
+    let place = Place::new();
+    place.settings("server.auth.token = \"my-own-token-0123456789\"\n");
+    place.write("docent.toml", "server.auth.required = false\n");
+    place.run(&["config", "show"]).ends(1).says("`server.auth.required`");
+    place.settings("server.host = \"0.0.0.0\"\nserver.auth.token = \"my-own-token-0123456789\"\n");
+    for text in ["server.auth.token = \"known\"\n", "server.rate_limit.enabled = false\n"] {
+        place.write("docent.toml", text);
+        place.run(&["config", "show"]).ends(1).says("somebody else's");
+    }
+    place.write("docent.toml", "server.logging.level = \"debug\"\n");
+    place.run(&["config", "show"]).ends(0);
+}
+
+#[tokio::test]
+async fn a_reload_opens_no_door() {
+    let place = Place::new();
+    place.settings("server.host = \"0.0.0.0\"\nserver.auth.token = \"my-own-token-0123456789\"\n");
+    let (mut server, address) = crate::serving::listen(&place, &["--transport", "http"], &[]).await;
+    let address = address.replace("0.0.0.0", "127.0.0.1");
+    place.settings("");
+    signal(&server, Signal::HUP);
+    server.log_line("would be open to everybody").await.unwrap();
+    let (status, _) = crate::serving::get(&address, "/metrics").await;
+    assert_eq!(status, 401);
 }
 
 #[test]
