@@ -81,10 +81,10 @@ fn is_openable(folder: &Path, config: &Config) -> bool {
 
 /// A path, and the folder that it is in where that holds no secrets: who replaces a file puts another one in its place,
 /// which only the folder's rule covers.
-fn openable(path: &PathBuf, config: &Config) -> Vec<PathBuf> {
+fn openable(path: &Path, config: &Config) -> Vec<PathBuf> {
     let folder = path.parent().filter(|_| !path.is_dir());
     let folder = folder.filter(|folder| is_openable(folder, config)).map(Path::to_owned);
-    std::iter::once(path.clone()).chain(folder).collect()
+    std::iter::once(path.to_owned()).chain(folder).collect()
 }
 
 /// What docent writes to: its state, what it has fetched, the audit log, the log.

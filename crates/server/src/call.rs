@@ -266,7 +266,7 @@ pub(crate) fn capability(ask: &docent_tool::Ask) -> &'static str {
 /// A principal that asks for a tool outside its scopes.
 pub(crate) fn out_of_scope(guest: &Guest, tool: &str, rule: &str) -> ErrorData {
     let name = &guest.principal().name;
-    let message = format!("`{name}` may not use the tool `{tool}`: refused by {rule}",);
+    let message = format!("`{name}` may not use the tool `{tool}`: refused by {rule}");
     ErrorData::new(
         ErrorCode(-32000),
         message,

@@ -168,7 +168,9 @@ impl Server {
         }
         let total = values.len();
         let screening = self.screening();
-        values.iter_mut().for_each(|value| *value = screening.told(value));
+        for value in &mut values {
+            *value = screening.told(value);
+        }
         values.truncate(CompletionInfo::MAX_VALUES);
         let more = total > values.len();
         CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more)
@@ -320,7 +322,9 @@ impl Visit {
     fn contents(&self, contents: Vec<Contents>) -> (ReadResourceResponse, Outcome, usize) {
         let mut contents: Vec<_> = contents.into_iter().map(convert::resource_contents).collect();
         let screening = self.server.screening();
-        contents.iter_mut().for_each(|one| screening.contents(one));
+        for one in &mut contents {
+            screening.contents(one);
+        }
         let bytes = contents.iter().map(paging::contents_weight).sum();
         let rest = paging::fit_contents(&mut contents, self.server.limits().page_bytes);
         let mut result = ReadResourceResult::new(contents);

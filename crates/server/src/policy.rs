@@ -172,6 +172,16 @@ mod tests {
         Rule { name: name.into(), keys: own(keys), scopes: own(scopes), tools: own(tools), action }
     }
 
+    /// A caller with its scopes, a provider and a tool; what is done, and by what.
+    type Case = (
+        &'static str,
+        &'static [&'static str],
+        &'static str,
+        Option<&'static str>,
+        Action,
+        &'static str,
+    );
+
     #[test]
     fn the_first_rule_that_speaks_decides() {
         let policy = Policy {
@@ -182,7 +192,7 @@ mod tests {
                 rule("ask before parsing", &[], &[], &["parse_files"], Action::Approve),
             ],
         };
-        let cases: [(&str, &[&str], &str, Option<&str>, Action, &str); 9] = [
+        let cases: [Case; 9] = [
             ("ops", &["*"], "web", Some("web_search"), Action::Allow, "ops may"),
             ("ann", &["*"], "web", Some("web_search"), Action::Deny, "no web"),
             (

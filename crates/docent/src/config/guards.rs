@@ -100,7 +100,7 @@ impl Resolver<'_> {
             commands: raw.downstream.commands,
             denied_commands: raw.downstream.deny,
             redaction: Redaction { secrets: raw.redaction.secrets, hidden: raw.redaction.hidden },
-            sandbox: self.sandbox(raw.sandbox),
+            sandbox: self.sandbox(&raw.sandbox),
         }
     }
 
@@ -186,7 +186,7 @@ impl Resolver<'_> {
         rules
     }
 
-    fn sandbox(&mut self, raw: RawSandbox) -> Sandbox {
+    fn sandbox(&self, raw: &RawSandbox) -> Sandbox {
         let all = |key: &str, paths: &[String]| -> Vec<PathBuf> {
             paths.iter().map(|path| self.path(key, path)).collect()
         };

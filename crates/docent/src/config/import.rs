@@ -118,12 +118,11 @@ pub(crate) fn write(
     to: Option<&Path>,
     inputs: &Inputs,
 ) -> anyhow::Result<PathBuf> {
-    let path = match to {
-        Some(path) => inputs.working_dir.join(path),
-        None => {
-            let folder = user_dir(inputs);
-            edit::file_of(&folder.context("there is no home directory; name a file with --to")?)
-        }
+    let path = if let Some(path) = to {
+        inputs.working_dir.join(path)
+    } else {
+        let folder = user_dir(inputs);
+        edit::file_of(&folder.context("there is no home directory; name a file with --to")?)
     };
     let kept = edit::add_keys(&path, &imported.keys)?;
     for key in kept {
@@ -231,7 +230,7 @@ impl Imported {
             match expand(file, inputs) {
                 Some(file) => self.set("audit.file", json!(file)),
                 None => {
-                    self.note(format!("audit.log_file: {file:?} names a variable that is not set"))
+                    self.note(format!("audit.log_file: {file:?} names a variable that is not set"));
                 }
             }
         }

@@ -14,6 +14,7 @@ pub(crate) mod import;
 mod init;
 mod keys;
 mod layers;
+mod places;
 mod raw;
 mod raw_doors;
 mod raw_policy;

@@ -7,6 +7,7 @@ use super::{
     guards::ELSEWHERE,
     keys::join,
     layers::{Inputs, Settings, user_dir},
+    places::{cache_dir, config_folders, secret_places},
     raw::{
         RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
         RawTelemetry,
@@ -142,53 +143,6 @@ pub(super) fn is_near(host: &str) -> bool {
     };
     let name = name.unwrap_or_default();
     name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
-}
-
-/// Folders of files that may hold configuration, whether they exist or not.
-fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
-    let files = super::layers::files_of(inputs);
-    let mut folders: Vec<PathBuf> =
-        files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
-    folders.dedup();
-    folders
-}
-
-/// Where programs keep credentials of the user, outside of any project.
-fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
-    const PLACES: [&str; 14] = [
-        ".ssh",
-        ".aws",
-        ".gnupg",
-        ".netrc",
-        ".git-credentials",
-        ".pgpass",
-        ".npmrc",
-        ".pypirc",
-        ".cargo/credentials.toml",
-        ".docker/config.json",
-        ".kube/config",
-        ".config/gh/hosts.yml",
-        ".config/gcloud/application_default_credentials.json",
-        ".config/docent",
-    ];
-    let home = inputs.home.as_deref();
-    let all = home.into_iter().flat_map(|home| PLACES.map(|place| home.join(place)));
-    all.chain([PathBuf::from("/etc/shadow")]).flat_map(|place| files_in(&place, 3)).collect()
-}
-
-/// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders.
-fn files_in(place: &Path, depth: usize) -> Vec<PathBuf> {
-    let Ok(entries) = place.read_dir() else { return vec![place.to_owned()] };
-    let inner = entries.flatten().map(|entry| entry.path()).take(1000);
-    inner.filter(|_| depth > 0).flat_map(|path| files_in(&path, depth - 1)).collect()
-}
-
-fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
-    let base = match inputs.environment.get("XDG_CACHE_HOME").map(Path::new) {
-        Some(path) if path.is_absolute() => path.to_owned(),
-        _ => inputs.home.as_ref()?.join(".cache"),
-    };
-    Some(base.join("docent"))
 }
 
 impl Resolver<'_> {

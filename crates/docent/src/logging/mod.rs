@@ -199,7 +199,7 @@ pub(crate) fn reopen() {
     match open(path) {
         Ok(file) => *kept.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(file),
         Err(error) => {
-            tracing::error!(%error, path = %path.display(), "the log file can't be opened anew")
+            tracing::error!(%error, path = %path.display(), "the log file can't be opened anew");
         }
     }
 }

@@ -57,6 +57,7 @@ fn settings(address: SocketAddr) -> Settings {
         client: Arc::new(move || Client::new(policy.clone(), Limits::default())),
         providers: vec![provider],
         page: PageLimits::default(),
+        ..Settings::off()
     }
 }
 
