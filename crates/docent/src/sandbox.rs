@@ -52,7 +52,8 @@ pub(crate) fn own(config: &Config) -> Confinement {
     let sandbox = &config.policy.sandbox;
     let write = sandbox.write.iter().cloned().chain(write_paths(config));
     let ours = config.collections.values().filter(|collection| !collection.of_a_project);
-    let files = ours.filter_map(|collection| collection.path.as_ref()).chain(&config.secret_files);
+    let files = ours.filter_map(|collection| collection.path.as_ref());
+    let files = files.chain(&config.secret_files).chain(config.files());
     let mut read: Vec<PathBuf> = sandbox.read.clone();
     read.extend(config.config_folders.iter().filter(|folder| is_openable(folder, config)).cloned());
     read.extend(files.flat_map(|path| openable(path, config)));
@@ -75,7 +76,7 @@ pub(crate) fn own(config: &Config) -> Confinement {
 fn is_openable(folder: &Path, config: &Config) -> bool {
     let holds = |secret: &PathBuf| secret.starts_with(folder);
     // The user's own settings are read from a folder that is a secret place itself.
-    let is_own = config.config_folders.iter().any(|own| own == folder);
+    let is_own = config.config_folders.first().is_some_and(|own| own == folder);
     folder.parent().is_some() && (is_own || !config.secret_places.iter().any(holds))
 }
 
@@ -123,4 +124,41 @@ fn ports(config: &Config) -> Vec<u16> {
     ports.sort_unstable();
     ports.dedup();
     ports
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Flags, Inputs};
+
+    #[test]
+    fn no_folder_of_secrets_is_opened_for_a_file_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("project");
+        for folder in [".ssh", "project", "logs", ".config/docent"] {
+            fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        fs::write(home.path().join(".ssh/id_rsa"), "key").unwrap();
+        let settings = "audit.file = \"audit.jsonl\"\nserver.logging.file = \"logs/docent.log\"\n\
+                        policy.network.hosts = [\"example.org:8443\"]\n";
+        let file = home.path().join("docent.toml");
+        fs::write(&file, settings).unwrap();
+        let config = Config::load(&Inputs {
+            home: Some(home.path().to_owned()),
+            working_dir: root.clone(),
+            flags: Flags { config_file: Some(file.clone()), ..Flags::default() },
+            ..Inputs::default()
+        });
+        let config = config.unwrap_or_else(|error| panic!("{error}"));
+        let Confinement { read, write, connect, udp, spawn, .. } = own(&config);
+        for paths in [&read, &write] {
+            assert!(!paths.contains(&home.path().to_owned()), "{paths:?}");
+            assert!(!paths.iter().any(|path| path.ends_with(".ssh")), "{paths:?}");
+        }
+        assert!(read.contains(&file) && write.contains(&home.path().join("audit.jsonl")));
+        assert!(write.contains(&home.path().join("logs")) && write.contains(&root.join(".docent")));
+        assert!(!write.contains(&root.canonicalize().unwrap()));
+        assert_eq!(connect, Ports::Some(vec![53, 8443]));
+        assert!(udp && !spawn);
+    }
 }

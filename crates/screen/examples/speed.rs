@@ -1,4 +1,5 @@
 //! How fast text is screened when nothing is found: `speed FOLDER`, in release mode.
+#![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "an example reports to the terminal")]
 
 use docent_screen::{Screen, one_line, visible};
