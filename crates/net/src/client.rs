@@ -16,7 +16,7 @@ use std::{
 use ureq::{
     Agent, AsSendBody,
     http::{self, HeaderMap},
-    unversioned::transport::DefaultConnector,
+    unversioned::transport::{Connector, DefaultConnector},
 };
 use url::Url;
 
@@ -147,6 +147,16 @@ impl Client {
 
     /// Looks names up in another way. Their addresses are checked all the same.
     pub fn with_lookup(policy: Policy, limits: Limits, lookup: Arc<dyn Lookup>) -> Self {
+        Self::over(policy, limits, lookup, DefaultConnector::default())
+    }
+
+    /// Over connections that are made in this way.
+    pub(crate) fn over(
+        policy: Policy,
+        limits: Limits,
+        lookup: Arc<dyn Lookup>,
+        connector: impl Connector,
+    ) -> Self {
         let config = Agent::config_builder()
             .proxy(None)
             .max_redirects(0)
@@ -160,7 +170,7 @@ impl Client {
             .accept_encoding("gzip")
             .build();
         let guard = Guard { policy: policy.clone(), lookup };
-        let agent = Agent::with_parts(config, DefaultConnector::default(), guard);
+        let agent = Agent::with_parts(config, connector, guard);
         Self { agent, policy: Arc::new(policy), limits, until: None }
     }
 

@@ -6,6 +6,8 @@ mod address;
 mod client;
 mod crawl;
 mod file_name;
+#[cfg(feature = "fuzz")]
+mod fuzz;
 mod links;
 mod media;
 mod policy;

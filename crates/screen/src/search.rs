@@ -13,6 +13,9 @@ use std::{borrow::Cow, ops::Range, sync::OnceLock};
 /// Shorter secrets would be found in half of every text.
 const SHORTEST: usize = 4;
 
+/// What a marker may hold: longer than every kind.
+const LONGEST_MARKER: usize = 48;
+
 /// How far a pattern may read.
 const LONGEST_PATTERN: usize = 1024;
 
@@ -138,7 +141,7 @@ impl Screen {
                     let kind = RULES.get(*row).map_or("secret", |rule| rule.kind);
                     hits.push(Hit { kind, rank: 1 + row, range });
                 }
-                Some(Lead::Name) if at >= names_from => {
+                Some(Lead::Name) if at >= names_from && !is_in_marker(text, at) => {
                     let (found, next) = assignment::find(text, at, self.options);
                     names_from = next;
                     hits.extend(found.map(|found| Hit {
@@ -216,6 +219,16 @@ pub(crate) fn marker(kind: &str) -> String {
     format!("[redacted: {kind}]")
 }
 
+/// Whether `at` is within a marker: its words name what stood there, and are given nothing themselves.
+fn is_in_marker(text: &str, at: usize) -> bool {
+    let is_kind = |byte: u8| byte.is_ascii_alphanumeric() || b" .-'".contains(&byte);
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    let kind = before.iter().rev().take(LONGEST_MARKER).take_while(|byte| is_kind(**byte)).count();
+    let opened = before.get(..at - kind).is_some_and(|before| before.ends_with(b"[redacted:"));
+    let left = span(window(text, at, LONGEST_MARKER), 0, is_kind);
+    opened && text.as_bytes().get(at + left) == Some(&b']')
+}
+
 /// Whether the character before is no part of the same word.
 fn begins_word(text: &str, at: usize) -> bool {
     match at.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
@@ -276,6 +289,27 @@ mod tests {
         for (row, rule) in RULES.iter().enumerate() {
             let wanted = matches!(rule.shape, Shape::Pattern(..));
             assert_eq!(pattern(row).is_some(), wanted, "{}", rule.kind);
+        }
+    }
+
+    #[test]
+    fn a_marker_names_nothing() {
+        let screens = [Screen::default(), Screen::new(Vec::new(), Options::for_logs())];
+        for text in [
+            r#"{"password":"x1t/x?token=Zk6Lq9Vw2Xpassword":"x1t/x?tssw0rd!x@203e"]}"#,
+            r#"[redacted: password]="hunter2!x9""#,
+            "[redacted: api key]: Zk6Lq9Vw2XsR8tB1",
+        ] {
+            for screen in &screens {
+                let once = screen.redact(text);
+                assert_eq!(screen.redact(&once), once, "{text}");
+            }
+        }
+        // What only looks like the start of one hides nothing.
+        for text in
+            [r#"[redacted: password="hunter2!x9""#, r#"[redacted: "password":"hunter2!x9"]"#]
+        {
+            assert!(!screens[0].redact(text).contains("hunter2"), "{text}");
         }
     }
 

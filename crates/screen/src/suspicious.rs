@@ -195,7 +195,8 @@ fn encoded(text: &str) -> Option<Suspicion> {
 fn cut(evidence: &str) -> String {
     let shown = crate::one_line(evidence);
     let end = shown.floor_char_boundary(LONGEST_EVIDENCE);
-    shown.get(..end).unwrap_or_default().trim().to_owned()
+    // What the cut parts from its neighbour, as half of a flag, may be hidden by itself.
+    crate::one_line(shown.get(..end).unwrap_or_default().trim()).into_owned()
 }
 
 #[cfg(test)]
@@ -204,6 +205,17 @@ mod tests {
     fn every_pattern_is_compiled() {
         for (what, pattern) in super::COMPILED.iter() {
             assert!(pattern.is_some(), "{what}");
+        }
+    }
+
+    #[test]
+    fn evidence_that_is_cut_hides_nothing() {
+        let flag = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}";
+        for length in 120..160 {
+            let found = super::suspicious(&format!("\u{202E}{}{flag}", "a".repeat(length)));
+            for suspicion in found {
+                assert_eq!(crate::visible(&suspicion.evidence), suspicion.evidence, "{length}");
+            }
         }
     }
 }

@@ -81,20 +81,22 @@ impl Written {
     }
 
     fn cut(&mut self, block: &str, kind: Option<Kind>, room: usize) {
-        if room == 0 {
+        let ticks = block.chars().take_while(|c| *c == '`' && kind == Some(Kind::Code)).count();
+        // The fence that closes code counts too.
+        let closing = if ticks == 0 { 0 } else { ticks + 1 };
+        let room = room.saturating_sub(closing);
+        if room <= ticks {
             return;
         }
         if !self.text.is_empty() {
             self.text.push_str("\n\n");
         }
         self.text.extend(block.chars().take(room));
-        let fence = block.lines().next().filter(|_| kind == Some(Kind::Code));
-        if let Some(fence) = fence {
-            let ticks: String = fence.chars().take_while(|c| *c == '`').collect();
+        if ticks > 0 {
             let end = self.text.trim_end().len();
             self.text.truncate(end);
             self.text.push('\n');
-            self.text.push_str(&ticks);
+            self.text.push_str(&"`".repeat(ticks));
         }
     }
 }
@@ -149,8 +151,11 @@ mod tests {
     fn code_that_is_cut_ends_its_fence() {
         let mut writer = Writer::default();
         writer.code("", &"x\n".repeat(100));
-        let got = write(&writer.finish(None, "f").sections, &|_| None, 10);
-        assert_eq!(got.text, "```\nx\nx\nx\n```");
-        assert!(got.is_cut);
+        let sections = writer.finish(None, "f").sections;
+        for (most, want) in [(13, "```\nx\nx\nx\n```"), (10, "```\nx\n```"), (7, "")] {
+            let got = write(&sections, &|_| None, most);
+            assert_eq!(got.text, want, "{most}");
+            assert!(got.is_cut && got.text.chars().count() <= most, "{most}");
+        }
     }
 }

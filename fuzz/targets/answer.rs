@@ -1,0 +1,29 @@
+//! Clients that hear what the fuzzer makes up.
+
+use docent_net::{Client, Limits, Policy};
+use std::sync::LazyLock;
+
+/// Addresses need no lookup.
+pub const SITE: &str = "http://93.184.216.34/";
+
+static POLICY: LazyLock<Policy> =
+    LazyLock::new(|| Policy::parse(["93.184.216.34"]).expect("a policy"));
+
+/// Hears an answer of this status and type with this body.
+pub fn body(status: u16, media_type: &str, body: &[u8]) -> Client {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: {media_type}\r\ncontent-length: {length}\r\n\r\n"
+    );
+    raw([head.as_bytes(), body].concat())
+}
+
+/// Hears these bytes, head and all.
+pub fn raw(bytes: Vec<u8>) -> Client {
+    Client::hearing(POLICY.clone(), Limits::default(), bytes)
+}
+
+/// No control character, and not too long.
+pub fn is_plain(text: &str, most: usize) -> bool {
+    text.chars().count() <= most && !text.contains(char::is_control)
+}

@@ -1,0 +1,106 @@
+//! Audit logs: whatever a file holds, it can be checked, shown, summed up and written to; and no byte of a chain changes
+//! unnoticed.
+#![no_main]
+
+use docent_audit::{
+    Check, Entry, Filter, Head, Log, MAX_LINE, Report, Settings, What, stats, tail, verify,
+};
+use libfuzzer_sys::fuzz_target;
+use sha2::{Digest, Sha256};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+/// In memory, where there is such a place.
+static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let memory = Path::new("/dev/shm");
+    let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+    let place = place.join(format!("docent-fuzz-audit-{}", std::process::id()));
+    fs::create_dir_all(&place).expect("a folder");
+    place.join("audit.jsonl")
+});
+
+fuzz_target!(|input: &[u8]| {
+    let Some((how, rest)) = input.split_first() else { return };
+    if how & 1 == 0 {
+        any(rest, how & 2 == 0);
+    } else {
+        chained(rest, usize::from(*how >> 1));
+    }
+});
+
+fn checked(bytes: &[u8], check: &Check<'_>) -> Report {
+    fs::write(&*PLACE, bytes).expect("memory takes all");
+    let report = verify(&PLACE, check).expect("a file that is there");
+    assert!(report.to_string().contains("intact"));
+    assert!(report.problems.len() as u64 <= report.problem_count);
+    report
+}
+
+/// A file of whatever bytes, and a call that is recorded after them.
+fn any(bytes: &[u8], keyed: bool) {
+    let key = keyed.then(|| b"key".to_vec());
+    let before = checked(bytes, &Check { key: key.as_deref(), expect: None });
+    let sums = stats(&PLACE, None).expect("a file that is there");
+    assert!(!sums.to_string().contains('\u{1b}'));
+    for filter in [Filter::default(), Filter { failed: true, ..Filter::default() }] {
+        let lines = tail(&PLACE, 5, &filter).expect("a file that is there");
+        assert!(lines.len() <= 5 && lines.iter().all(|line| !line.to_string().contains('\u{1b}')));
+    }
+    let settings = Settings { key: key.clone(), sync: false, ..Settings::default() };
+    let entry = Entry {
+        principal: "p",
+        client: None,
+        transport: "stdio",
+        method: "tools/call",
+        tool: Some("after"),
+        uri: None,
+        prompt: None,
+        digest: "d",
+        outcome: "ok",
+        reason: None,
+        reference: None,
+        duration_ms: 1.0,
+        bytes: 1,
+        count: None,
+    };
+    if Log::open(&*PLACE, settings).append(&entry).is_ok() {
+        let last = tail(&PLACE, 1, &Filter::default()).expect("a file that is there");
+        assert_eq!(last.first().and_then(|line| line.text("tool")), Some("after"));
+        let after = verify(&PLACE, &Check { key: key.as_deref(), expect: None }).expect("a file");
+        assert!(after.lines > before.lines && after.last.is_some());
+        assert_eq!(after.is_intact(), before.is_intact(), "{before}\n{after}");
+    }
+}
+
+/// Lines that say whatever they say, in a chain; and the same with a byte changed.
+fn chained(bytes: &[u8], at: usize) {
+    let (mut log, mut prev) = (Vec::new(), "0".repeat(64));
+    let longest = MAX_LINE - 300;
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < longest);
+    for (line, seq) in lines.zip(1..) {
+        let start = log.len();
+        log.extend_from_slice(format!("{{\"seq\":{seq},\"prev\":\"{prev}\"").as_bytes());
+        log.extend_from_slice(line);
+        let hash: String =
+            Sha256::digest(&log[start..]).iter().map(|byte| format!("{byte:02x}")).collect();
+        log.extend_from_slice(format!(",\"hash\":\"{hash}\"}}\n").as_bytes());
+        prev = hash;
+    }
+    let report = checked(&log, &Check::default());
+    let told = |what: &What| {
+        matches!(what, What::TornGone | What::Missing { .. } | What::OutOfOrder { .. })
+    };
+    assert!(report.problems.iter().all(|problem| told(&problem.what)), "{report}");
+    let last: Option<Head> = report.last;
+    let expected = checked(&log, &Check { key: None, expect: last });
+    assert_eq!(expected.problem_count, report.problem_count);
+    // The newline at the very end may be missing as after a sudden end.
+    let place = at * 7919 % log.len().max(2);
+    if place + 1 < log.len() {
+        log[place] ^= 1;
+        assert!(!checked(&log, &Check::default()).is_intact(), "byte {place}");
+    }
+}
