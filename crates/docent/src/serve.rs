@@ -83,7 +83,7 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
     let setup = setup(config, providers.clone(), audit(config)?);
     let server = Server::new(Setup { strangers: strangers.clone(), ..setup })?;
     let tls = strangers::tls(config)?;
-    let oauth = strangers::door(config)?;
+    let oauth = strangers::door(config, &strangers)?;
     let reload = Reload {
         inputs,
         server: Arc::clone(&server),

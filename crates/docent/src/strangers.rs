@@ -40,9 +40,14 @@ pub(crate) fn warm(strangers: &Strangers) {
 }
 
 /// What clients without a token are told.
-pub(crate) fn door(config: &Config) -> anyhow::Result<Option<Arc<OauthDoor>>> {
-    let Some(oauth) = &config.server.oauth else { return Ok(None) };
-    let verifier = verifier(oauth, config)?;
+pub(crate) fn door(
+    config: &Config,
+    strangers: &Strangers,
+) -> anyhow::Result<Option<Arc<OauthDoor>>> {
+    let Some((oauth, verifier)) = config.server.oauth.as_ref().zip(strangers.tokens.as_ref())
+    else {
+        return Ok(None);
+    };
     let issuers: Vec<&str> = verifier.issuers().collect();
     let scopes = verifier.scopes_supported();
     let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();

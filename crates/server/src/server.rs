@@ -565,10 +565,12 @@ impl Door for Server {
         if is_open {
             return None;
         }
+        // Where no scope of the issuer opens it, there is none to ask for: the call is refused as others are.
+        let scopes = terms.keyring.strangers().scopes_for(who, tool, &route.provider);
+        let scope = scopes.into_iter().next()?;
         let [.., lacking] = &self.turned_away;
         lacking.count(&self.audit, &who.name, caller.via.name());
-        let scopes = terms.keyring.strangers().scopes_for(who, tool, &route.provider);
-        Some(Lack { scope: scopes.first().cloned().unwrap_or_default() })
+        Some(Lack { scope })
     }
 
     fn admit(&self, caller: &Caller) -> Result<(), Duration> {

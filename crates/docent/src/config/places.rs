@@ -35,11 +35,15 @@ pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
     all.chain([PathBuf::from("/etc/shadow")]).flat_map(|place| files_in(&place, 3)).collect()
 }
 
-/// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders.
+/// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders. What a link leads to
+/// is not looked at: it could be the whole disk.
 fn files_in(place: &Path, depth: usize) -> Vec<PathBuf> {
-    let Ok(entries) = place.read_dir() else { return vec![place.to_owned()] };
-    let inner = entries.flatten().map(|entry| entry.path()).take(1000);
-    inner.filter(|_| depth > 0).flat_map(|path| files_in(&path, depth - 1)).collect()
+    const MOST: usize = 200;
+    let is_folder = place.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let entries = place.read_dir().ok().filter(|_| is_folder && depth > 0);
+    let Some(entries) = entries else { return vec![place.to_owned()] };
+    let inner = entries.flatten().map(|entry| entry.path()).take(MOST);
+    inner.flat_map(|path| files_in(&path, depth - 1)).collect()
 }
 
 pub(super) fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
