@@ -565,9 +565,7 @@ impl Door for Server {
         if is_open {
             return None;
         }
-        // Where no scope of the issuer opens it, there is none to ask for: the call is refused as others are.
-        let scopes = terms.keyring.strangers().scopes_for(who, tool, &route.provider);
-        let scope = scopes.into_iter().next()?;
+        let scope = terms.keyring.strangers().scope_for(who, tool, &route.provider)?;
         let [.., lacking] = &self.turned_away;
         lacking.count(&self.audit, &who.name, caller.via.name());
         Some(Lack { scope })

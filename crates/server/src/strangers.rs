@@ -92,11 +92,10 @@ impl Strangers {
         Some(Principal { name: name.into(), scopes: scopes.into(), kind })
     }
 
-    /// The scopes of the caller's issuer that would open a tool; one of them is enough.
-    pub(crate) fn scopes_for(&self, who: &Principal, tool: &str, suite: &str) -> Vec<String> {
-        let Some(issuer) = issuer_of(who) else { return Vec::new() };
-        let tokens = self.tokens.as_ref();
-        tokens.map(|tokens| tokens.needed_for(issuer, tool, suite)).unwrap_or_default()
+    /// The narrowest scope of the caller's issuer that would open a tool. Where there is none, there is none to ask for, and
+    /// the call is refused as others are.
+    pub(crate) fn scope_for(&self, who: &Principal, tool: &str, suite: &str) -> Option<String> {
+        self.tokens.as_ref()?.needed_for(issuer_of(who)?, tool, suite).into_iter().next()
     }
 }
 
