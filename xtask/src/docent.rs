@@ -117,6 +117,14 @@ impl Docent {
         command
     }
 
+    /// For a user whose home is this folder, in a project of their own.
+    pub(crate) fn of_user(&self, home: &Path, root: &Path) -> Command {
+        let mut command = self.command();
+        command.env("HOME", home).current_dir(root);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command
+    }
+
     /// In an environment that configures nothing.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);

@@ -49,7 +49,7 @@ enum Chore {
     },
     /// Check the rules of the house: layers, file lengths, names, module documentation
     Tidy,
-    /// Measure docent beside its peers: wire, repo, code, docs, search
+    /// Measure docent beside its peers: wire, repo, code, docs, search, hub
     #[command(disable_help_flag = true)]
     Bench {
         /// What to measure, and its options

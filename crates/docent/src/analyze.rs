@@ -163,6 +163,11 @@ fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
 /// One person's own call: no keys, no rates, and no trace in the folder that is looked at unless a file is configured.
 fn setup(config: &Config) -> anyhow::Result<Setup> {
     let audit = if config.audit.file.is_some() { serve::audit(config)? } else { Audit::off() };
+    personal(config, audit)
+}
+
+/// docent for the one person who runs it.
+pub(crate) fn personal(config: &Config, audit: Audit) -> anyhow::Result<Setup> {
     let limits = Limits {
         message_bytes: UNBOUNDED,
         page_bytes: UNBOUNDED,

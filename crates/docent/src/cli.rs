@@ -5,16 +5,24 @@
 use crate::{
     analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
     audit::{self, AuditCommand},
-    config::{self, Config, Environment, Flags, Handshake, Inputs, Level, Override, Transport},
+    config::{self, Config, Environment, Flags, Handshake, Level, Override, Transport},
     docs::{self, DocsCommand},
     doctor,
     indexing::{self, IndexFlags},
+    install::{self, InstallFlags},
     logging,
     policy::{self, Question},
     run::{self, Asked},
     sandbox,
     search::{self, SearchFlags},
-    serve, tools_page,
+    serve,
+    servers::{self, ServersCommand},
+    shell::{
+        self,
+        args::ShellCommand,
+        completion::{self, Asking},
+    },
+    tools_page,
 };
 use anyhow::Context as _;
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -72,6 +80,13 @@ enum Command {
         #[arg(value_name = "PROGRAM", last = true)]
         program: Vec<OsString>,
     },
+    /// List, add, remove, take over and try other MCP servers
+    Servers {
+        #[command(subcommand)]
+        command: ServersCommand,
+    },
+    /// Write docent into the configuration of MCP clients
+    Install(Box<InstallFlags>),
     /// Ask what the policy says
     Policy {
         #[command(subcommand)]
@@ -90,10 +105,21 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    #[command(flatten)]
+    Shell(ShellCommand),
     /// Print the completion script of a shell
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Tell a shell what can be typed next
+    #[command(name = "__complete", hide = true)]
+    Complete {
+        /// The shell that asks
+        shell: Asking,
+        /// The words that are typed, the last one up to the cursor; of bash, its line
+        #[arg(last = true)]
+        words: Vec<OsString>,
     },
 }
 
@@ -255,7 +281,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.get(1).is_some_and(|word| word == docent_sandbox::SUBCOMMAND) {
         return docent_sandbox::run_confined(args.into_iter().skip(2));
     }
-    let cli = match Cli::try_parse_from(args) {
+    if args.get(1).is_some_and(|word| word == docent_keeper::SUBCOMMAND) {
+        return docent_keeper::run();
+    }
+    let cli = match Cli::try_parse_from(shell::args::settle_json(args)) {
         Ok(cli) => cli,
         Err(usage) => {
             // Where even that can't be printed, the exit code is all there is to say.
@@ -278,14 +307,16 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(flags) => {
-            let inputs = inputs(flags.into_flags())?;
+            let inputs = config::inputs(flags.into_flags())?;
             let config = Config::load(&inputs)?;
             config.check_serving()?;
+            // The process that starts servers is not bound by what binds this one.
+            let means = servers::means(&config, inputs.environment.clone())?;
             // Threads that start later are bound as well, so that logging comes after.
             let in_force = sandbox::enter(&config)?;
             let guard = logging::init(&config)?;
             sandbox::tell(&in_force);
-            serve::run(&config, inputs)?;
+            serve::run(&config, inputs, means)?;
             drop(guard);
         }
         Command::Analyze(flags) => {
@@ -295,25 +326,28 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Search(flags) => return told(&search::run(&flags, Environment::of_process())?),
         Command::Docs { command } => return told(&docs::run(command, Environment::of_process())?),
         Command::Audit { command } => {
-            let inputs = inputs(command.flags())?;
+            let inputs = config::inputs(command.flags())?;
             return told(&audit::run(command, &inputs)?);
         }
         Command::Run { root, config, name, program } => {
             let flags = Flags { roots: root, config_file: config, ..Flags::default() };
-            let config = Config::load(&inputs(flags)?)?;
+            let config = Config::load(&config::inputs(flags)?)?;
             let _guard = logging::init(&config)?;
             run::run(&Asked { name, program }, &config)?;
         }
+        Command::Servers { command } => return told(&servers::run(command)?),
+        Command::Install(flags) => return told(&install::run(&flags)?),
         Command::Policy { command } => {
             let PolicyCommand::Test { tool, arguments, key, root, config, json } = command;
-            let inputs = inputs(Flags { roots: root, config_file: config, ..Flags::default() })?;
+            let inputs =
+                config::inputs(Flags { roots: root, config_file: config, ..Flags::default() })?;
             let key = key.as_deref();
             let question = Question { tool: &tool, arguments: &arguments, key, json };
             return told(&policy::test(&question, &inputs)?);
         }
         Command::Config { command } => configure(command)?,
         Command::Doctor { settings, json } => {
-            let inputs = inputs(settings.into_flags())?;
+            let inputs = config::inputs(settings.into_flags())?;
             let report = doctor::examine(&inputs);
             let colours =
                 io::stdout().is_terminal() && inputs.environment.get("NO_COLOR").is_none();
@@ -323,13 +357,41 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
                 return Ok(ExitCode::from(1));
             }
         }
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "docent", &mut script);
-            print(&String::from_utf8_lossy(&script))?;
+        Command::Shell(command) => return shell::run(&command, Environment::of_process()),
+        Command::Completions { shell } => print(&completion_script(shell))?,
+        Command::Complete { shell, words } => {
+            let words: Vec<String> =
+                words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            // Where the configuration can't be read, this is not the place to say so.
+            let Ok(config) = Config::load(&config::inputs(Flags::default())?) else {
+                return Ok(ExitCode::from(1));
+            };
+            print(&completion::answer(shell, &words, &description(), &config))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Every command with its flags.
+pub(crate) fn description() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// A script that asks docent itself, where there is one for the shell; else what the command line's description gives.
+fn completion_script(shell: Shell) -> String {
+    let asking = match shell {
+        Shell::Bash => Asking::Bash,
+        Shell::Zsh => Asking::Zsh,
+        Shell::Fish => Asking::Fish,
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Cli::command(), "docent", &mut script);
+            return String::from_utf8_lossy(&script).into_owned();
+        }
+    };
+    completion::script(asking).to_owned()
 }
 
 fn told(printed: &Printed) -> anyhow::Result<ExitCode> {
@@ -340,7 +402,7 @@ fn told(printed: &Printed) -> anyhow::Result<ExitCode> {
 fn configure(command: ConfigCommand) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Show { settings, json } => {
-            let config = Config::load(&inputs(settings.into_flags())?)?;
+            let config = Config::load(&config::inputs(settings.into_flags())?)?;
             if json {
                 print(&format!("{:#}\n", config.show_json()))
             } else {
@@ -349,7 +411,7 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
         }
         ConfigCommand::Init { root, json, force } => {
             let flags = Flags { roots: root.into_iter().collect(), ..Flags::default() };
-            let path = config::init(&config::root_of(&inputs(flags)?), json, force)?;
+            let path = config::init(&config::root_of(&config::inputs(flags)?), json, force)?;
             print(&format!("wrote {}\n", path.display()))
         }
         ConfigCommand::Import { file, to, dry_run } => import(&file, to.as_deref(), dry_run),
@@ -357,13 +419,13 @@ fn configure(command: ConfigCommand) -> anyhow::Result<()> {
         ConfigCommand::Reference => print(&config::reference_page()),
         ConfigCommand::CliReference => print(&reference_page()),
         ConfigCommand::ToolsReference => {
-            print(&tools_page::reference_page(&inputs(Flags::default())?.working_dir)?)
+            print(&tools_page::reference_page(&config::inputs(Flags::default())?.working_dir)?)
         }
     }
 }
 
 fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
-    let inputs = inputs(Flags::default())?;
+    let inputs = config::inputs(Flags::default())?;
     let mut imported = config::import::read(file, &inputs)?;
     let mut text = String::new();
     if dry_run {
@@ -379,16 +441,6 @@ fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
         writeln!(text, "note: {note}").unwrap_or_default();
     }
     print(&text)
-}
-
-fn inputs(flags: Flags) -> anyhow::Result<Inputs> {
-    let working_dir = std::env::current_dir().context("the working directory can't be found")?;
-    Ok(Inputs {
-        environment: Environment::of_process(),
-        home: std::env::home_dir(),
-        working_dir,
-        flags,
-    })
 }
 
 /// Standard output is ours only in the commands that end here: while serving it belongs to the protocol.

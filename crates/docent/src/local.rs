@@ -1,16 +1,40 @@
-//! Calls one of docent's own tools in memory: the same session, checks and answer as any client gets.
+//! docent's own server in memory: the same session, checks and answers as any client gets.
 
-use anyhow::{Context as _, bail};
+use crate::shell::{
+    peer::{Answering, Note, Peer, RpcError, ServerCard},
+    questions::Questions,
+};
+use anyhow::{Context as _, anyhow, bail};
 use docent_server::{Server, Setup};
 use docent_transport::stdio::{self, Stdio};
 use docent_wire::Handshake;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, split};
+use std::{
+    collections::HashMap,
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tokio::{
+    io::{
+        AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
+        split,
+    },
+    sync::mpsc,
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Bytes that may be under way between the two ends.
 const BUFFER: usize = 1 << 20;
+/// Messages that wait for one request.
+const HEARD: usize = 64;
+/// The revision that is spoken.
+const REVISION: &str = "2025-11-25";
+/// What JSON-RPC calls a failure inside.
+const INTERNAL: i64 = -32603;
 
 /// What a tool answered.
 #[derive(Debug)]
@@ -36,64 +60,230 @@ pub(crate) async fn call(
     setup: Setup,
     tool: &str,
     arguments: Value,
-    mut on_step: impl FnMut(Step),
+    on_step: impl Fn(Step) + Send + Sync,
 ) -> anyhow::Result<Reply> {
-    let message_bytes = setup.limits.message_bytes;
-    let server = Server::new(setup)?;
-    let (here, there) = tokio::io::duplex(BUFFER);
-    let (reader, writer) = split(there);
-    let pipes = Stdio {
-        door: Arc::clone(&server) as _,
-        handshake: Handshake::Optional,
-        message_bytes,
-        closing: CancellationToken::new(),
-    };
-    let serving = tokio::spawn(stdio::serve_on(server.session(), pipes, reader, writer));
-    let (reader, mut writer) = split(here);
-    let request = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
-        "params": {"name": tool, "arguments": arguments, "_meta": {"progressToken": 1}},
-    });
-    writer.write_all(format!("{request}\n").as_bytes()).await.context("asking the server")?;
-    let mut lines = BufReader::new(reader).lines();
-    let reply = loop {
-        let line = lines.next_line().await.context("hearing the server")?;
-        let Some(line) = line else { bail!("the server ended without an answer") };
-        let message: Value = serde_json::from_str(&line).context("reading the server's answer")?;
-        if let Some(step) = step(&message) {
+    let local = Local::open(setup, None).await?;
+    let params = json!({"name": tool, "arguments": arguments});
+    let on_note = |note| {
+        if let Some(step) = step(note) {
             on_step(step);
-        } else if message.get("id").and_then(Value::as_u64) == Some(1) {
-            break reply(message)?;
         }
     };
-    drop(writer);
-    serving.abort();
-    Ok(reply)
+    let answer = local.request("tools/call", params, &on_note).await;
+    answer.map(|result| reply(&result)).map_err(|error| match error.reason() {
+        Some(reason) => anyhow!("{}: {reason}", error.message),
+        None => anyhow!("{}", error.message),
+    })
 }
 
-fn step(message: &Value) -> Option<Step> {
-    if message.get("method")?.as_str()? != "notifications/progress" {
-        return None;
-    }
-    let params = message.get("params")?;
+fn step(note: Note) -> Option<Step> {
+    let Note::Progress { done, total, message } = note else { return None };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of files")]
-    let count = |key: &str| params.get(key).and_then(Value::as_f64).map(|count| count as u64);
-    let text = params.get("message").and_then(Value::as_str).unwrap_or_default();
-    Some(Step { done: count("progress")?, total: count("total"), message: text.to_owned() })
+    let count = |count: f64| count as u64;
+    let message = message.unwrap_or_default();
+    Some(Step { done: count(done), total: total.map(count), message })
 }
 
-fn reply(mut message: Value) -> anyhow::Result<Reply> {
-    if let Some(error) = message.get("error") {
-        let told = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
-        let reason = error.pointer("/data/reason").and_then(Value::as_str);
-        bail!("{told}{}", reason.map_or_else(String::new, |reason| format!(": {reason}")));
-    }
-    let result = message.get_mut("result").map(Value::take).unwrap_or_default();
+fn reply(result: &Value) -> Reply {
     let blocks = result.get("content").and_then(Value::as_array);
     let texts = blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str());
-    Ok(Reply {
+    Reply {
         text: texts.collect(),
         is_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
         structured: result.get("structuredContent").cloned().unwrap_or_default(),
-    })
+    }
+}
+
+type Writer = Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>;
+
+/// Requests that wait, by id.
+type Waiting = Arc<Mutex<HashMap<u64, mpsc::Sender<Value>>>>;
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An open session with docent's own server, which ends with it.
+pub(crate) struct Local {
+    writer: Writer,
+    waiting: Waiting,
+    next: AtomicU64,
+    card: ServerCard,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+impl Local {
+    /// Starts a server and shakes hands. What it asks goes to `questions`.
+    pub(crate) async fn open(
+        setup: Setup,
+        questions: Option<Arc<Questions>>,
+    ) -> anyhow::Result<Self> {
+        let message_bytes = setup.limits.message_bytes;
+        let server = Server::new(setup)?;
+        let (here, there) = tokio::io::duplex(BUFFER);
+        let (reader, writer) = split(there);
+        let pipes = Stdio {
+            door: Arc::clone(&server) as _,
+            handshake: Handshake::Required,
+            message_bytes,
+            closing: CancellationToken::new(),
+        };
+        let serving = tokio::spawn(async move {
+            // Whoever waits for an answer hears that there is none.
+            stdio::serve_on(server.session(), pipes, reader, writer).await.unwrap_or_default();
+        });
+        let capabilities = questions.as_ref().map_or_else(|| json!({}), |one| one.capabilities());
+        let (reader, writer) = split(here);
+        let writer: Writer = Arc::new(tokio::sync::Mutex::new(writer));
+        let waiting = Waiting::default();
+        let ear = Ear { writer: Arc::clone(&writer), waiting: Arc::clone(&waiting), questions };
+        let hearing = tokio::spawn(ear.listen(reader));
+        let (next, card) = (AtomicU64::new(1), ServerCard::default());
+        let mut local = Self { writer, waiting, next, card, tasks: [serving, hearing] };
+        let hello = json!({
+            "protocolVersion": REVISION,
+            "capabilities": capabilities,
+            "clientInfo": {"name": "docent", "version": env!("CARGO_PKG_VERSION")},
+        });
+        match local.request("initialize", hello, &|_| {}).await {
+            Ok(result) => local.card = ServerCard::of(&result),
+            Err(error) => bail!("docent's own server does not open a session: {error}"),
+        }
+        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        send(&local.writer, &ready).await.context("asking the server")?;
+        Ok(local)
+    }
+
+    async fn exchange(
+        &self,
+        method: &str,
+        mut params: Value,
+        on_note: &(dyn Fn(Note) + Send + Sync),
+    ) -> Result<Value, RpcError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        if let Some(params) = params.as_object_mut() {
+            let meta = params.entry("_meta").or_insert_with(|| json!({}));
+            if let Some(meta) = meta.as_object_mut() {
+                meta.insert("progressToken".into(), id.into());
+            }
+        }
+        let gone = || RpcError {
+            code: INTERNAL,
+            message: "the server ended without an answer".into(),
+            data: None,
+        };
+        let (heard, mut hear) = mpsc::channel(HEARD);
+        held(&self.waiting).insert(id, heard);
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        if send(&self.writer, &request).await.is_err() {
+            held(&self.waiting).remove(&id);
+            return Err(gone());
+        }
+        while let Some(mut message) = hear.recv().await {
+            if message.get("method").is_some() {
+                on_note(Note::of(message));
+            } else if let Some(error) = message.get("error") {
+                return Err(RpcError::of(error));
+            } else {
+                return Ok(message.get_mut("result").map(Value::take).unwrap_or_default());
+            }
+        }
+        Err(gone())
+    }
+}
+
+impl Peer for Local {
+    fn request<'a>(
+        &'a self,
+        method: &'a str,
+        params: Value,
+        on_note: &'a (dyn Fn(Note) + Send + Sync),
+    ) -> Answering<'a> {
+        Box::pin(self.exchange(method, params, on_note))
+    }
+
+    fn server(&self) -> &ServerCard {
+        &self.card
+    }
+}
+
+async fn send(writer: &Writer, message: &Value) -> io::Result<()> {
+    let mut line = message.to_string();
+    line.push('\n');
+    writer.lock().await.write_all(line.as_bytes()).await
+}
+
+/// Hears the server and hands each message to whom it is for.
+struct Ear {
+    writer: Writer,
+    waiting: Waiting,
+    questions: Option<Arc<Questions>>,
+}
+
+impl Ear {
+    async fn listen(self, reader: ReadHalf<DuplexStream>) {
+        let mut lines = BufReader::new(reader).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+            let id = message.get("id").cloned();
+            match (message.get("method").is_some(), id) {
+                (true, Some(id)) => self.asked(id, message),
+                (true, None) => self.noted(&message).await,
+                (false, id) => {
+                    let id = id.and_then(|id| id.as_u64());
+                    let waiting = id.and_then(|id| held(&self.waiting).remove(&id));
+                    if let Some(waiting) = waiting {
+                        // Whoever has stopped to wait wants no answer.
+                        waiting.send(message).await.unwrap_or_default();
+                    }
+                }
+            }
+        }
+        // What is never answered ends here.
+        held(&self.waiting).clear();
+    }
+
+    /// A note goes to the request that it is about, or else to all that wait.
+    async fn noted(&self, message: &Value) {
+        let token = message.pointer("/params/progressToken").and_then(Value::as_u64);
+        let all: Vec<_> = {
+            let waiting = held(&self.waiting);
+            let is_for = |id: &u64| token.is_none_or(|token| token == *id);
+            waiting.iter().filter(|(id, _)| is_for(id)).map(|(_, one)| one.clone()).collect()
+        };
+        for one in all {
+            one.send(message.clone()).await.unwrap_or_default();
+        }
+    }
+
+    /// A person may think as long as they like: what else the server says is heard meanwhile.
+    fn asked(&self, id: Value, message: Value) {
+        let (writer, questions) = (Arc::clone(&self.writer), self.questions.clone());
+        tokio::spawn(async move {
+            let answer = tokio::task::spawn_blocking(move || {
+                let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
+                let params = message.get("params").unwrap_or(&Value::Null);
+                let nobody =
+                    || RpcError { code: -32601, message: "Method not found".into(), data: None };
+                questions.ok_or_else(nobody)?.answer(method, params)
+            });
+            let answer = answer.await.unwrap_or_else(|error| {
+                Err(RpcError { code: INTERNAL, message: error.to_string(), data: None })
+            });
+            let reply = match answer {
+                Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error.json()}),
+            };
+            // A server that is gone needs no answer.
+            send(&writer, &reply).await.unwrap_or_default();
+        });
+    }
 }

@@ -3,8 +3,11 @@
 use crate::{
     collections,
     config::{Config, Inputs, Transport},
-    logging, sandbox, serve, strangers,
+    logging, sandbox, serve,
+    servers::{self, Dial},
+    strangers,
 };
+use docent_hub::Hub;
 use docent_server::{Server, Strangers, Terms};
 use docent_suites::docs::DocsSuite;
 use docent_transport::tls::Tls;
@@ -12,7 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Keys, and tables of keys with a dot, that are put in force without a restart.
-const LIVE: [&str; 7] = [
+const LIVE: [&str; 9] = [
+    "mcp_servers",
+    "hub.registries",
     "server.oauth.issuers",
     "policy.tools.",
     "policy.rules",
@@ -30,6 +35,8 @@ pub(crate) struct Reload {
     pub(crate) inputs: Arc<Inputs>,
     pub(crate) server: Arc<Server>,
     pub(crate) docs: DocsSuite,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) dial: Arc<Dial>,
     pub(crate) network: Network,
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) strangers: Mutex<Strangers>,
@@ -75,6 +82,7 @@ impl Reload {
         }
         *self.network.write().unwrap_or_else(PoisonError::into_inner) = next.policy.network.clone();
         self.docs.replace(collections::of(&next));
+        servers::reconfigure(&self.hub, &self.dial, &next);
         logging::mask(&next.secrets());
         self.tell(&next);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = next;

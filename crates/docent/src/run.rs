@@ -6,9 +6,8 @@ use crate::{
     sandbox,
 };
 use anyhow::{Context as _, bail};
+use docent_registry::Way;
 use docent_sandbox::{Environment, Launch, Origin, clean_environment};
-use serde::Deserialize;
-use serde_json::Value;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -23,14 +22,10 @@ pub(crate) struct Asked {
 }
 
 /// A server as MCP clients write it.
-#[derive(Deserialize)]
 struct Entry {
     command: String,
-    #[serde(default)]
     args: Vec<String>,
-    #[serde(default)]
     env: BTreeMap<String, String>,
-    #[serde(default)]
     cwd: Option<PathBuf>,
 }
 
@@ -67,23 +62,21 @@ fn entry(asked: &Asked, config: &Config) -> anyhow::Result<Entry> {
         let args = args.iter().map(text).collect();
         return Ok(Entry { command: text(command), args, env: BTreeMap::new(), cwd: None });
     };
-    let Some(known) = config.mcp_servers.get(name) else {
-        let names: Vec<&String> = config.mcp_servers.keys().collect();
+    let Some(known) = config.servers.iter().find(|entry| entry.server.name == *name) else {
+        let names: Vec<&String> = config.servers.iter().map(|entry| &entry.server.name).collect();
         let told =
             format!("`mcp_servers` has no {name:?}, but {names:?}; a program comes after --");
         return Err(UsedWrongly(told).into());
     };
-    if config.is_of_a_project(name) {
+    if known.of_a_project {
         bail!(
             "`mcp_servers.{name}` is set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml, or name the file with --config"
         );
     }
-    read(name, known)
-}
-
-fn read(name: &str, known: &Value) -> anyhow::Result<Entry> {
-    Entry::deserialize(known)
-        .with_context(|| format!("`mcp_servers.{name}` is no program: it needs a `command`"))
+    let Way::Program { command, args, env, cwd, .. } = known.server.way.clone() else {
+        bail!("`mcp_servers.{name}` is no program: it needs a `command`");
+    };
+    Ok(Entry { command, args, env: env.into_iter().collect(), cwd: cwd.map(PathBuf::from) })
 }
 
 /// Whether the policy lets the program start. What is denied by name is denied wherever it lies; what is allowed is what

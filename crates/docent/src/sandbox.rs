@@ -2,6 +2,7 @@
 
 use crate::{
     config::{Config, SandboxMode, Transport},
+    servers::{Held, Level},
     state::StateDir,
 };
 use docent_net::Url;
@@ -107,9 +108,116 @@ pub(crate) fn of_a_program(config: &Config) -> Confinement {
         .connect(if ports.is_empty() { Ports::None } else { Ports::Some(ports) })
 }
 
+/// What another MCP server gets, and how strictly. A guarded one reads everything but credentials, writes where servers
+/// usually write, and uses the network: what it was installed for must work, and what it has no business with must not.
+pub(crate) fn of_a_server(config: &Config, held: &Held, cwd: Option<&Path>) -> (Confinement, Mode) {
+    let strict = config.policy.sandbox.mode == SandboxMode::Strict;
+    let (level, read, write, network) = match held {
+        Held::Unsaid if strict => (Level::Strict, [].as_slice(), [].as_slice(), None),
+        Held::Unsaid => (Level::Guarded, [].as_slice(), [].as_slice(), None),
+        Held::Word(level) => (*level, [].as_slice(), [].as_slice(), None),
+        Held::More { level, read, write, network } => {
+            (*level, read.as_slice(), write.as_slice(), *network)
+        }
+    };
+    let mode = if level == Level::Off { Mode::Off } else { mode(config) };
+    let own = of_a_program(config).read(read.to_vec()).write(write.to_vec());
+    let confined = match level {
+        Level::Off | Level::Strict => own,
+        Level::Guarded => {
+            let home = home(config);
+            let beside =
+                home.as_deref().map(|home| beside_secrets(home, config)).unwrap_or_default();
+            own.execute(outside_of_homes())
+                .execute(beside)
+                .write(config.roots.clone())
+                .write(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] as [PathBuf; 3])
+                .write(cwd.map(Path::to_owned))
+                .write(home.iter().flat_map(|home| CACHES.map(|cache| home.join(cache))))
+                .connect(Ports::Any)
+                .bind(Ports::Any)
+                .udp(true)
+        }
+    };
+    let confined = match network {
+        Some(false) => confined.connect(Ports::None).bind(Ports::None).udp(false),
+        Some(true) => confined.connect(Ports::Any).bind(Ports::Any).udp(true),
+        None => confined,
+    };
+    (confined, mode)
+}
+
+/// Where programs are looked for, with what lies beside them: a program that is installed for one user needs its libraries.
+pub(crate) fn programs(search: &str) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
+        // Beside `~/bin` lies the whole home.
+        let beside = folder.parent().filter(|beside| {
+            beside.components().count() > 3
+                || beside.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+        });
+        all.extend(beside.map(Path::to_owned));
+        all.push(folder);
+    }
+    all
+}
+
+/// Where package runners and servers keep what they fetch and remember.
+const CACHES: [&str; 6] = [".npm", ".cache", ".local/share", ".local/state", ".bun", ".deno"];
+
+/// The user's home, which is where docent's own configuration is.
+fn home(config: &Config) -> Option<PathBuf> {
+    let own = config.config_folders.first()?;
+    Some(own.parent()?.parent()?.to_owned())
+}
+
+/// Everything but the homes of people.
+fn outside_of_homes() -> Vec<PathBuf> {
+    const HOMES: [&str; 4] = ["/home", "/root", "/proc", "/sys"];
+    let Ok(entries) = fs::read_dir("/") else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| !HOMES.iter().any(|home| path == Path::new(home))).collect()
+}
+
+/// What lies in a home beside the places of credentials.
+fn beside_secrets(home: &Path, config: &Config) -> Vec<PathBuf> {
+    const NEVER: [&str; 10] = [
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".netrc",
+        ".git-credentials",
+        ".pgpass",
+        ".pypirc",
+        ".docker",
+        ".kube",
+        ".config",
+    ];
+    let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
+    let holds = |path: &Path| config.secret_places.iter().any(|secret| secret.starts_with(path));
+    let is_open = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        !NEVER.contains(&name) && !holds(path)
+    };
+    entries.flatten().map(|entry| entry.path()).filter(is_open).collect()
+}
+
+/// Ports of servers on the network, and of those that they sign in at.
+fn server_ports(config: &Config) -> Vec<u16> {
+    let mut ports = Vec::new();
+    for entry in config.servers.iter().filter(|entry| !entry.of_a_project) {
+        if let docent_registry::Way::Remote { url, .. } = &entry.server.way {
+            ports.extend(Url::parse(url).ok().and_then(|url| url.port_or_known_default()));
+            ports.push(443);
+        }
+    }
+    ports
+}
+
 /// Ports that docent itself connects to.
 fn ports(config: &Config) -> Vec<u16> {
     let mut ports = config.policy.network.ports();
+    ports.extend(server_ports(config));
     let embedding = config.embedding.as_ref().map(|model| model.url.as_str());
     let collector = config.telemetry.otlp_endpoint.as_deref();
     let issuers = config.server.oauth.iter().flat_map(|oauth| &oauth.issuers);

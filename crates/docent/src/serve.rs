@@ -5,11 +5,13 @@ use crate::{
     config::{self, Config, Inputs, Transport},
     indexing, logging,
     reload::{Network, Reload},
+    servers::{self, Dial, Means},
     state::StateDir,
     strangers, unmet,
 };
 use anyhow::{Context, anyhow};
 use docent_audit::OnFull;
+use docent_hub::Hub;
 use docent_server::{
     Action, AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
 };
@@ -50,10 +52,10 @@ const LAST_ORDERS: Duration = Duration::from_secs(5);
 const HURRY_AFTER: Duration = Duration::from_secs(4);
 
 /// Serves until stdin ends or a signal comes.
-pub fn run(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
+pub(crate) fn run(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<()> {
     config.check_serving()?;
     let runtime = runtime(config)?;
-    let result = runtime.block_on(serve(config, inputs));
+    let result = runtime.block_on(serve(config, inputs, means));
     // A call that ignores its cancellation must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
@@ -69,11 +71,13 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
     builder.enable_all().build().context("can't start the runtime")
 }
 
-async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
+async fn serve(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<()> {
     let inputs = Arc::new(inputs);
     let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
-    let Suites { providers, docs } = suites_on(config, &network)?;
-    let _following = follow_collections(config, Arc::clone(&inputs), docs.clone());
+    let Suites { mut providers, docs } = suites_on(config, &network)?;
+    let (hub, dial) = servers::hub(config, means);
+    providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
+    let _following = follow(config, &inputs, docs.clone(), (Arc::clone(&hub), Arc::clone(&dial)));
     for problem in unmet::names(config, &providers) {
         tracing::warn!("{problem}");
     }
@@ -88,6 +92,8 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
         inputs,
         server: Arc::clone(&server),
         docs,
+        hub: Arc::clone(&hub),
+        dial,
         network,
         tls: tls.clone(),
         strangers: Mutex::new(strangers),
@@ -136,7 +142,7 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
         closing.cancelled().await;
         tokio::time::sleep(LAST_ORDERS).await;
     };
-    tokio::select! {
+    let ended = tokio::select! {
         (web, pipes) = async { tokio::join!(web, pipes) } => {
             web.context("the listener failed")?;
             pipes.context("the pipes failed")
@@ -145,12 +151,23 @@ async fn serve(config: &Config, inputs: Inputs) -> anyhow::Result<()> {
             tracing::warn!("calls were still running after {LAST_ORDERS:?} and were dropped");
             Ok(())
         }
-    }
+    };
+    // Servers that take longer are ended when their keeper sees that docent is gone.
+    drop(tokio::time::timeout(Duration::from_secs(2), hub.close()).await);
+    ended
 }
 
-/// Collections that come and go in the configuration do so while docent runs.
-fn follow_collections(config: &Config, inputs: Arc<Inputs>, docs: DocsSuite) -> Option<Watch> {
-    let files = config::files_of(&inputs);
+/// Collections and servers that come and go in the configuration do so while docent runs.
+fn follow(
+    config: &Config,
+    inputs: &Arc<Inputs>,
+    docs: DocsSuite,
+    (hub, dial): (Arc<Hub>, Arc<Dial>),
+) -> Option<Watch> {
+    let inputs = Arc::clone(inputs);
+    let runtime = tokio::runtime::Handle::current();
+    let mut files = config::files_of(&inputs);
+    files.extend(config.hub.registries.iter().cloned());
     let folders: Vec<PathBuf> =
         files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
     let changed = move |batch: Batch| {
@@ -158,9 +175,13 @@ fn follow_collections(config: &Config, inputs: Arc<Inputs>, docs: DocsSuite) -> 
             return;
         }
         match Config::load(&inputs) {
-            Ok(config) => docs.replace(collections::of(&config)),
+            Ok(config) => {
+                docs.replace(collections::of(&config));
+                let _inside = runtime.enter();
+                servers::reconfigure(&hub, &dial, &config);
+            }
             Err(error) => {
-                tracing::warn!(%error, "the configuration was changed and can't be used; collections stay as they are");
+                tracing::warn!(%error, "the configuration was changed and can't be used; collections and servers stay as they are");
             }
         }
     };
@@ -370,6 +391,7 @@ fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>)
             connections_per_address: config.limits.connections_per_address,
             head: config.limits.head_timeout,
             body: config.limits.body_timeout,
+            session: config.limits.session_idle,
             ..Bounds::default()
         },
         tally: Arc::default(),

@@ -38,10 +38,11 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
         let problem = collection_problem(collection, &config.roots);
         all.extend(problem.map(|problem| format!("`docs.collections.{name}` {problem}")));
     }
-    if !config.mcp_servers.is_empty() {
-        all.push(
-            "the servers under `mcp_servers` are not started; their tools are not offered".into(),
-        );
+    for entry in config.servers.iter().filter(|entry| entry.of_a_project) {
+        all.push(format!(
+            "`mcp_servers.{}` is set by a project's own file, which may be somebody else's, and is not started: set it in ~/.config/docent/docent.toml, or name the file with --config",
+            entry.server.name
+        ));
     }
     all
 }

@@ -7,12 +7,14 @@ pub mod embed;
 mod query;
 pub mod rank;
 mod scan;
+mod shortlist;
 mod store;
 mod synonyms;
 mod unit;
 
 pub use query::{Answer, Filter, Hit, Matched, Paths, Place, Query, Question, ScoreParts, Snippet};
 pub use rank::{named, search};
+pub use shortlist::{Item, Shortlist};
 pub use store::{
     Candidate, Candidates, Change, Found, Nearby, Repairs, Row, Statistics, Status, Store,
     StoreError, Tally, View,

@@ -28,6 +28,9 @@ const NOT_STARTED: u8 = 126;
 struct Description {
     mode: Mode,
     confinement: Confinement,
+    /// The process whose end is to end the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<u32>,
 }
 
 /// A child to start.
@@ -48,6 +51,8 @@ pub struct Launch {
     /// Whether to put bubblewrap around it. bubblewrap ends the child with the thread that started it, so that must be a
     /// thread that lives as long.
     pub bubblewrap: bool,
+    /// Whether the kernel is to end it with the thread that starts it. bubblewrap always does that.
+    pub die_with_parent: bool,
     /// The program with the hidden subcommand, if it is not the running one.
     pub through: Option<PathBuf>,
 }
@@ -77,6 +82,7 @@ impl Launch {
             confinement,
             mode,
             bubblewrap: false,
+            die_with_parent: false,
             through: None,
         }
     }
@@ -93,8 +99,8 @@ impl Launch {
         report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
         refuse_missing(&report)?;
         let mut command = match self.mode {
-            Mode::Off => Command::new(&program),
-            Mode::Auto | Mode::Strict => self.confined(&program, offered)?,
+            Mode::Off if !self.die_with_parent => Command::new(&program),
+            Mode::Off | Mode::Auto | Mode::Strict => self.confined(&program, offered)?,
         };
         command.args(&self.args).env_clear().envs(&self.environment.kept);
         if let Some(folder) = &self.cwd {
@@ -109,17 +115,24 @@ impl Launch {
             Some(path) => path.clone(),
             None => std::env::current_exe().map_err(Refused::NoLauncher)?,
         };
-        let description = Description { mode: self.mode, confinement: self.confinement.clone() };
+        let around =
+            offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != Mode::Off);
+        let description = Description {
+            mode: self.mode,
+            confinement: self.confinement.clone(),
+            // Within bubblewrap processes have other numbers.
+            parent: (self.die_with_parent && around.is_none()).then(std::process::id),
+        };
         let description = serde_json::to_string(&description)?;
-        let mut command = match &offered.bubblewrap {
-            Some(path) if self.bubblewrap => {
+        let mut command = match around {
+            Some(path) => {
                 let mut command = Command::new(path);
                 let files = [launcher.as_path(), program];
                 command.args(bubblewrap::arguments(&self.confinement, &files, self.cwd.as_deref()));
                 command.arg(&launcher);
                 command
             }
-            _ => Command::new(&launcher),
+            None => Command::new(&launcher),
         };
         command.args([SUBCOMMAND, description.as_str(), "--"]).arg(program);
         Ok(command)
@@ -192,9 +205,28 @@ fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, 
     }
     let description: Description = serde_json::from_slice(description.as_encoded_bytes())?;
     confine_for(&description.confinement, description.mode, Some(&program))?;
+    if let Some(parent) = description.parent {
+        die_with(parent)?;
+    }
     let mut command = Command::new(program);
     command.args(args);
     Ok(command)
+}
+
+/// Has the kernel end this process, and the program that it becomes, with the process `parent`.
+#[cfg(target_os = "linux")]
+fn die_with(parent: u32) -> Result<(), Refused> {
+    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Refused::failed("end with its parent", error))?;
+    // A parent that ended before the line above sends no signal any more.
+    let now = Pid::as_raw(getppid()).cast_unsigned();
+    if now == parent { Ok(()) } else { Err(Refused::Orphan) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with(_parent: u32) -> Result<(), Refused> {
+    Ok(())
 }
 
 #[cfg(unix)]

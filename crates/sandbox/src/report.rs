@@ -107,6 +107,9 @@ pub enum Refused {
     /// The description can't be handed to the child.
     #[error("the sandbox's description is not JSON of the right form; its paths must be UTF-8")]
     Description(#[from] serde_json::Error),
+    /// The process that the program was to end with is gone already.
+    #[error("the process that started this program has ended, so the program is not started")]
+    Orphan,
     /// The hidden subcommand was called by hand, or wrongly.
     #[error(
         "usage: __confine DESCRIPTION -- PROGRAM [ARGUMENT]..., with the program's absolute path"

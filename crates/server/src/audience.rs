@@ -4,8 +4,17 @@
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
 )]
 
-use crate::{Screening, Server, approval, call::capability, convert, cursor::Seal, guest::Guest};
-use docent_tool::{Ask, Audience, Block, InputNeeded, Level, Progress, Running, Stop, ToolError};
+use crate::{
+    Screening, Server, approval,
+    call::capability,
+    convert,
+    cursor::Seal,
+    guest::{self, Guest},
+    nested::Nested,
+};
+use docent_tool::{
+    Ask, Audience, Block, InputNeeded, Level, Object, Outcome, Progress, Running, Stop, ToolError,
+};
 use docent_wire::PARTIAL;
 use rmcp::{
     Peer, RoleServer, ServiceError,
@@ -22,8 +31,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, VecDeque},
-    future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    future::{poll_fn, ready},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     task::Poll,
     time::Duration,
 };
@@ -42,6 +51,12 @@ const QUESTION_TTL: Duration = Duration::from_hours(1);
 
 /// The client at the other end of one request.
 pub(crate) struct Listener {
+    this: Weak<Listener>,
+    server: Arc<Server>,
+    guest: Guest,
+    client: Option<String>,
+    name: String,
+    cancel: CancellationToken,
     peer: Peer<RoleServer>,
     request: RequestId,
     meta: RequestMetaObject,
@@ -120,17 +135,25 @@ struct Carried {
 }
 
 impl Listener {
-    /// Takes over a request. `session_level` is what `logging/setLevel` chose, for revisions that have it.
+    /// Takes over a request of a session, which has a number. The level is what `logging/setLevel` chose, for revisions that have it.
     pub(crate) fn new(
         context: RequestContext<RoleServer>,
         guest: &Guest,
-        session_level: Option<Level>,
-        server: &Server,
-    ) -> Self {
-        let RequestContext { peer, id, meta, .. } = context;
+        (session, session_level): (u64, Option<Level>),
+        server: &Arc<Server>,
+    ) -> Arc<Self> {
+        let client = guest::client_name(&context);
+        let RequestContext { peer, id, meta, ct: cancel, .. } = context;
         let modern = guest.is_modern();
         let level = if modern { meta.log_level().map(convert::level) } else { session_level };
-        Self {
+        let name = format!("{}#{session}", guest.principal().name);
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            server: Arc::clone(server),
+            guest: guest.clone(),
+            client,
+            name,
+            cancel,
             token: meta.get_progress_token(),
             level,
             peer,
@@ -145,7 +168,7 @@ impl Listener {
             task: OnceLock::new(),
             hurry: Arc::clone(server.hurried()),
             screening: server.screening(),
-        }
+        })
     }
 
     /// Adds the client's answers to earlier questions. `purpose` is what the state was sealed for.
@@ -174,7 +197,7 @@ impl Listener {
     /// Whether a call may be run again with answers, so that its arguments are needed once more.
     pub(crate) fn may_run_again(&self) -> bool {
         if self.modern {
-            return crate::guest::declares_tasks(&self.meta);
+            return guest::declares_tasks(&self.meta);
         }
         self.peer.peer_info().is_some_and(|info| {
             let able = &info.capabilities;
@@ -457,7 +480,7 @@ impl Audience for Listener {
             self.step(token, next, None, text.clone());
         }
         self.notes().emitted.push(block);
-        Box::pin(std::future::ready(()))
+        Box::pin(ready(()))
     }
 
     fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
@@ -466,6 +489,34 @@ impl Audience for Listener {
 
     fn state(&self) -> Option<String> {
         self.notes().state.clone()
+    }
+
+    fn client(&self) -> &str {
+        &self.name
+    }
+
+    fn may_use(&self, tool: &str) -> bool {
+        let catalogue = self.server.catalogue();
+        let route = catalogue.find(tool);
+        route.is_some_and(|route| self.server.terms().policy.may_use(self.guest.principal(), route))
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: Object,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        let Some(around) = self.this.upgrade() else {
+            return Box::pin(ready(Err(ToolError::Stopped(Stop::Cancelled))));
+        };
+        let nested = Nested {
+            server: &self.server,
+            guest: &self.guest,
+            client: self.client.as_deref(),
+            around,
+            cancel: self.cancel.clone(),
+        };
+        Box::pin(nested.call(tool, arguments))
     }
 
     fn waited(&self) -> Duration {

@@ -16,20 +16,28 @@ use std::{
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    task::block_in_place,
+};
 
 /// Where audit lines go.
 #[derive(Debug, Default)]
-pub struct Audit(Option<Log>);
+pub struct Audit {
+    log: Option<Log>,
+    /// Each line waits for the disk.
+    waits: bool,
+}
 
 impl Audit {
     /// Nowhere.
     pub fn off() -> Self {
-        Self(None)
+        Self::default()
     }
 
     /// To this file, kept as the settings say. It is opened with the first line.
     pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
-        Self(Some(Log::open(path, settings)))
+        Self { waits: settings.sync, log: Some(Log::open(path, settings)) }
     }
 
     /// To this file, turned over past `max_bytes`, with the usual settings for everything else.
@@ -38,21 +46,32 @@ impl Audit {
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.log.is_some()
     }
 
     pub(crate) fn failures(&self) -> u64 {
-        self.0.as_ref().map_or(0, Log::failures)
+        self.log.as_ref().map_or(0, Log::failures)
     }
 
     /// Whether a call may run: not if its line must be written and is known to be impossible.
     pub(crate) fn ready(&self) -> Result<(), WriteError> {
-        self.0.as_ref().map_or(Ok(()), Log::ready)
+        self.log.as_ref().map_or(Ok(()), Log::ready)
     }
 
     /// Writes one line. An error means that the call must not be answered.
     pub(crate) fn write(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
-        self.0.as_ref().map_or(Ok(()), |log| log.append(entry))
+        let Some(log) = &self.log else { return Ok(()) };
+        // A line in the system's cache is written sooner than another thread could be asked to. A disk takes long enough
+        // for this thread's other calls to be given to another one, where there is one.
+        let is_shared = || {
+            Handle::try_current()
+                .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
+        };
+        if self.waits && is_shared() {
+            block_in_place(|| log.append(entry))
+        } else {
+            log.append(entry)
+        }
     }
 }
 

@@ -11,8 +11,9 @@ use crate::{
     guest::Guest,
     metrics::Outcome,
     policy::Admitted,
+    record::Entry,
     run::{Bounds, Ended, bounded},
-    server::{Entry, Permit, Server},
+    server::{Permit, Server},
     tasks::TaskUse,
     validate::Problem,
 };

@@ -92,8 +92,8 @@ impl Builder {
         let mut catalogue = Catalogue::default();
         let mut problems = Vec::new();
         let mut keys = HashSet::new();
-        for provider in providers {
-            if !keys.insert(provider.key()) {
+        for provider in &with_parts(providers) {
+            if !keys.insert(provider.key().to_owned()) {
                 problems.push(SetupError::SameProvider(provider.key().to_owned()));
                 continue;
             }
@@ -118,7 +118,7 @@ impl Builder {
                 .output_schema
                 .as_ref()
                 .map(|schema| Checker::new(&info.name, Arc::clone(schema))),
-            timeout: own.copied().unwrap_or(self.timeout),
+            timeout: own.copied().or(info.patience).unwrap_or(self.timeout),
             timeout_is_own: own.is_some(),
             meter: self.meters.get(&info.name).cloned(),
             stats: metrics.tool(&info.name),
@@ -127,6 +127,16 @@ impl Builder {
             info,
         }
     }
+}
+
+/// Every provider, each followed by those that it stands for.
+pub(crate) fn with_parts(providers: &[Arc<dyn Provider>]) -> Vec<Arc<dyn Provider>> {
+    let mut all = Vec::with_capacity(providers.len());
+    for provider in providers {
+        all.push(Arc::clone(provider));
+        all.extend(provider.parts());
+    }
+    all
 }
 
 impl Catalogue {
@@ -158,7 +168,8 @@ impl Catalogue {
 
     /// The tools that this principal may use, as a list shows them.
     pub(crate) fn listed(&self, who: &Principal, policy: &Policy) -> Vec<Tool> {
-        self.seen_by(who, policy).map(|route| route.listed.clone()).collect()
+        let shown = self.seen_by(who, policy).filter(|route| !route.info.hidden);
+        shown.map(|route| route.listed.clone()).collect()
     }
 
     fn seen_by<'a>(
@@ -170,10 +181,16 @@ impl Catalogue {
     }
 
     /// A name that leads nowhere: says which tools there are, and which of them may have been meant.
-    pub(crate) fn unknown(&self, name: &str, who: &Principal, policy: &Policy) -> ErrorData {
-        let available: Vec<&str> =
-            self.seen_by(who, policy).map(|route| route.info.name.as_str()).collect();
-        let closest = nearest(name, available.iter().copied());
+    pub(crate) fn unknown<'a>(
+        &'a self,
+        name: &str,
+        who: &'a Principal,
+        policy: &'a Policy,
+    ) -> ErrorData {
+        let named = |route: &'a Arc<Route>| route.info.name.as_str();
+        let closest = nearest(name, self.seen_by(who, policy).map(named));
+        let shown = self.seen_by(who, policy).filter(|route| !route.info.hidden);
+        let available: Vec<&str> = shown.map(named).collect();
         let hint =
             closest.first().map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         let data = json!({

@@ -13,6 +13,7 @@ use rmcp::model::{
     MetaObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents,
     ResourceTemplate, Role, TextContent, Tool, ToolAnnotations,
 };
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -22,7 +23,18 @@ pub(crate) fn tool(info: &ToolInfo) -> Tool {
     tool.output_schema.clone_from(&info.output_schema);
     tool.annotations = info.hints.map(|hints| annotations(hints, info.title.as_deref()));
     tool.meta = info.meta.clone().map(MetaObject);
-    tool
+    with_extra(tool, &info.extra)
+}
+
+/// What was said of something that comes from another server, as far as the protocol has a place for it.
+fn with_extra<T: Serialize + DeserializeOwned>(item: T, extra: &Object) -> T {
+    if extra.is_empty() {
+        return item;
+    }
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&item) else { return item };
+    fields.extend(extra.clone());
+    // One field of a wrong shape must not cost the others.
+    serde_json::from_value(Value::Object(fields)).unwrap_or(item)
 }
 
 fn annotations(hints: Hints, title: Option<&str>) -> ToolAnnotations {
@@ -69,7 +81,7 @@ trait FromJson: Sized {
     fn deserialize_from(value: &Value) -> Option<Self>;
 }
 
-impl<T: serde::de::DeserializeOwned> FromJson for T {
+impl<T: DeserializeOwned> FromJson for T {
     fn deserialize_from(value: &Value) -> Option<Self> {
         T::deserialize(value).ok()
     }
@@ -81,7 +93,7 @@ pub(crate) fn resource(info: ResourceInfo) -> Resource {
     resource.description = info.about;
     resource.mime_type = info.mime;
     resource.size = info.size;
-    resource
+    with_extra(resource, &info.extra)
 }
 
 pub(crate) fn template(info: TemplateInfo) -> ResourceTemplate {
@@ -89,7 +101,7 @@ pub(crate) fn template(info: TemplateInfo) -> ResourceTemplate {
     template.title = info.title;
     template.description = info.about;
     template.mime_type = info.mime;
-    template
+    with_extra(template, &info.extra)
 }
 
 pub(crate) fn resource_contents(contents: Contents) -> ResourceContents {
@@ -100,6 +112,11 @@ pub(crate) fn resource_contents(contents: Contents) -> ResourceContents {
         Contents::Blob { uri, mime, blob } => {
             ResourceContents::BlobResourceContents { uri, mime_type: mime, blob, meta: None }
         }
+        Contents::Raw(value) => ResourceContents::deserialize_from(&value).unwrap_or_else(|| {
+            let uri = value.get("uri").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = value.to_string();
+            ResourceContents::TextResourceContents { uri, mime_type: None, text, meta: None }
+        }),
     }
 }
 
@@ -113,7 +130,7 @@ pub(crate) fn prompt(info: PromptInfo) -> Prompt {
     let mut prompt =
         Prompt::new(info.name, info.about, (!arguments.is_empty()).then_some(arguments));
     prompt.title = info.title;
-    prompt
+    with_extra(prompt, &info.extra)
 }
 
 pub(crate) fn prompt_message(message: docent_tool::PromptMessage) -> PromptMessage {

@@ -134,6 +134,9 @@ impl Finish<'_> {
                     json!({"code": -32000, "kind": "client_lacks", "message": lacking.to_string()});
                 Ok(self.cap(failed(format!("Error: {lacking}"), &error), Outcome::Error))
             }
+            ToolError::Refused { code, message, data } => {
+                Err(ErrorData::new(ErrorCode(code), message, data))
+            }
             ToolError::Bug(source) => Err(internal(&self.route.info.name, &chain(&*source))),
             other => Err(internal(&self.route.info.name, &other.to_string())),
         }
@@ -195,6 +198,9 @@ pub(crate) fn refusal(error: ToolError, place: &str, dialect: Dialect) -> ErrorD
         ToolError::ClientLacks(what) if dialect == Dialect::V2026_07_28 => lacks(what),
         ToolError::ClientLacks(_) => ErrorData::invalid_request(error.to_string(), None),
         ToolError::Stopped(_) => late(place),
+        ToolError::Refused { code, message, data } => {
+            ErrorData::new(ErrorCode(code), message, data)
+        }
         ToolError::Bug(source) => internal(place, &chain(&*source)),
         other => internal(place, &other.to_string()),
     }

@@ -1,11 +1,11 @@
 //! What is known of whoever sent one request.
 
-use crate::admit::Keyring;
+use crate::{Server, admit::Keyring};
 use docent_transport::{Caller, Origin, Principal, Via};
 use docent_wire::Dialect;
 use rmcp::{
     RoleServer,
-    model::{RequestMetaObject, TASKS_EXTENSION_ID},
+    model::{Extensions, RequestMetaObject, TASKS_EXTENSION_ID},
     service::RequestContext,
 };
 use serde_json::Value;
@@ -42,6 +42,17 @@ impl Guest {
 
     pub(crate) fn is_modern(&self) -> bool {
         self.dialect == Dialect::V2026_07_28
+    }
+}
+
+impl Server {
+    /// Who sent a message that is no request.
+    pub(crate) fn principal(&self, extensions: &Extensions) -> Principal {
+        let terms = self.terms();
+        match Origin::of(extensions) {
+            Some(origin) => terms.keyring.current(origin.caller.principal.clone()),
+            None => terms.keyring.anonymous().clone(),
+        }
     }
 }
 

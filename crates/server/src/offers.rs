@@ -4,7 +4,7 @@ use crate::{
     Screening,
     audience::Listener,
     call::{bad_state, cancelled, capability, purpose},
-    catalogue::{clip, nearest},
+    catalogue::{clip, nearest, with_parts},
     convert, cursor,
     finish::{self, invalid_params},
     guest::Guest,
@@ -16,15 +16,16 @@ use crate::{
     validate::Problem,
 };
 use docent_tool::{
-    Audience, CallContext, CompletionTarget, Contents, InputNeeded, PromptAnswer, PromptInfo,
-    Provider, ToolError,
+    Audience, CallContext, Completing, CompletionTarget, Contents, InputNeeded, Level,
+    PromptAnswer, PromptInfo, Provider, ToolError,
 };
+use futures::future::join_all;
 use rmcp::{
     ErrorData,
     model::{
         CacheScope, CompleteRequestParams, CompletionInfo, ErrorCode, GetPromptRequestParams,
         GetPromptResponse, GetPromptResult, InputRequiredResult, InputResponses, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
         ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
     },
 };
@@ -50,11 +51,24 @@ impl Server {
         guest.is_modern().then_some(scope)
     }
 
-    fn seen_by<'a>(&'a self, guest: &'a Guest) -> impl Iterator<Item = &'a Arc<dyn Provider>> {
+    fn seen_by(&self, guest: &Guest) -> Vec<Arc<dyn Provider>> {
         let terms = self.terms();
-        self.providers()
-            .iter()
-            .filter(move |provider| terms.policy.may_see(guest.principal(), provider.key()))
+        let mut all = with_parts(self.providers());
+        all.retain(|provider| terms.policy.may_see(guest.principal(), provider.key()));
+        all
+    }
+
+    /// Some client wants to hear of this level, and of all that is more urgent.
+    pub(crate) fn set_level(&self, level: Level) {
+        for provider in with_parts(self.providers()) {
+            provider.set_level(level);
+        }
+    }
+
+    /// Waits until every provider that the guest may see knows what it has.
+    pub(crate) async fn settled(&self) {
+        let all = with_parts(self.providers());
+        join_all(all.iter().map(|provider| provider.settled())).await;
     }
 
     fn place<'a>(
@@ -66,11 +80,12 @@ impl Server {
         cursor::Place { seal: self.seal(), list, principal: &guest.principal().name, cursor }
     }
 
-    pub(crate) fn list_tools(
+    pub(crate) async fn list_tools(
         &self,
         guest: &Guest,
         cursor: Option<&str>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.settled().await;
         let tools = self.catalogue().listed(guest.principal(), &self.terms().policy);
         let place = self.place("tools", guest, cursor);
         listed!(
@@ -85,6 +100,7 @@ impl Server {
         guest: &Guest,
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.settled().await;
         let mut resources = Vec::new();
         for provider in self.seen_by(guest) {
             let found =
@@ -96,13 +112,15 @@ impl Server {
         listed!(ListResourcesResult, self.cache_scope(guest), page)
     }
 
-    pub(crate) fn list_templates(
+    pub(crate) async fn list_templates(
         &self,
         guest: &Guest,
         cursor: Option<&str>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.settled().await;
         let templates = self
             .seen_by(guest)
+            .into_iter()
             .flat_map(|provider| provider.templates())
             .map(convert::template)
             .collect();
@@ -111,13 +129,15 @@ impl Server {
         listed!(ListResourceTemplatesResult, self.cache_scope(guest), page)
     }
 
-    pub(crate) fn list_prompts(
+    pub(crate) async fn list_prompts(
         &self,
         guest: &Guest,
         cursor: Option<&str>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.settled().await;
         let prompts = self
             .seen_by(guest)
+            .into_iter()
             .flat_map(|provider| provider.prompts())
             .map(convert::prompt)
             .collect();
@@ -141,7 +161,8 @@ impl Server {
                 CompletionTarget::Prompt(prompt.name)
             }
             Reference::Resource(template) => {
-                let mut known = self.seen_by(guest).flat_map(|provider| provider.templates());
+                let seen = self.seen_by(guest).into_iter();
+                let mut known = seen.flat_map(|provider| provider.templates());
                 if !known.any(|known| known.uri_template == template.uri) {
                     return Err(invalid_params(&Problem::new(
                         "ref.uri",
@@ -158,8 +179,11 @@ impl Server {
             }
         };
         let mut values = Vec::new();
+        let known = asked.context.and_then(|context| context.arguments).unwrap_or_default();
+        let mut asked = Completing::new(target, asked.argument.name, asked.argument.value);
+        asked.known = known.into_iter().map(|(name, value)| (name, value.into())).collect();
         for provider in self.seen_by(guest) {
-            let found = provider.complete(&target, &asked.argument.name, &asked.argument.value);
+            let found = provider.complete(&asked);
             values.extend(
                 in_time(found, self.limits().tool_timeout, provider.key())
                     .await
@@ -177,15 +201,16 @@ impl Server {
             .map_err(|problem| finish::internal("completion/complete", &problem))
     }
 
-    fn find_prompt<'a>(
-        &'a self,
-        guest: &'a Guest,
+    fn find_prompt(
+        &self,
+        guest: &Guest,
         name: &str,
-    ) -> Result<(&'a Arc<dyn Provider>, PromptInfo), ErrorData> {
-        let all: Vec<_> = self
-            .seen_by(guest)
-            .flat_map(|provider| provider.prompts().into_iter().map(move |info| (provider, info)))
-            .collect();
+    ) -> Result<(Arc<dyn Provider>, PromptInfo), ErrorData> {
+        let of_one = |provider: Arc<dyn Provider>| {
+            let infos = provider.prompts();
+            infos.into_iter().map(move |info| (Arc::clone(&provider), info))
+        };
+        let all: Vec<_> = self.seen_by(guest).into_iter().flat_map(of_one).collect();
         let names: Vec<String> = all.iter().map(|(_, info)| info.name.clone()).collect();
         all.into_iter().find(|(_, info)| info.name == name).ok_or_else(|| {
             let closest = nearest(name, names.iter().map(String::as_str));
@@ -372,6 +397,7 @@ impl Visit {
 fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, Outcome, usize) {
     let mut result =
         GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
+    result.meta = answer.meta.map(MetaObject);
     result.description = answer.about.map(|about| screening.told(&about));
     result.messages.iter_mut().for_each(|message| screening.message(message));
     let bytes = result.messages.iter().map(|message| paging::block_weight(&message.content)).sum();

@@ -51,6 +51,7 @@ impl Parts {
         let size = |contents: &Contents| match contents {
             Contents::Text { text, .. } => text.len(),
             Contents::Blob { blob, .. } => blob.len(),
+            Contents::Raw(value) => value.to_string().len(),
         };
         self.0.iter().map(|(_, contents)| size(contents)).sum()
     }

@@ -3,11 +3,11 @@
 use crate::{
     Audit, Screening, Session,
     admit::{ClientKey, Lanes, Meter, Place, Seats},
-    audit::{self, Ending, TurnedAway},
+    audit::TurnedAway,
     call,
     catalogue::{Catalogue, Route},
     cursor::Seal,
-    guest::{self, Guest},
+    guest::Guest,
     metrics::{Gauges, Metrics},
     policy::{self, Admitted},
     results::Results,
@@ -16,8 +16,8 @@ use crate::{
     tasks::Tasks,
     terms::InForce,
 };
-use docent_tool::{Change, Object, Provider};
-use docent_transport::{Caller, Door, Lack, Principal, Seat, Shown, Via};
+use docent_tool::{Change, Provider};
+use docent_transport::{Caller, Door, Lack, Principal, Seat, Shown};
 use docent_wire::Dialect;
 use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::{
@@ -33,7 +33,7 @@ use serde_json::json;
 use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock, Weak, atomic::Ordering},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, SystemTime},
 };
 use tokio::sync::{Notify, SetOnce, broadcast};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -217,6 +217,10 @@ impl Server {
         &self.hub
     }
 
+    pub(crate) fn audit(&self) -> &Audit {
+        &self.audit
+    }
+
     pub(crate) fn seal(&self) -> &Seal {
         &self.seal
     }
@@ -269,8 +273,16 @@ impl Server {
     }
 
     fn changed(&self, change: &Change) {
-        if *change == Change::Tools {
-            self.rebuild();
+        match change {
+            Change::Tools => self.rebuild(),
+            Change::Said { provider, level, logger, data } => {
+                let mut data = data.clone();
+                self.screening().value(&mut data);
+                let (provider, level) = (provider.clone(), *level);
+                let logger = self.screening().told(logger);
+                return self.hub.announce(&Change::Said { provider, level, logger, data });
+            }
+            _ => {}
         }
         self.hub.announce(change);
     }
@@ -281,51 +293,6 @@ impl Server {
             tracing::error!(%problem, "a tool is left out of the catalogue");
         }
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
-    }
-
-    /// Begins the record of one request.
-    pub(crate) fn open(
-        &self,
-        guest: &Guest,
-        context: &RequestContext<RoleServer>,
-        asked: &Asked<'_>,
-    ) -> Entry {
-        let audited = self.audit.is_on().then(|| Audited {
-            method: asked.method,
-            target: self.screening().told(asked.target),
-            digest: audit::digest(asked.arguments),
-            client: guest::client_name(context),
-            principal: Arc::clone(&guest.principal().name),
-            via: guest.caller.via,
-        });
-        let traceparent = context.meta.get_traceparent().map(str::to_owned);
-        Entry { began: Instant::now(), traceparent, audited }
-    }
-
-    /// Writes the line of one request. On an error that is the answer, and nothing else of the request goes out.
-    pub(crate) fn close(&self, entry: &Entry, ending: &Ending<'_>) -> Result<(), ErrorData> {
-        let Some(audited) = &entry.audited else { return Ok(()) };
-        let mut line = docent_audit::Entry {
-            principal: &audited.principal,
-            client: audited.client.as_deref(),
-            transport: audited.via.name(),
-            digest: &audited.digest,
-            outcome: ending.outcome.name(),
-            reason: ending.reason,
-            reference: ending.reference,
-            duration_ms: audit::milliseconds(entry.began.elapsed()),
-            bytes: ending.bytes as u64,
-            ..docent_audit::Entry::default()
-        };
-        audit::about(&mut line, audited.method, &audited.target);
-        self.audit.write(&line).map_err(|error| self.unrecorded(&error))
-    }
-
-    /// Told to a request that can't be recorded, and must be. Where the file is stays here.
-    fn unrecorded(&self, error: &docent_audit::WriteError) -> ErrorData {
-        self.metrics.refused_audit.fetch_add(1, Ordering::Relaxed);
-        let policy = "the call was refused by policy (audit.on_full = refuse)";
-        refused(format!("{error}: {policy}"), Some(json!({"kind": "audit"})))
     }
 
     /// Counts a request as running, unless the server is closing, or nothing could be recorded of it.
@@ -346,8 +313,29 @@ impl Server {
         tool: &str,
         cancel: &CancellationToken,
     ) -> Result<(Admitted, Permit), Refusal> {
+        let (admitted, running) = self.admit_within(guest, tool).await?;
+        let timeout = admitted.route().timeout;
+        let place = self.take_place(ClientKey::of(&guest.caller), timeout, cancel).await?;
+        // A call that hurries has given its place to this one, which could not be answered in time.
+        if self.hurry.initialized() {
+            return Err(Refusal::closing());
+        }
+        Ok((admitted, Permit { place: Some(place), _running: running }))
+    }
+
+    /// The same for a call within a call: it has the place of the one around it.
+    pub(crate) async fn admit_within(
+        self: &Arc<Self>,
+        guest: &Guest,
+        tool: &str,
+    ) -> Result<(Admitted, Running), Refusal> {
         let running = self.begin()?;
-        let catalogue = self.catalogue();
+        let mut catalogue = self.catalogue();
+        if catalogue.find(tool).is_none() {
+            // It may be of a server whose tools are not known yet.
+            self.settled().await;
+            catalogue = self.catalogue();
+        }
         let terms = self.terms();
         let policy = &terms.policy;
         let route = catalogue.find(tool).ok_or_else(|| {
@@ -355,14 +343,8 @@ impl Server {
         })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
-        let client = ClientKey::of(&guest.caller);
-        self.check_tool_rate(route, &client)?;
-        let place = self.take_place(client, route.timeout, cancel).await?;
-        // A call that hurries has given its place to this one, which could not be answered in time.
-        if self.hurry.initialized() {
-            return Err(Refusal::closing());
-        }
-        Ok((admitted, Permit { place: Some(place), _running: running }))
+        self.check_tool_rate(route, &ClientKey::of(&guest.caller))?;
+        Ok((admitted, running))
     }
 
     fn check_tool_rate(&self, route: &Route, client: &ClientKey) -> Result<(), Refusal> {
@@ -482,39 +464,6 @@ fn version(dialect: Dialect) -> ProtocolVersion {
         .unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
-/// What a request asks for, as the audit line has it.
-pub(crate) struct Asked<'a> {
-    pub(crate) method: &'static str,
-    pub(crate) target: &'a str,
-    pub(crate) arguments: Option<&'a Object>,
-}
-
-/// The record of one request, from its beginning.
-pub(crate) struct Entry {
-    began: Instant,
-    traceparent: Option<String>,
-    audited: Option<Audited>,
-}
-
-struct Audited {
-    method: &'static str,
-    target: String,
-    digest: String,
-    client: Option<String>,
-    principal: Arc<str>,
-    via: Via,
-}
-
-impl Entry {
-    pub(crate) fn began(&self) -> Instant {
-        self.began
-    }
-
-    pub(crate) fn traceparent(&self) -> Option<&str> {
-        self.traceparent.as_deref()
-    }
-}
-
 /// Counted as running until dropped.
 pub(crate) struct Running(Arc<Server>);
 
@@ -581,19 +530,17 @@ impl Door for Server {
     }
 
     fn open_session(&self) -> Option<Seat> {
-        self.seat(&self.sessions)
+        self.sessions.take().map(|taken| Box::new(taken) as Seat)
+    }
+
+    fn count_unseated(&self) {
+        self.metrics.refused_seat.fetch_add(1, Ordering::Relaxed);
     }
 
     fn open_stream(&self) -> Option<Seat> {
-        self.seat(&self.streams)
-    }
-}
-
-impl Server {
-    fn seat(&self, seats: &Seats) -> Option<Seat> {
-        let taken = seats.take();
+        let taken = self.streams.take();
         if taken.is_none() {
-            self.metrics.refused_seat.fetch_add(1, Ordering::Relaxed);
+            self.count_unseated();
         }
         taken.map(|taken| Box::new(taken) as Seat)
     }

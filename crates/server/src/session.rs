@@ -13,14 +13,15 @@ use crate::{
     guest::{self, Guest},
     metrics::Outcome,
     offers::{Visit, Visited},
+    record::{Asked, Entry},
     run::Bounds,
-    server::{Asked, Entry, Refusal, Running, Server, refused},
-    subscriptions::{Membership, NotWatched},
+    server::{Refusal, Running, Server, refused},
+    subscriptions::{Ear, LEVELS, Membership, NotWatched},
     tasks::{self, TaskUse},
     validate::Problem,
 };
 use docent_tool::Level;
-use docent_transport::Door as _;
+use docent_transport::{Door as _, Principal};
 use docent_wire::Dialect;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -40,7 +41,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicU8, AtomicU64, Ordering},
     },
     time::Instant,
 };
@@ -50,7 +51,9 @@ use tokio_util::sync::CancellationToken;
 pub struct Session {
     server: Arc<Server>,
     /// What `logging/setLevel` chose: 0 while it has not, else the level's place from 1.
-    level: AtomicU8,
+    /// Tells the sessions of one principal apart.
+    number: u64,
+    level: Arc<AtomicU8>,
     /// Its place among those who hear of changes, once it has asked to.
     membership: Mutex<Option<Membership>>,
 }
@@ -61,17 +64,6 @@ impl fmt::Debug for Session {
     }
 }
 
-const LEVELS: [Level; 8] = [
-    Level::Debug,
-    Level::Info,
-    Level::Notice,
-    Level::Warning,
-    Level::Error,
-    Level::Critical,
-    Level::Alert,
-    Level::Emergency,
-];
-
 /// Who asked, what runs, and the record of it.
 struct Opened {
     guest: Guest,
@@ -80,7 +72,9 @@ struct Opened {
 
 impl Session {
     pub(crate) fn new(server: Arc<Server>) -> Self {
-        Self { server, level: AtomicU8::new(0), membership: Mutex::new(None) }
+        static SESSIONS: AtomicU64 = AtomicU64::new(0);
+        let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
+        Self { server, number, level: Arc::default(), membership: Mutex::new(None) }
     }
 
     /// What is told of log lines before a level is chosen: the usual to a client that speaks of levels, else nothing.
@@ -89,6 +83,15 @@ impl Session {
             0 => (!dialect.is_plain()).then_some(Level::Info),
             chosen => LEVELS.get(chosen - 1).copied(),
         }
+    }
+
+    /// What a session hears of lines that belong to no call.
+    fn ear(&self, who: Principal) -> Ear {
+        let server = Arc::downgrade(&self.server);
+        let may_see = move |provider: &str| {
+            server.upgrade().is_some_and(|server| server.terms().policy.may_see(&who, provider))
+        };
+        Ear { level: Arc::clone(&self.level), may_see: Box::new(may_see) }
     }
 
     fn membership(&self) -> MutexGuard<'_, Option<Membership>> {
@@ -103,12 +106,12 @@ impl Session {
 
     fn visit(&self, guest: &Guest, context: RequestContext<RoleServer>) -> Visit {
         let cancel = context.ct.clone();
-        let listener = Arc::new(self.listener(context, guest));
+        let listener = self.listener(context, guest);
         Visit { server: Arc::clone(&self.server), guest: guest.clone(), listener, cancel }
     }
 
-    fn listener(&self, context: RequestContext<RoleServer>, guest: &Guest) -> Listener {
-        Listener::new(context, guest, self.level(guest.dialect), &self.server)
+    fn listener(&self, context: RequestContext<RoleServer>, guest: &Guest) -> Arc<Listener> {
+        Listener::new(context, guest, (self.number, self.level(guest.dialect)), &self.server)
     }
 
     /// Counts a visit as running, or leaves the line of one that is not taken on.
@@ -198,7 +201,7 @@ impl Session {
         Ok(Call {
             server: Arc::clone(&self.server),
             arguments: request.arguments.unwrap_or_default(),
-            listener: Arc::new(listener),
+            listener,
             bounds: Bounds { cancel, deadline: Instant::now() + timeout },
             timeout,
             admitted,
@@ -242,7 +245,8 @@ impl ServerHandler for Session {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let mut membership = self.membership();
         if membership.is_none() {
-            *membership = Some(self.server.hub().join_session(context.peer));
+            let who = self.server.principal(&context.extensions);
+            *membership = Some(self.server.hub().join_session(context.peer, self.ear(who)));
         }
     }
 
@@ -254,6 +258,7 @@ impl ServerHandler for Session {
         let level = convert::level(request.level);
         let place = LEVELS.iter().position(|known| *known == level).unwrap_or(0);
         self.level.store(u8::try_from(place + 1).unwrap_or(1), Ordering::Relaxed);
+        self.server.set_level(level);
         Ok(())
     }
 
@@ -262,7 +267,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.server.list_tools(&self.server.guest(&context), cursor(request.as_ref()))
+        self.server.list_tools(&self.server.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn call_tool(
@@ -298,7 +303,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.server.list_templates(&self.server.guest(&context), cursor(request.as_ref()))
+        self.server.list_templates(&self.server.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn read_resource(
@@ -319,7 +324,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.server.list_prompts(&self.server.guest(&context), cursor(request.as_ref()))
+        self.server.list_prompts(&self.server.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn get_prompt(
@@ -355,7 +360,9 @@ impl ServerHandler for Session {
     ) -> Result<(), ErrorData> {
         let guest = self.server.guest(&context);
         let mut membership = self.membership();
-        let member = membership.get_or_insert_with(|| self.server.hub().join_session(context.peer));
+        let ear = || self.ear(guest.principal().clone());
+        let member =
+            membership.get_or_insert_with(|| self.server.hub().join_session(context.peer, ear()));
         let terms = self.server.terms();
         let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
         member.watch(&request.uri, &may_see).map_err(|problem| match problem {

@@ -1,20 +1,24 @@
 //! Who wants to hear of which changes. Nothing is kept of a session or a stream that has gone.
+#![expect(deprecated, reason = "the protocol marks logging as going; older revisions keep it")]
 
-use docent_tool::{Change, Provider};
+use crate::{catalogue::with_parts, convert};
+use docent_tool::{Change, Level, Provider};
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{
-        PromptListChangedNotification, ResourceListChangedNotification,
-        ResourceUpdatedNotification, ResourceUpdatedNotificationParam, ServerNotification,
-        SubscriptionFilter, ToolListChangedNotification,
+        LoggingMessageNotification, LoggingMessageNotificationParam, PromptListChangedNotification,
+        ResourceListChangedNotification, ResourceUpdatedNotification,
+        ResourceUpdatedNotificationParam, ServerNotification, SubscriptionFilter,
+        ToolListChangedNotification,
     },
     service::SubscriptionContext,
 };
+use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
 };
 use tokio::sync::Notify;
@@ -22,6 +26,20 @@ use tokio_util::sync::CancellationToken;
 
 /// Addresses that one session or stream may watch.
 const MOST_WATCHED: usize = 1024;
+/// Lines of the log that wait for one session.
+const MOST_SAID: usize = 64;
+
+/// The least urgent first, as a session stores its choice.
+pub(crate) const LEVELS: [Level; 8] = [
+    Level::Debug,
+    Level::Info,
+    Level::Notice,
+    Level::Warning,
+    Level::Error,
+    Level::Critical,
+    Level::Alert,
+    Level::Emergency,
+];
 
 /// Knows every subscriber and every address that is watched.
 pub(crate) struct Hub {
@@ -38,7 +56,7 @@ struct Inner {
 
 /// An address and how many watch it; its provider is told of the first and of the last.
 struct Watch {
-    provider: usize,
+    provider: Arc<dyn Provider>,
     watchers: usize,
 }
 
@@ -58,21 +76,48 @@ struct Subscriber {
     ready: Notify,
     /// A session of the older revisions is told through its peer.
     peer: Option<Peer<RoleServer>>,
+    ear: Option<Ear>,
     telling: AtomicBool,
 }
 
 /// What has changed, or what changes are wanted.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq)]
 struct News {
     tools: bool,
     resources: bool,
     prompts: bool,
     uris: BTreeSet<String>,
+    said: Vec<Line>,
+}
+
+/// A line of the log that belongs to no call.
+#[derive(Debug, Clone, PartialEq)]
+struct Line {
+    level: Level,
+    logger: String,
+    data: Value,
+}
+
+/// Which of those lines a session hears.
+pub(crate) struct Ear {
+    /// As the session chose it: 0, or one more than the place among the levels.
+    pub(crate) level: Arc<AtomicU8>,
+    pub(crate) may_see: Box<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl Ear {
+    fn hears(&self, provider: &str, level: Level) -> bool {
+        let quietest = match usize::from(self.level.load(Ordering::Relaxed)) {
+            0 => Level::Info,
+            chosen => LEVELS.get(chosen - 1).copied().unwrap_or(Level::Info),
+        };
+        level >= quietest && (self.may_see)(provider)
+    }
 }
 
 impl News {
     fn everything_listed() -> Self {
-        Self { tools: true, resources: true, prompts: true, uris: BTreeSet::new() }
+        Self { tools: true, resources: true, prompts: true, ..Self::default() }
     }
 
     fn holds(&self, change: &Change) -> bool {
@@ -81,6 +126,7 @@ impl News {
             Change::Resources => self.resources,
             Change::Prompts => self.prompts,
             Change::Updated(uri) => self.uris.contains(uri),
+            Change::Said { .. } => false,
         }
     }
 
@@ -92,11 +138,23 @@ impl News {
             Change::Updated(uri) => {
                 self.uris.insert(uri.clone());
             }
+            // A client that does not keep up hears fewer lines.
+            Change::Said { level, logger, data, .. } if self.said.len() < MOST_SAID => {
+                let (logger, data) = (logger.clone(), data.clone());
+                self.said.push(Line { level: *level, logger, data });
+            }
+            Change::Said { .. } => {}
         }
     }
 
     fn notifications(self) -> Vec<ServerNotification> {
-        let mut all = Vec::new();
+        let line = |line: Line| {
+            let level = convert::logging_level(line.level);
+            let params = LoggingMessageNotificationParam::new(level, line.data);
+            LoggingMessageNotification::new(params.with_logger(line.logger))
+        };
+        let said = self.said.into_iter().map(line);
+        let mut all: Vec<_> = said.map(ServerNotification::LoggingMessageNotification).collect();
         if self.tools {
             all.push(ServerNotification::ToolListChangedNotification(
                 ToolListChangedNotification::default(),
@@ -127,7 +185,11 @@ fn locked(news: &Mutex<News>) -> MutexGuard<'_, News> {
 
 impl Subscriber {
     fn hear(self: &Arc<Self>, change: &Change) {
-        if !locked(&self.wants).holds(change) {
+        let wanted = match (change, &self.ear) {
+            (Change::Said { provider, level, .. }, Some(ear)) => ear.hears(provider, *level),
+            _ => locked(&self.wants).holds(change),
+        };
+        if !wanted {
             return;
         }
         locked(&self.untold).add(change);
@@ -189,12 +251,14 @@ impl Hub {
         }
     }
 
-    fn join(self: &Arc<Self>, wants: News, peer: Option<Peer<RoleServer>>) -> Membership {
+    fn join(self: &Arc<Self>, wants: News, told: Option<(Peer<RoleServer>, Ear)>) -> Membership {
+        let (peer, ear) = told.unzip();
         let subscriber = Arc::new(Subscriber {
             wants: Mutex::new(wants),
             untold: Mutex::default(),
             ready: Notify::new(),
             peer,
+            ear,
             telling: AtomicBool::new(false),
         });
         let mut inner = self.inner();
@@ -206,24 +270,23 @@ impl Hub {
     }
 
     /// A session of the older revisions hears of every list.
-    pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>) -> Membership {
-        self.join(News::everything_listed(), Some(peer))
+    pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>, ear: Ear) -> Membership {
+        self.join(News::everything_listed(), Some((peer, ear)))
     }
 
     fn watch(&self, uri: &str, may_see: impl Fn(&str) -> bool) -> bool {
         let mut inner = self.inner();
         if let Some(watch) = inner.watched.get_mut(uri) {
-            if !may_see(self.providers[watch.provider].key()) {
+            if !may_see(watch.provider.key()) {
                 return false;
             }
             watch.watchers += 1;
             return true;
         }
         // The table stays locked, so that a provider hears of the first and of the last watcher in that order.
-        let found = self
-            .providers
-            .iter()
-            .position(|provider| may_see(provider.key()) && provider.watch(uri));
+        let found = with_parts(&self.providers)
+            .into_iter()
+            .find(|provider| may_see(provider.key()) && provider.watch(uri));
         let Some(provider) = found else { return false };
         inner.watched.insert(uri.to_owned(), Watch { provider, watchers: 1 });
         true
@@ -234,9 +297,9 @@ impl Hub {
         let Some(watch) = inner.watched.get_mut(uri) else { return };
         watch.watchers -= 1;
         if watch.watchers == 0 {
-            let provider = watch.provider;
-            inner.watched.remove(uri);
-            self.providers[provider].unwatch(uri);
+            if let Some(watch) = inner.watched.remove(uri) {
+                watch.provider.unwatch(uri);
+            }
         }
     }
 
@@ -268,7 +331,7 @@ impl Hub {
             tools: accepted.tools_list_changed == Some(true),
             resources: accepted.resources_list_changed == Some(true),
             prompts: accepted.prompts_list_changed == Some(true),
-            uris: BTreeSet::new(),
+            ..News::default()
         };
         let membership = self.join(wants, None);
         for uri in accepted.resource_subscriptions.iter().flatten() {

@@ -76,7 +76,7 @@ fn test_index(folder: &std::path::Path) -> indexing::Opener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_tool::{Block, CompletionTarget, nobody};
+    use docent_tool::{Block, Completing, CompletionTarget, nobody};
     use serde_json::json;
     use std::fs;
 
@@ -134,6 +134,9 @@ mod tests {
             "{text}"
         );
         let target = CompletionTarget::Prompt("answer_from_docs".into());
-        assert_eq!(prompts.complete(&target, "collection", "man").await, ["manual"]);
+        assert_eq!(
+            prompts.complete(&Completing::new(target, "collection", "man")).await,
+            ["manual"]
+        );
     }
 }

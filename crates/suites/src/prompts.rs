@@ -8,9 +8,9 @@ mod candidates;
 use crate::files::{Kind, PathError, Place, Roots};
 use candidates::Candidates;
 use docent_tool::{
-    AnyTool, Ask, Audience, Block, CallContext, CompletionTarget, Contents, Level, Object,
-    Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Role, Running,
-    ToolError,
+    AnyTool, Ask, Audience, Block, CallContext, Completing, CompletionTarget, Contents, Level,
+    Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Role,
+    Running, ToolError,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,7 +117,11 @@ impl PromptSuite {
         if let Some(readme) = self.readme(&place) {
             messages.push(said(readme));
         }
-        Ok(PromptAnswer { about: Some("Document a repository".into()), messages })
+        Ok(PromptAnswer {
+            about: Some("Document a repository".into()),
+            messages,
+            ..PromptAnswer::default()
+        })
     }
 
     async fn answer_from_docs(
@@ -148,7 +152,11 @@ impl PromptSuite {
              the document behind every statement. Where the documentation does not answer, say that it does not."
         );
         let messages = vec![said(Block::text(task)), said(Block::text(found))];
-        Ok(PromptAnswer { about: Some("Answer from the documentation".into()), messages })
+        Ok(PromptAnswer {
+            about: Some("Answer from the documentation".into()),
+            messages,
+            ..PromptAnswer::default()
+        })
     }
 
     fn check_collection(&self, name: &str) -> Result<(), ToolError> {
@@ -241,7 +249,7 @@ impl Shown {
     fn prompt(self, about: &str, task: String) -> PromptAnswer {
         let mut messages = vec![said(Block::text(task)), said(self.block())];
         messages.extend(self.note.map(|note| said(Block::text(note))));
-        PromptAnswer { about: Some(about.to_owned()), messages }
+        PromptAnswer { about: Some(about.to_owned()), messages, ..PromptAnswer::default() }
     }
 }
 
@@ -334,6 +342,7 @@ fn info(name: &str, title: &str, about: &str, arguments: Vec<PromptArgument>) ->
         title: Some(title.into()),
         about: Some(about.into()),
         arguments,
+        ..PromptInfo::default()
     }
 }
 
@@ -400,12 +409,8 @@ impl Provider for PromptSuite {
         })
     }
 
-    fn complete<'a>(
-        &'a self,
-        target: &'a CompletionTarget,
-        argument: &'a str,
-        typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+        let (target, argument, typed) = asked.parts();
         Box::pin(async move {
             let CompletionTarget::Prompt(prompt) = target else { return Vec::new() };
             let kind = match (prompt.as_str(), argument) {

@@ -11,8 +11,8 @@ mod resources;
 mod tasks;
 
 use docent_tool::{
-    AnyTool, CallContext, Change, CompletionTarget, Contents, Object, PromptAnswer, PromptInfo,
-    Provider, ResourceInfo, Running, TemplateInfo, ToolError,
+    AnyTool, CallContext, Change, Completing, CompletionTarget, Contents, Object, PromptAnswer,
+    PromptInfo, Provider, ResourceInfo, Running, TemplateInfo, ToolError,
 };
 use resources::Ticks;
 use std::sync::Arc;
@@ -104,12 +104,8 @@ impl Provider for Fixture {
         Box::pin(prompts::render(name, arguments, context))
     }
 
-    fn complete<'a>(
-        &'a self,
-        target: &'a CompletionTarget,
-        argument: &'a str,
-        typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+        let (target, argument, typed) = asked.parts();
         let known = match target {
             CompletionTarget::Prompt(name) => prompts::values(name, argument),
             CompletionTarget::Template(template) => resources::values(template, argument),

@@ -59,6 +59,8 @@ pub struct ResourceInfo {
     pub mime: Option<String>,
     /// Bytes, where known.
     pub size: Option<u64>,
+    /// Further fields of another server's resource, passed on as they came.
+    pub extra: Object,
 }
 
 /// A family of resources.
@@ -74,6 +76,8 @@ pub struct TemplateInfo {
     pub about: Option<String>,
     /// Media type of its members.
     pub mime: Option<String>,
+    /// Further fields of another server's template, passed on as they came.
+    pub extra: Object,
 }
 
 /// The contents of one resource.
@@ -97,6 +101,8 @@ pub enum Contents {
         /// Base64.
         blob: String,
     },
+    /// Contents of another server, passed on as they came.
+    Raw(Value),
 }
 
 /// A tool's answer: `structured` is what its schema promises, `content` is the same thing told to a model.

@@ -1,6 +1,6 @@
 //! All that a running call may know of its caller: how to report, how to ask, when to stop.
 
-use crate::{Block, Running, ToolError};
+use crate::{Block, Object, Outcome, Running, ToolError};
 use serde_json::Value;
 use std::{
     fmt,
@@ -83,6 +83,24 @@ pub trait Audience: Send + Sync {
     fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>>;
     /// What the tool asked to have handed back, when it runs again with answers.
     fn state(&self) -> Option<String>;
+    /// Names whoever is at the other end: calls with the same name come from the same client.
+    fn client(&self) -> &str {
+        ""
+    }
+    /// Calls another tool in the name of the same client: the same checks, limits and audit as if it had called.
+    fn call<'a>(
+        &'a self,
+        _tool: &'a str,
+        _arguments: Object,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        Box::pin(std::future::ready(Err(ToolError::failed(
+            "no other tool can be called from here",
+        ))))
+    }
+    /// Whether the same client could call this tool.
+    fn may_use(&self, _tool: &str) -> bool {
+        true
+    }
     /// How long the client has taken to answer questions. It moves the deadline by as much.
     fn waited(&self) -> Duration {
         Duration::ZERO
@@ -201,6 +219,26 @@ impl CallContext {
     /// Asks the client which folders it works in.
     pub async fn client_roots(&self, key: &str) -> Result<Value, ToolError> {
         self.audience.ask(key, Ask::Roots).await
+    }
+
+    /// Names whoever is at the other end: calls with the same name come from the same client.
+    pub fn client(&self) -> &str {
+        self.audience.client()
+    }
+
+    /// Calls another tool in the name of the same client, with all that holds for its own calls.
+    pub async fn call(&self, tool: &str, arguments: Object) -> Result<Outcome, ToolError> {
+        self.audience.call(tool, arguments).await
+    }
+
+    /// Whether the same client could call this tool.
+    pub fn may_use(&self, tool: &str) -> bool {
+        self.audience.may_use(tool)
+    }
+
+    /// Asks under a key.
+    pub async fn ask(&self, key: &str, ask: Ask) -> Result<Value, ToolError> {
+        self.audience.ask(key, ask).await
     }
 
     /// What the tool asked to have handed back, when it runs again with answers.

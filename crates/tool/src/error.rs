@@ -24,6 +24,16 @@ pub enum ToolError {
     /// The call goes on once the client has answered these.
     #[error("more input is needed from the client")]
     NeedsInput(InputNeeded),
+    /// Another server refused, in these words.
+    #[error("{message} ({code})")]
+    Refused {
+        /// Its code.
+        code: i32,
+        /// Its message.
+        message: String,
+        /// What it says beside that.
+        data: Option<serde_json::Value>,
+    },
     /// The client can't be asked that.
     #[error("the client does not support {0}")]
     ClientLacks(&'static str),

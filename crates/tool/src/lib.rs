@@ -15,8 +15,8 @@ pub use answer::{Answer, Block, Contents, Outcome, ResourceInfo, TemplateInfo};
 pub use context::{Ask, Audience, CallContext, Level, Progress, Stop, nobody};
 pub use error::{Failure, FailureKind, InputNeeded, ToolError};
 pub use provider::{
-    Change, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider,
-    Role,
+    Change, Completing, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo, PromptMessage,
+    Provider, Role,
 };
 pub use schema::{answer_schema, argument_schema};
 pub use tool::{AnyTool, Hints, Tool, ToolInfo, erase};

@@ -1,8 +1,10 @@
 //! Where tools, resources and prompts come from.
 
 use crate::{
-    AnyTool, Block, CallContext, Contents, Object, ResourceInfo, Running, TemplateInfo, ToolError,
+    AnyTool, Block, CallContext, Contents, Level, Object, ResourceInfo, Running, TemplateInfo,
+    ToolError,
 };
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -12,6 +14,16 @@ use tokio::sync::broadcast;
 pub trait Provider: Send + Sync {
     /// Names the provider in routes, scopes (`code:*`) and audit lines.
     fn key(&self) -> &str;
+
+    /// Other providers that it stands for, as of now, each with a key of its own. A change of theirs is told by this one.
+    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+        Vec::new()
+    }
+
+    /// Waits until it knows what it has, for as long as a list may wait for that.
+    fn settled(&self) -> Running<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// The tools it has now.
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
@@ -63,14 +75,12 @@ pub trait Provider: Send + Sync {
     }
 
     /// Values that complete what has been typed; empty where it has none to offer.
-    fn complete<'a>(
-        &'a self,
-        _target: &'a CompletionTarget,
-        _argument: &'a str,
-        _typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, _asked: &'a Completing) -> Running<'a, Vec<String>> {
         Box::pin(std::future::ready(Vec::new()))
     }
+
+    /// The least urgent level that some client wants to hear of.
+    fn set_level(&self, _level: Level) {}
 
     /// What changes while it runs; `None` where nothing ever does.
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
@@ -79,7 +89,7 @@ pub trait Provider: Send + Sync {
 }
 
 /// Something changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// The list of tools, or the schema of one.
     Tools,
@@ -89,6 +99,46 @@ pub enum Change {
     Prompts,
     /// The contents of one resource.
     Updated(String),
+    /// A line for the log of whoever listens at that level; it belongs to no call.
+    Said {
+        /// The key of the provider that it comes from.
+        provider: String,
+        /// How urgent.
+        level: Level,
+        /// Who says it.
+        logger: String,
+        /// What is said.
+        data: Value,
+    },
+}
+
+/// What has been typed, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completing {
+    /// What is being completed.
+    pub target: CompletionTarget,
+    /// The argument or variable.
+    pub argument: String,
+    /// What has been typed of its value.
+    pub typed: String,
+    /// The arguments that already have values.
+    pub known: Object,
+}
+
+impl Completing {
+    /// Nothing else has a value yet.
+    pub fn new(
+        target: CompletionTarget,
+        argument: impl Into<String>,
+        typed: impl Into<String>,
+    ) -> Self {
+        Self { target, argument: argument.into(), typed: typed.into(), known: Object::new() }
+    }
+
+    /// The target, the argument, and what has been typed.
+    pub fn parts(&self) -> (&CompletionTarget, &str, &str) {
+        (&self.target, &self.argument, &self.typed)
+    }
 }
 
 /// What is being completed.
@@ -111,6 +161,8 @@ pub struct PromptInfo {
     pub about: Option<String>,
     /// What it takes.
     pub arguments: Vec<PromptArgument>,
+    /// Further fields of another server's prompt, passed on as they came.
+    pub extra: Object,
 }
 
 /// One argument of a prompt.
@@ -131,6 +183,8 @@ pub struct PromptAnswer {
     pub about: Option<String>,
     /// What to say.
     pub messages: Vec<PromptMessage>,
+    /// `_meta`, passed on as it came.
+    pub meta: Option<Object>,
 }
 
 /// One message of a rendered prompt.

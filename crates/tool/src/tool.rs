@@ -6,7 +6,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// What a client may assume of a tool before calling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub trait Tool: Send + Sync + 'static {
 }
 
 /// What a list says of a tool.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ToolInfo {
     /// Its name with its provider.
     pub name: String,
@@ -76,6 +76,12 @@ pub struct ToolInfo {
     pub hints: Option<Hints>,
     /// `_meta`, passed on as it came.
     pub meta: Option<Object>,
+    /// Further fields of another server's tool, passed on as they came. They win over what is derived from `hints`.
+    pub extra: Object,
+    /// It can be called by its name, and no list shows it.
+    pub hidden: bool,
+    /// How long it may take, where whoever provides it watches the time by himself.
+    pub patience: Option<Duration>,
 }
 
 /// A tool whose types have been erased.
@@ -109,7 +115,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             input_schema: Arc::new(self.tool.input_schema()),
             output_schema: Some(Arc::clone(&self.output_schema)),
             hints: Some(T::HINTS),
-            meta: None,
+            ..ToolInfo::default()
         }
     }
 

@@ -157,8 +157,10 @@ pub trait Door: Send + Sync + 'static {
     }
     /// Counts one request; an error says how long to wait.
     fn admit(&self, caller: &Caller) -> Result<(), Duration>;
-    /// Takes a seat for a session; `None` when all are taken.
+    /// Takes a seat for a session; `None` when all are taken. A session that makes room may be found then.
     fn open_session(&self) -> Option<Seat>;
+    /// Counts one who wanted a session and got none.
+    fn count_unseated(&self) {}
     /// Takes a seat for an open stream; `None` when all are taken.
     fn open_stream(&self) -> Option<Seat>;
 }

@@ -2,7 +2,10 @@
 
 use super::usage;
 use anyhow::Result;
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 /// A stretch of load ends after the time, or after the calls, whichever is first.
 #[derive(Debug, Clone, Copy)]
@@ -50,25 +53,38 @@ pub(crate) struct Load {
 
 /// Reads the clocks when a measured stretch begins.
 #[derive(Debug)]
-pub(crate) struct Stopwatch {
+pub(crate) struct Stopwatch<'a> {
     began: Instant,
     cpu: Duration,
+    without: Option<&'a Path>,
 }
 
-impl Stopwatch {
+impl<'a> Stopwatch<'a> {
     /// Begins.
     pub(crate) fn start() -> Result<Self> {
-        Ok(Self { cpu: usage::cpu()?, began: Instant::now() })
+        Self::start_without(None)
+    }
+
+    /// Begins, and leaves the processes that run this program out.
+    pub(crate) fn start_without(without: Option<&'a Path>) -> Result<Self> {
+        Ok(Self { cpu: usage::cpu_without(without)?, began: Instant::now(), without })
     }
 
     /// Reads them again when the calls have been answered.
     pub(crate) fn stop(self, calls: u32) -> Result<Load> {
         let elapsed = self.began.elapsed();
-        Ok(Load { calls, elapsed, cpu: usage::cpu()?.saturating_sub(self.cpu) })
+        let cpu = usage::cpu_without(self.without)?.saturating_sub(self.cpu);
+        Ok(Load { calls, elapsed, cpu })
     }
 }
 
 impl Load {
+    /// Of figures that are known.
+    #[cfg(test)]
+    pub(crate) const fn of(calls: u32, elapsed: Duration, cpu: Duration) -> Self {
+        Self { calls, elapsed, cpu }
+    }
+
     /// Processor time of the server for one call, in microseconds.
     pub(crate) fn cpu_per_call(self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / f64::from(self.calls)

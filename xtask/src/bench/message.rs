@@ -23,10 +23,19 @@ pub(crate) fn initialize() -> String {
 /// The notification that ends the handshake.
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// A call of the echo tool.
-pub(crate) fn call(id: u32) -> String {
+/// The name of the tool, where no gateway has changed it.
+pub(crate) const ECHO: &str = "echo";
+
+/// The name that a call takes when calls take turns among several.
+pub(crate) fn tool_for(tools: &[String], id: u32) -> &str {
+    let turn = usize::try_from(id).ok().and_then(|id| id.checked_rem(tools.len()));
+    turn.and_then(|turn| tools.get(turn)).map_or(ECHO, String::as_str)
+}
+
+/// A call of the echo tool under this name, which needs no escapes.
+pub(crate) fn call(tool: &str, id: u32) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"{}"}}}}}}"#,
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"message":"{}"}}}}}}"#,
         text(id)
     )
 }
@@ -136,8 +145,16 @@ mod tests {
     }
 
     #[test]
+    fn calls_take_turns_among_the_tools() {
+        let tools = ["a".to_owned(), "b".to_owned()];
+        let names: Vec<&str> = (0..4).map(|id| tool_for(&tools, id)).collect();
+        assert_eq!(names, ["a", "b", "a", "b"]);
+        assert_eq!(tool_for(&[], 3), ECHO);
+    }
+
+    #[test]
     fn requests_are_json() {
-        for request in [initialize(), INITIALIZED.to_owned(), call(5), stateless_call(5)] {
+        for request in [initialize(), INITIALIZED.to_owned(), call(ECHO, 5), stateless_call(5)] {
             let parsed: Value = serde_json::from_str(&request).unwrap();
             assert_eq!(parsed["jsonrpc"], "2.0", "{request}");
         }

@@ -2,6 +2,7 @@
 
 mod code;
 mod docs;
+mod hub;
 mod idle;
 mod load;
 mod message;
@@ -31,6 +32,8 @@ enum Bench {
     Code(code::Options),
     /// What collections of documentation cost to bring in step and to ask: docent, tantivy and docs-mcp-server.
     Docs(docs::Options),
+    /// What servers behind docent cost to reach: docent beside other gateways and other clients for a shell.
+    Hub(hub::Options),
     /// What search costs: the index beside tantivy alone and usearch alone.
     Search {
         /// Units in the index
@@ -56,6 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Bench::Repo(options) => repo::run(&workspace, &options, args),
         Bench::Code(options) => code::run(&workspace, &options, args),
         Bench::Docs(options) => docs::run(&workspace, &options, args),
+        Bench::Hub(options) => hub::run(&workspace, &options, args),
         Bench::Search { units } => lab::bench(&workspace, &units),
     }
 }

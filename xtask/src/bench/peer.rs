@@ -137,7 +137,8 @@ pub(crate) fn eprint_step(text: &str) {
     writeln!(std::io::stderr(), "{text}").ok();
 }
 
-fn sources(workspace: &Workspace, name: &str) -> PathBuf {
+/// Where a peer's own files are.
+pub(crate) fn sources(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.root.join("benches/peers").join(name)
 }
 
@@ -185,24 +186,30 @@ pub(crate) struct Built {
 impl Built {
     /// Builds a copy beside a copy of the main lock file: the baseline then links the versions that docent links.
     pub(crate) fn of(workspace: &Workspace, name: &str) -> Result<Self> {
-        let (from, folder) = (sources(workspace, name), folder(workspace, name)?);
-        fs::create_dir_all(folder.join("src"))?;
-        for file in ["Cargo.toml", "src/main.rs"] {
-            copy_changed(&from.join(file), &folder.join(file))
-                .with_context(|| format!("copying {file}"))?;
-        }
-        fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))
-            .context("copying Cargo.lock")?;
-        let mut build = workspace.cargo(["build", "--release", "--target-dir", "target"]);
-        build.current_dir(&folder);
-        process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+        let (program, folder) = build(workspace, name)?;
         let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
         Ok(Self {
-            program: folder.join("target/release").join(format!("{name}-peer")),
+            program,
             version: locked(&lock, name).with_context(|| format!("Cargo.lock has no {name}"))?,
             folder,
         })
     }
+}
+
+/// Builds a copy of one of the peers of ours; gives back the program and the folder that it was built in.
+pub(crate) fn build(workspace: &Workspace, name: &str) -> Result<(PathBuf, PathBuf)> {
+    let (from, folder) = (sources(workspace, name), folder(workspace, name)?);
+    fs::create_dir_all(folder.join("src"))?;
+    for file in ["Cargo.toml", "src/main.rs"] {
+        copy_changed(&from.join(file), &folder.join(file))
+            .with_context(|| format!("copying {file}"))?;
+    }
+    fs::copy(workspace.root.join("Cargo.lock"), folder.join("Cargo.lock"))
+        .context("copying Cargo.lock")?;
+    let mut build = workspace.cargo(["build", "--release", "--target-dir", "target"]);
+    build.current_dir(&folder);
+    process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
+    Ok((folder.join("target/release").join(format!("{name}-peer")), folder))
 }
 
 /// Leaves a copy that is the same alone: cargo would take a younger file for a changed one and compile it again.
@@ -258,7 +265,7 @@ fn python(workspace: &Workspace) -> Result<Peer> {
 }
 
 /// The version of a package in a requirements file.
-fn pinned(requirements: &str, package: &str) -> Option<String> {
+pub(crate) fn pinned(requirements: &str, package: &str) -> Option<String> {
     let line =
         requirements.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))?;
     Some(line.trim().to_owned())

@@ -1,28 +1,46 @@
 //! Load over pipes: a bounded number of calls in flight, one thread, and one write for as many calls as were answered.
 
 use super::{
-    load::{Load, Stopwatch, Stretch},
+    load::{Load, Running, Stopwatch, Stretch},
     message,
 };
-use anyhow::{Context, Result, bail, ensure};
+use crate::process::tail;
+use anyhow::{Context, Error, Result, bail, ensure};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::retry_on_intr,
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
-    io::{Read, Write},
+    fs::File,
+    io::{Read, Seek as _, Write},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
 /// Calls that wait for their answer at any moment; they fit a pipe's buffer, so one thread can't block itself.
 const IN_FLIGHT: u32 = 32;
+/// A server that is silent for longer hangs.
+const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
+/// A server that takes longer to end after its input is killed.
+const END_LIMIT: Duration = Duration::from_secs(6);
+/// Lines of standard error that a failure is told with.
+const COMPLAINT_LINES: usize = 5;
 
 /// A server on pipes, past the handshake. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    input: ChildStdin,
+    /// Gone once the server has been told to end.
+    input: Option<ChildStdin>,
     output: ChildStdout,
+    complaint: File,
     buffer: Vec<u8>,
+    /// The names of the echo tool; calls take turns among them.
+    tools: Vec<String>,
     last_id: u32,
     open: BTreeSet<u32>,
 }
@@ -30,38 +48,92 @@ pub(crate) struct Server {
 impl Server {
     /// Starts the server and waits for the answer to `initialize`; the time is from exec to that answer.
     pub(crate) fn start(mut command: Command) -> Result<(Self, Duration)> {
+        let complaint = tempfile::tempfile().context("making a file for standard error")?;
         let began = Instant::now();
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(complaint.try_clone()?)
             .spawn()
             .with_context(|| format!("starting {}", command.get_program().display()))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the child has no pipes");
         };
-        let (buffer, open) = (Vec::new(), BTreeSet::new());
-        let mut server =
-            Self { child, input, output, buffer, last_id: message::INITIALIZE_ID, open };
-        server.send(&(message::initialize() + "\n"))?;
+        let mut server = Self {
+            child,
+            input: Some(input),
+            output,
+            complaint,
+            buffer: Vec::new(),
+            tools: vec![message::ECHO.to_owned()],
+            last_id: message::INITIALIZE_ID,
+            open: BTreeSet::new(),
+        };
+        match server.shake_hands() {
+            Ok(()) => {
+                let elapsed = began.elapsed();
+                server.send(&format!("{}\n", message::INITIALIZED))?;
+                Ok((server, elapsed))
+            }
+            Err(problem) => Err(server.explain(problem)),
+        }
+    }
+
+    fn shake_hands(&mut self) -> Result<()> {
+        self.send(&(message::initialize() + "\n"))?;
         let mut answered = false;
         while !answered {
-            server.receive(|line| {
+            self.receive(|line| {
                 answered |= message::is_initialized(line)?;
                 Ok(())
             })?;
         }
-        let elapsed = began.elapsed();
-        server.send(&format!("{}\n", message::INITIALIZED))?;
-        Ok((server, elapsed))
+        Ok(())
+    }
+
+    /// The problem with what the server wrote to standard error last.
+    pub(crate) fn explain(mut self, problem: Error) -> Error {
+        self.child.kill().ok();
+        let mut said = Vec::new();
+        // Where standard error can't be read, the problem is told alone.
+        if self.complaint.rewind().is_ok() {
+            self.complaint.read_to_end(&mut said).ok();
+        }
+        let said = tail(String::from_utf8_lossy(&said).trim(), COMPLAINT_LINES);
+        if said.is_empty() { problem } else { problem.context(said) }
+    }
+
+    /// Closes its input and waits until it has ended of itself, so that it can keep what it has to keep.
+    pub(crate) fn end(mut self) -> Result<()> {
+        drop(self.input.take());
+        let deadline = Instant::now() + END_LIMIT;
+        while self.child.try_wait()?.is_none() {
+            ensure!(
+                Instant::now() < deadline,
+                "the server has not ended {} s after its input",
+                END_LIMIT.as_secs()
+            );
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Has calls take turns among these names of the echo tool.
+    pub(crate) fn with_tools(mut self, tools: Vec<String>) -> Self {
+        self.tools = tools;
+        self
     }
 
     /// Calls a tool and waits for what it gives back.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
+        self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Asks for anything and waits for the answer.
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.last_id += 1;
         let id = self.last_id;
-        let params = json!({"name": tool, "arguments": arguments});
-        let request = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.send(&format!("{request}\n"))?;
         let mut found = None;
         while found.is_none() {
@@ -78,15 +150,42 @@ impl Server {
 
     /// Keeps the server busy, first unmeasured, then measured.
     pub(crate) fn load(&mut self, warm: Stretch, measured: Stretch) -> Result<Load> {
-        self.drive(warm)?;
+        self.drive(IN_FLIGHT, warm)?;
         let watch = Stopwatch::start()?;
-        let calls = self.drive(measured)?;
+        let calls = self.drive(IN_FLIGHT, measured)?;
         watch.stop(calls)
     }
 
-    fn drive(&mut self, stretch: Stretch) -> Result<u32> {
+    /// Keeps this many calls in flight; the processor time is that of all processes but those that run `without`.
+    pub(crate) fn load_with(
+        &mut self,
+        in_flight: u32,
+        stretch: Stretch,
+        without: Option<&Path>,
+    ) -> Result<Load> {
+        let watch = Stopwatch::start_without(without)?;
+        let calls = self.drive(in_flight, stretch)?;
+        watch.stop(calls)
+    }
+
+    /// Makes one call after another; how long each took.
+    pub(crate) fn times(&mut self, stretch: Running) -> Result<Vec<Duration>> {
+        let (mut times, mut calls) = (Vec::new(), 0);
+        while calls == 0 || stretch.goes_on(calls) {
+            let began = Instant::now();
+            self.ask(1)?;
+            while !self.open.is_empty() {
+                self.answers()?;
+            }
+            times.push(began.elapsed());
+            calls += 1;
+        }
+        Ok(times)
+    }
+
+    fn drive(&mut self, in_flight: u32, stretch: Stretch) -> Result<u32> {
         let stretch = stretch.begin(1);
-        self.ask(IN_FLIGHT)?;
+        self.ask(in_flight)?;
         let mut calls = 0;
         while !self.open.is_empty() {
             let answered = self.answers()?;
@@ -103,7 +202,8 @@ impl Server {
         for _ in 0..calls {
             self.last_id += 1;
             self.open.insert(self.last_id);
-            lines.push_str(&message::call(self.last_id));
+            let tool = message::tool_for(&self.tools, self.last_id);
+            lines.push_str(&message::call(tool, self.last_id));
             lines.push('\n');
         }
         self.send(&lines)
@@ -125,11 +225,16 @@ impl Server {
     }
 
     fn send(&mut self, lines: &str) -> Result<()> {
-        self.input.write_all(lines.as_bytes()).context("writing to the server")
+        let input = self.input.as_mut().context("the server's input is closed")?;
+        input.write_all(lines.as_bytes()).context("writing to the server")
     }
 
     fn receive(&mut self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let mut bytes = [0; 16_384];
+        let ready = retry_on_intr(|| {
+            poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&PATIENCE))
+        })?;
+        ensure!(ready > 0, "the server has been silent for {} s", PATIENCE.tv_sec);
         let read = self.output.read(&mut bytes).context("reading from the server")?;
         ensure!(read > 0, "the server closed its output");
         self.buffer.extend_from_slice(bytes.get(..read).unwrap_or_default());

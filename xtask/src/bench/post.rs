@@ -34,10 +34,27 @@ impl fmt::Display for Form {
     }
 }
 
+/// Where an echo tool is served, and under which names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    pub(crate) port: u16,
+    pub(crate) path: String,
+    /// Calls take turns among them.
+    pub(crate) tools: Vec<String>,
+}
+
+impl Endpoint {
+    /// Where most servers have it.
+    pub(crate) fn at(port: u16) -> Self {
+        Self { port, path: "/mcp".to_owned(), tools: vec![message::ECHO.to_owned()] }
+    }
+}
+
 /// One client.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
+    tools: Vec<String>,
     form: Form,
     /// Everything of a request before the value of Content-Length.
     head: String,
@@ -48,6 +65,13 @@ pub(crate) struct Connection {
 impl Connection {
     /// Connects, and makes the handshake where the form has one.
     pub(crate) async fn open(port: u16, form: Form) -> Result<Self> {
+        Self::open_at(&Endpoint::at(port), form).await
+    }
+
+    /// The same, wherever the server has it.
+    pub(crate) async fn open_at(endpoint: &Endpoint, form: Form) -> Result<Self> {
+        let Endpoint { port, path, tools } = endpoint;
+        let (port, tools) = (*port, tools.clone());
         let stream =
             TcpStream::connect(("127.0.0.1", port)).await.context("connecting to the server")?;
         stream.set_nodelay(true)?;
@@ -56,7 +80,7 @@ impl Connection {
             Form::Session | Form::Stateless => "application/json, text/event-stream",
         };
         let mut head = format!(
-            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: {accept}\r\n"
         );
         if form == Form::Stateless {
             write!(
@@ -65,7 +89,7 @@ impl Connection {
             )?;
         }
         let mut connection =
-            Self { stream, form, head, buffer: Vec::new(), last_id: message::INITIALIZE_ID };
+            Self { stream, tools, form, head, buffer: Vec::new(), last_id: message::INITIALIZE_ID };
         if form == Form::Session {
             connection.shake_hands().await?;
         }
@@ -99,11 +123,14 @@ impl Connection {
         Ok(())
     }
 
-    async fn call(&mut self) -> Result<()> {
+    /// Makes one call and checks its answer.
+    pub(crate) async fn call(&mut self) -> Result<()> {
         self.last_id += 1;
         let body = match self.form {
             Form::Stateless => message::stateless_call(self.last_id),
-            Form::Session | Form::Plain => message::call(self.last_id),
+            Form::Session | Form::Plain => {
+                message::call(message::tool_for(&self.tools, self.last_id), self.last_id)
+            }
         };
         let reply = self.post(&body).await?;
         let mut answered = None;
@@ -161,7 +188,8 @@ pub(crate) async fn load(
     watch.stop(calls)
 }
 
-async fn drive_all(
+/// Keeps all of them busy until the stretch ends.
+pub(crate) async fn drive_all(
     connections: Vec<Connection>,
     stretch: Running,
 ) -> Result<(Vec<Connection>, u32)> {

@@ -6,6 +6,7 @@ use std::{
     collections::HashMap,
     fs,
     io::{Read as _, Seek as _},
+    path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -55,15 +56,37 @@ fn servers() -> Result<HashMap<u32, Stat>> {
     Ok(found)
 }
 
+/// Every process that descends from this one and runs another program than that.
+fn servers_without(program: Option<&Path>) -> Result<HashMap<u32, Stat>> {
+    let mut found = servers()?;
+    if let Some(program) = program {
+        found.retain(|pid, _| {
+            !fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|run| run == program)
+        });
+    }
+    Ok(found)
+}
+
 /// Processor time used so far.
 pub(crate) fn cpu() -> Result<Duration> {
-    Ok(TICK * servers()?.values().map(|stat| stat.ticks).sum())
+    cpu_without(None)
+}
+
+/// Processor time used so far by all but those that run this program, which is named as the kernel names it: without
+/// symbolic links.
+pub(crate) fn cpu_without(program: Option<&Path>) -> Result<Duration> {
+    Ok(TICK * servers_without(program)?.values().map(|stat| stat.ticks).sum())
 }
 
 /// Resident memory in megabytes (10^6 bytes).
 pub(crate) fn resident_mb() -> Result<f64> {
+    resident_mb_without(None)
+}
+
+/// Resident memory of all but those that run this program.
+pub(crate) fn resident_mb_without(program: Option<&Path>) -> Result<f64> {
     let mut total = 0;
-    for pid in servers()?.into_keys() {
+    for pid in servers_without(program)?.into_keys() {
         // The counter in /proc/PID/status lags behind by some pages for each processor; this one is exact. A process
         // that has just ended has none, and holds nothing.
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
@@ -139,8 +162,11 @@ mod tests {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let found = servers().unwrap();
         let used = resident_mb().unwrap();
+        let program = fs::read_link(format!("/proc/{}/exe", child.id())).unwrap();
+        let others = servers_without(Some(&program)).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+        assert!(!others.contains_key(&child.id()), "{others:?}");
         assert!(found.contains_key(&child.id()), "{found:?}");
         assert!(used > 0.1, "{used} MB");
     }

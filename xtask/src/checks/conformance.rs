@@ -1,12 +1,12 @@
-//! The step that runs the protocol's own conformance suite against the fixture server, and its security scenarios against
-//! docent itself, and holds the results to floors.
+//! The steps that run the protocol's own conformance suite: against the fixture server, its security scenarios against docent
+//! itself, and its scenarios for clients against a client on docent's own lines. All are held to floors.
 
 use super::{Context, Npm, tally};
 use crate::{
     process::{self, Background, Output},
     report::Counts,
 };
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use serde_json::Value;
 use std::{fs, process::Command, time::Duration};
 
@@ -14,6 +14,7 @@ const FLOORS: &str = "tests/conformance/floor.json";
 const SUITE: &str = "@modelcontextprotocol/conformance/dist/index.js";
 const START_LIMIT: Duration = Duration::from_secs(20);
 const RUN_LIMIT: Duration = Duration::from_mins(10);
+const BUILD_LIMIT: Duration = Duration::from_hours(1);
 
 /// The revisions, and how the suite is asked for each.
 const RUNS: [(&str, &[&str]); 3] = [
@@ -34,6 +35,12 @@ const SECURITY: [(&str, &str); 4] = [
 /// The floor of [`SECURITY`], all together.
 const SECURITY_FLOOR: &str = "docent";
 
+/// The revisions of the client's scenarios, those of authorization included, and their floors.
+const CLIENT_RUNS: [(&str, &str); 2] =
+    [("2025-11-25", "client-2025-11-25"), ("2026-07-28", "client-2026-07-28")];
+/// An example of the crate that it tries.
+const CLIENT: [&str; 4] = ["-p", "docent-dial", "--example", "conformance_client"];
+
 /// Fewer passed or more failed checks than this are a fall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Floor {
@@ -43,10 +50,7 @@ struct Floor {
 
 pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     let npm = context.npm()?;
-    let floors =
-        fs::read_to_string(context.path(FLOORS)).with_context(|| format!("reading {FLOORS}"))?;
-    let floors: Value =
-        serde_json::from_str(&floors).with_context(|| format!("reading {FLOORS}"))?;
+    let floors = floors(context)?;
     let fixture = context.release_binary("conformance")?;
     let mut total = Vec::new();
     for (revision, arguments) in RUNS {
@@ -84,6 +88,45 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     println!("{SECURITY_FLOOR}: {verdict}");
     total.push(counts);
     Ok(total.into_iter().sum())
+}
+
+/// The suite's scenarios for clients. It starts the client itself, once for each.
+pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
+    let npm = context.npm()?;
+    let floors = floors(context)?;
+    let mut cargo = context.workspace.cargo(["build"].into_iter().chain(CLIENT));
+    let built = process::run(&mut cargo, BUILD_LIMIT, Output::Shown)?;
+    ensure!(built.success, "building the client failed ({})", built.ending);
+    let client = context.workspace.binary("debug/examples", "conformance_client");
+    let mut total = Vec::new();
+    for (revision, name) in CLIENT_RUNS {
+        let floor = floor(&floors, name)?;
+        let results = context.workspace.tools().join("conformance-results").join(name);
+        let mut suite = npm.script(&npm.modules().join(SUITE));
+        suite.args(["client", "--suite", "all", "--spec-version", revision]);
+        suite.arg("--command").arg(&client).arg("-o").arg(&results);
+        let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
+        let Some(counts) = tally::conformance(&done.text) else {
+            let said = process::tail(&done.text, 20);
+            return Err(anyhow!(
+                "{name}: the suite ended without a total ({}):\n{said}",
+                done.ending
+            ));
+        };
+        for line in done.text.lines().filter(|line| line.starts_with('✗')) {
+            println!("{name}: {line}");
+        }
+        let (counts, verdict) = judge(counts, floor);
+        println!("{name}: {verdict}; details in {}", context.workspace.shown(&results));
+        total.push(counts);
+    }
+    Ok(total.into_iter().sum())
+}
+
+fn floors(context: &Context<'_>) -> Result<Value> {
+    let text =
+        fs::read_to_string(context.path(FLOORS)).with_context(|| format!("reading {FLOORS}"))?;
+    serde_json::from_str(&text).with_context(|| format!("reading {FLOORS}"))
 }
 
 /// The scenarios of [`SECURITY`] against the release binary.

@@ -48,7 +48,7 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -84,6 +84,12 @@ const STEPS: [Step; 10] = [
         about: "the protocol's conformance suite against the fixture server, its security scenarios against docent",
         needs_build: true,
         run: conformance::run,
+    },
+    Step {
+        name: "conformance-client",
+        about: "the conformance suite's scenarios for clients, authorization included, against docent's client side",
+        needs_build: false,
+        run: conformance::run_client,
     },
     Step {
         name: "clients",
@@ -170,7 +176,7 @@ impl Npm {
 pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<bool> {
     if selection.list {
         for step in &STEPS {
-            println!("{:12} {}", step.name, step.about);
+            println!("{:18} {}", step.name, step.about);
         }
         return Ok(true);
     }

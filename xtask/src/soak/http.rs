@@ -28,6 +28,18 @@ pub(super) fn reset(stream: &TcpStream) {
     sockopt::set_socket_linger(stream, Some(Duration::ZERO)).ok();
 }
 
+/// The connection ended, and nothing of the reply had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unheard;
+
+impl std::fmt::Display for Unheard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the server closed the connection")
+    }
+}
+
+impl std::error::Error for Unheard {}
+
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Wire {
@@ -47,13 +59,21 @@ impl Wire {
             "{head}Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
-        self.stream.write_all(request.as_bytes()).context("writing")
+        self.write(&request)
     }
 
     /// Sends a request without a body.
     pub(super) fn ask(&mut self, head: &str) -> Result<()> {
-        let request = format!("{head}Host: 127.0.0.1\r\n\r\n");
-        self.stream.write_all(request.as_bytes()).context("writing")
+        self.write(&format!("{head}Host: 127.0.0.1\r\n\r\n"))
+    }
+
+    fn write(&mut self, request: &str) -> Result<()> {
+        self.stream.write_all(request.as_bytes()).map_err(|problem| match problem.kind() {
+            ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+                anyhow::Error::new(problem).context(Unheard)
+            }
+            _ => anyhow::Error::new(problem).context("writing"),
+        })
     }
 
     /// The next whole reply, or nothing when time is up.
@@ -78,12 +98,18 @@ impl Wire {
         self.stream.set_read_timeout(Some(left))?;
         let mut bytes = [0; 16 * 1024];
         match self.stream.read(&mut bytes) {
-            Ok(0) => bail!("the server closed the connection"),
+            Ok(0) if self.buffer.is_empty() => Err(Unheard.into()),
+            Ok(0) => bail!("the server closed the connection in the middle of a reply"),
             Ok(read) => {
                 self.buffer.extend_from_slice(bytes.get(..read).unwrap_or_default());
                 Ok(true)
             }
             Err(problem) if is_timeout(problem.kind()) => Ok(false),
+            Err(problem)
+                if problem.kind() == ErrorKind::ConnectionReset && self.buffer.is_empty() =>
+            {
+                Err(problem).context(Unheard)
+            }
             Err(problem) => Err(problem).context("reading"),
         }
     }

@@ -92,6 +92,8 @@ impl Project {
                 "rate_limit": {"enabled": false},
                 "logging": {"file": self.log()},
             },
+            // Sessions that clients leave behind end within the soak, and not after it.
+            "limits": {"session_idle_ms": 30_000},
             // A file that docent turned over itself would replace the one before it, and lines would be missed.
             "audit": {"file": self.audit(), "max_bytes": 1_u64 << 40},
             "docs": {"collections": {"desks": {"path": self.root().join("docs")}}},

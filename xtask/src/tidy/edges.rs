@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A crate of the workspace, and those that it may be built from.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 22] = [
     ("docent-wire", &[]),
     ("docent-tool", &[]),
     ("docent-index", &[]),
@@ -29,7 +29,23 @@ const ALLOWED: [(&str, &[&str]); 18] = [
         ],
     ),
     ("docent-transport", &["docent-wire"]),
-    ("docent-hub", &["docent-tool", "docent-wire", "docent-transport"]),
+    ("docent-dial", &[]),
+    ("docent-keeper", &["docent-sandbox"]),
+    ("docent-registry", &[]),
+    ("docent-script", &[]),
+    (
+        "docent-hub",
+        &[
+            "docent-dial",
+            "docent-index",
+            "docent-keeper",
+            "docent-registry",
+            "docent-screen",
+            "docent-script",
+            "docent-tool",
+            "docent-wire",
+        ],
+    ),
     (
         "docent-server",
         &[
@@ -49,6 +65,11 @@ const ALLOWED: [(&str, &[&str]); 18] = [
 const LIBRARIES: &[&str] = &[
     "docent-audit",
     "docent-auth",
+    "docent-dial",
+    "docent-hub",
+    "docent-keeper",
+    "docent-registry",
+    "docent-script",
     "docent-web",
     "docent-wire",
     "docent-tool",
@@ -60,7 +81,6 @@ const LIBRARIES: &[&str] = &[
     "docent-suites",
     "docent-syntax",
     "docent-transport",
-    "docent-hub",
     "docent-server",
 ];
 

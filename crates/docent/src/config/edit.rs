@@ -193,7 +193,7 @@ fn toml_value(value: &Value) -> toml_edit::Value {
 }
 
 /// Replaces a file as a whole, so that nobody reads half of it.
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let failed = || format!("{} can't be written", path.display());
     fs::create_dir_all(folder).with_context(failed)?;

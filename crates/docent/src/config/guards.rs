@@ -13,8 +13,9 @@ use docent_suites::files::Rules;
 use std::{net::IpAddr, path::PathBuf};
 
 /// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
-const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 9] = [
     "policy.",
+    "hub.registries",
     "audit.",
     "web.",
     "server.tls.",

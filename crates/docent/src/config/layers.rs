@@ -8,6 +8,7 @@ use super::{
     keys::{self, Kind, join},
     raw::RawConfig,
 };
+use anyhow::Context as _;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -252,6 +253,18 @@ pub(super) fn user_dir(inputs: &Inputs) -> Option<PathBuf> {
         _ => inputs.home.as_ref()?.join(".config"),
     };
     Some(base.join("docent"))
+}
+
+/// What the process was started with.
+pub(crate) fn inputs(flags: Flags) -> anyhow::Result<Inputs> {
+    let working_dir = std::env::current_dir().context("the working directory can't be found")?;
+    let (environment, home) = (Environment::of_process(), std::env::home_dir());
+    Ok(Inputs { environment, home, working_dir, flags })
+}
+
+/// The user's own file, whether it exists or not.
+pub(crate) fn user_file(inputs: &Inputs) -> Option<PathBuf> {
+    Some(super::edit::file_of(&user_dir(inputs)?))
 }
 
 /// Every file that may hold configuration, whether it exists or not.

@@ -17,17 +17,19 @@ mod layers;
 mod places;
 mod raw;
 mod raw_doors;
+mod raw_hub;
 mod raw_policy;
 mod reference;
 mod resolve;
+mod servers;
 mod show;
 
-pub(crate) use edit::{add_collection, remove_collection};
+pub(crate) use edit::{add_collection, remove_collection, write as write_file};
 pub use environment::Environment;
 pub use error::{ConfigError, Problem, Source};
 pub use init::{InitError, init};
-pub(crate) use layers::files_of;
 pub use layers::{Flags, Inputs, Override};
+pub(crate) use layers::{files_of, inputs, user_file};
 pub use raw::{Handshake, Level, LogFormat, Transport};
 pub use raw_policy::SandboxMode;
 pub use reference::{json_schema, reference_page};
@@ -68,8 +70,10 @@ pub struct Config {
     pub web: Web,
     /// Groups of words that mean the same in documentation.
     pub synonyms: Arc<Synonyms>,
-    /// Other MCP servers by name, as written.
-    pub mcp_servers: IndexMap<String, Value>,
+    /// How other MCP servers are shown.
+    pub hub: Hub,
+    /// Other MCP servers, in the order written.
+    pub servers: Vec<ServerEntry>,
     /// The user's cache directory for docent, if there is a home to hold it.
     pub cache_dir: Option<PathBuf>,
     /// Folders that configuration files are looked for in.
@@ -80,11 +84,27 @@ pub struct Config {
     pub warnings: Vec<String>,
     /// Files of secrets and certificates that the configuration names.
     pub secret_files: Vec<PathBuf>,
-    /// Whether the file in place of the root's own was named by the user.
-    is_named: bool,
     /// Secrets besides the keys of clients.
     other_secrets: Vec<Secret>,
     settings: Settings,
+}
+
+/// How other MCP servers are shown.
+#[derive(Debug, Clone)]
+pub struct Hub {
+    /// What the hub is made with.
+    pub settings: docent_hub::Settings,
+    /// More files that name servers.
+    pub registries: Vec<PathBuf>,
+}
+
+/// Another MCP server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerEntry {
+    /// What is written of it, variables and secrets in place.
+    pub server: docent_registry::Server,
+    /// Whether a project's own file says so, which may be somebody else's: then it is not started.
+    pub of_a_project: bool,
 }
 
 /// What docent may do.
@@ -277,6 +297,8 @@ pub struct Limits {
     pub calls_in_flight: usize,
     /// Sessions open at one time.
     pub sessions: usize,
+    /// How long an HTTP session lasts that nobody uses.
+    pub session_idle: Duration,
     /// Event streams and web sockets open at one time.
     pub streams: usize,
     /// Connections open at one time.
@@ -379,17 +401,6 @@ impl Config {
             });
         }
         Ok(())
-    }
-
-    /// Whether a project's own file says what a server of `mcp_servers` is.
-    pub(crate) fn is_of_a_project(&self, server: &str) -> bool {
-        let prefix = keys::join("mcp_servers", server);
-        let user = self.config_folders.first();
-        let is_its = |key: &str| key == prefix || key.starts_with(&format!("{prefix}."));
-        self.settings.origins().filter(|(key, _)| is_its(key)).any(|(_, source)| match source {
-            Source::File(file) => !self.is_named && user.is_none_or(|user| !file.starts_with(user)),
-            _ => false,
-        })
     }
 
     /// The root that state is kept in.

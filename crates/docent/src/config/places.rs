@@ -14,7 +14,8 @@ pub(super) fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
 
 /// Where programs keep credentials of the user, outside of any project.
 pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
-    const PLACES: [&str; 14] = [
+    const PLACES: [&str; 15] = [
+        ".cache/docent/tokens",
         ".ssh",
         ".aws",
         ".gnupg",

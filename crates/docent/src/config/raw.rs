@@ -8,6 +8,7 @@
 
 use super::{
     raw_doors::{RawCertificate, RawOauth, RawTls, RawWeb},
+    raw_hub::RawHub,
     raw_policy::RawPolicy,
 };
 use clap::ValueEnum;
@@ -39,7 +40,11 @@ pub(super) struct RawConfig {
     pub(super) policy: RawPolicy,
     /// Search of the web.
     pub(super) web: RawWeb,
-    /// Other MCP servers, in the form that MCP clients use, by name.
+    /// How other MCP servers are shown.
+    pub(super) hub: RawHub,
+    /// Other MCP servers, in the form that MCP clients use, by name. Beside `command`, `args`, `env`, `cwd`, `url`, `type`,
+    /// `headers`, `disabled` and `timeout_ms`, docent reads `warm`, `idle_ms`, `start_timeout_ms`, `concurrency`,
+    /// `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`, `roots`, `sandbox` and `oauth`.
     pub(super) mcp_servers: IndexMap<String, Value>,
 }
 
@@ -198,6 +203,9 @@ pub(super) struct RawLimits {
     /// Sessions open at one time.
     #[schemars(range(min = 1))]
     pub(super) sessions: u32,
+    /// Milliseconds after which an HTTP session without a request or an open stream ends; its client begins another.
+    #[schemars(range(min = 1))]
+    pub(super) session_idle_ms: u64,
     /// Event streams and web sockets open at one time.
     #[schemars(range(min = 1))]
     pub(super) streams: u32,
@@ -228,6 +236,7 @@ impl Default for RawLimits {
             tool_timeout_ms: 30_000,
             calls_in_flight: 64,
             sessions: 2000,
+            session_idle_ms: 1_800_000,
             streams: 2000,
             connections: 4608,
             connections_per_address: 1024,

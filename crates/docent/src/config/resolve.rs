@@ -84,6 +84,8 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     let policy = resolver.policy(raw.policy);
     let web = resolver.web(raw.web);
     let mut warnings = settings.warnings.clone();
+    let hub = resolver.hub(&raw.hub);
+    let servers = resolver.servers(&raw.mcp_servers, &hub, &mut warnings);
     warnings.extend(resolver.idle_listener(&server));
     let Resolver { problems, secrets: other_secrets, files: secret_files, .. } = resolver;
     if !problems.is_empty() {
@@ -100,12 +102,12 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         policy,
         web,
         synonyms,
-        mcp_servers: raw.mcp_servers,
+        hub,
+        servers,
         cache_dir: cache_dir(inputs),
         config_folders: config_folders(inputs),
         secret_places: secret_places(inputs),
         secret_files,
-        is_named: inputs.flags.config_file.is_some(),
         other_secrets,
         warnings,
         settings,
@@ -125,6 +127,7 @@ fn limits(raw: RawLimits) -> Limits {
         tool_timeout: Duration::from_millis(raw.tool_timeout_ms),
         calls_in_flight: count(raw.calls_in_flight),
         sessions: count(raw.sessions),
+        session_idle: Duration::from_millis(raw.session_idle_ms),
         streams: count(raw.streams),
         connections: count(raw.connections),
         connections_per_address: count(raw.connections_per_address),

@@ -13,6 +13,7 @@ mod records;
 mod search;
 mod serving;
 mod settling;
+mod shell;
 mod teams;
 
 use serde_json::Value;
@@ -291,8 +292,15 @@ fn doctor_fails_on_what_would_stop_the_server() {
 #[test]
 fn completions_are_printed_for_every_shell() {
     let place = Place::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+    for shell in ["powershell", "elvish"] {
         place.run(&["completions", shell]).ends(0).prints("docent").prints("allow-open");
+    }
+    // These ask docent itself.
+    for shell in ["bash", "zsh", "fish"] {
+        place.run(&["completions", shell]).ends(0).prints(&format!("__complete {shell} -- "));
+        let words: &[&str] =
+            if shell == "bash" { &["docent serve --allow-o"] } else { &["serve", "--allow-o"] };
+        place.run(&[&["__complete", shell, "--"], words].concat()).ends(0).prints("--allow-open");
     }
     place.run(&["completions", "nosuchshell"]).ends(2);
 }

@@ -130,8 +130,20 @@ async fn counters_count_calls_by_outcome() {
         "docent_tool_call_seconds_count{tool=\"analyze_repository\"} 3\n",
         "docent_calls_in_flight 0\n",
         "docent_sessions 1\n",
+        "docent_connections_ended_total{reason=\"slow\"} 0\n",
     ] {
         assert!(text.contains(want), "no {want:?} in\n{text}");
+    }
+    let told: Vec<String> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
+        .map(|(name, kind)| format!("| `{name}` | {kind} |"))
+        .collect();
+    let reference = include_str!("../../../../docs/reference/metrics.md");
+    let rows = reference.lines().filter(|line| line.starts_with("| `docent_"));
+    assert_eq!(rows.count(), told.len(), "{told:#?}");
+    for row in told {
+        assert!(reference.contains(&row), "docs/reference/metrics.md has no {row}");
     }
 }
 

@@ -175,3 +175,21 @@ fn bubblewrap_goes_around_the_confined_child() {
         assert!(arguments.contains(expected), "{expected:?} in {arguments}");
     }
 }
+
+#[test]
+fn a_child_dies_with_its_parent_where_that_is_asked_for() {
+    let code = "import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value)";
+    for mode in [Mode::Off, Mode::Strict] {
+        for (die_with_parent, expected) in [(false, "0"), (true, "9")] {
+            let confinement = Confinement::for_child([""; 0]);
+            let launch = Launch::new("/usr/bin/python3", ["-I", "-c", code], confinement, mode);
+            let output = run(Launch { die_with_parent, ..launch });
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(text.trim(), expected, "{mode} {die_with_parent}: {output:?}");
+        }
+    }
+    let gone = r#"{"mode":"off","confinement":{},"parent":1}"#;
+    let output = Command::new(PROBE).args(["__confine", gone, "--", "/bin/true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(126));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has ended"), "{output:?}");
+}

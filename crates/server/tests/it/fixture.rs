@@ -1,8 +1,8 @@
 //! A provider of small tools, each of which shows one thing.
 
 use docent_tool::{
-    Answer, AnyTool, Ask, Block, CallContext, Change, CompletionTarget, Contents, Failure,
-    FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress, PromptAnswer,
+    Answer, AnyTool, Ask, Block, CallContext, Change, Completing, CompletionTarget, Contents,
+    Failure, FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress, PromptAnswer,
     PromptArgument, PromptInfo, PromptMessage, Provider, ResourceInfo, Role, Running, TemplateInfo,
     Tool, ToolError, ToolInfo, erase,
 };
@@ -108,6 +108,7 @@ where
         output_schema: None,
         hints: None,
         meta: meta.as_object().cloned(),
+        ..ToolInfo::default()
     };
     Arc::new(Acting { info, act: Box::new(move |args, context| Box::pin(act(args, context))) })
 }
@@ -384,16 +385,13 @@ impl Provider for Fixture {
             Ok(PromptAnswer {
                 about: Some("A greeting".into()),
                 messages: vec![PromptMessage { role: Role::User, content: words }],
+                ..PromptAnswer::default()
             })
         })
     }
 
-    fn complete<'a>(
-        &'a self,
-        target: &'a CompletionTarget,
-        argument: &'a str,
-        typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+        let (target, argument, typed) = asked.parts();
         let values = match (target, argument) {
             (CompletionTarget::Prompt(_), "name") => {
                 ["ann", "anton", "bob"].map(str::to_owned).to_vec()

@@ -39,8 +39,8 @@ use crate::{
 use analyze_code::AnalyzeCode;
 use docent_syntax::Counts;
 use docent_tool::{
-    AnyTool, CallContext, Change, CompletionTarget, Contents, Provider, ResourceInfo, Running,
-    TemplateInfo, ToolError, erase, nobody,
+    AnyTool, CallContext, Change, Completing, CompletionTarget, Contents, Provider, ResourceInfo,
+    Running, TemplateInfo, ToolError, erase, nobody,
 };
 use find_references::FindReferences;
 use index_status::IndexStatus;
@@ -111,6 +111,7 @@ impl Provider for CodeSuite {
             title: Some("Annotations of a source file".into()),
             about: Some("Functions, classes and other definitions of one file, as JSON".into()),
             mime: Some("application/json".into()),
+            ..TemplateInfo::default()
         }]
     }
 
@@ -147,12 +148,8 @@ impl Provider for CodeSuite {
         place.is_some_and(|place| self.project.subscribe(&place))
     }
 
-    fn complete<'a>(
-        &'a self,
-        target: &'a CompletionTarget,
-        argument: &'a str,
-        typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+        let (target, argument, typed) = asked.parts();
         let ours =
             matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
         if !ours || argument != "path" {
@@ -195,6 +192,7 @@ fn resource((path, (language, counts)): Known) -> ResourceInfo {
         about: Some(format!("{language}: {about}")),
         mime: Some("application/json".into()),
         size: None,
+        ..ResourceInfo::default()
     }
 }
 

@@ -95,7 +95,7 @@ async fn annotations(suite: &CodeSuite, uri: &str) -> Result<Value, ToolError> {
             assert_eq!((at.as_str(), mime.as_deref()), (uri, Some("application/json")));
             Ok(serde_json::from_str(&text).unwrap())
         }
-        other @ Contents::Blob { .. } => panic!("{other:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -486,6 +486,7 @@ async fn parsed_files_are_resources() {
             about: Some("TypeScript: 1 function, 1 interface, 1 enum".into()),
             mime: Some("application/json".into()),
             size: None,
+            ..ResourceInfo::default()
         }
     );
     let users = annotations(&suite, "ast://project/src/users.ts").await.unwrap();
@@ -530,10 +531,19 @@ async fn paths_are_completed() {
         ("../", &[]),
     ];
     for (typed, want) in cases {
-        assert_eq!(suite.complete(&target, "path", typed).await, want, "{typed}");
+        assert_eq!(
+            suite.complete(&Completing::new(target.clone(), "path", typed)).await,
+            want,
+            "{typed}"
+        );
     }
-    assert!(suite.complete(&target, "other", "").await.is_empty());
-    assert!(suite.complete(&CompletionTarget::Prompt("x".into()), "path", "").await.is_empty());
+    assert!(suite.complete(&Completing::new(target.clone(), "other", "")).await.is_empty());
+    assert!(
+        suite
+            .complete(&Completing::new(CompletionTarget::Prompt("x".into()), "path", ""))
+            .await
+            .is_empty()
+    );
 }
 
 /// Keeps what it hears.

@@ -28,8 +28,8 @@ use crate::{
 use docent_index::Synonyms;
 use docent_prose::{Document, Section};
 use docent_tool::{
-    AnyTool, CallContext, Change, CompletionTarget, Contents, Provider, ResourceInfo, Running,
-    TemplateInfo, ToolError, erase,
+    AnyTool, CallContext, Change, Completing, CompletionTarget, Contents, Provider, ResourceInfo,
+    Running, TemplateInfo, ToolError, erase,
 };
 use get_document::GetDocument;
 use library::{Library, resolve};
@@ -203,6 +203,7 @@ impl Provider for DocsSuite {
             about: Some(collection.description.clone()),
             mime: Some("application/x-documentation".into()),
             size: None,
+            ..ResourceInfo::default()
         };
         let all = self.library.shelves().iter().map(|shelf| resource(&shelf.collection)).collect();
         Box::pin(std::future::ready(all))
@@ -215,6 +216,7 @@ impl Provider for DocsSuite {
             title: None,
             about: Some(about.into()),
             mime: Some(mime.into()),
+            ..TemplateInfo::default()
         };
         vec![
             template(
@@ -256,12 +258,8 @@ impl Provider for DocsSuite {
         known
     }
 
-    fn complete<'a>(
-        &'a self,
-        target: &'a CompletionTarget,
-        argument: &'a str,
-        typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+        let (target, argument, typed) = asked.parts();
         let ours = matches!(target, CompletionTarget::Template(template)
             if [address::CONTENTS_TEMPLATE, address::DOCUMENT_TEMPLATE].contains(&template.as_str()));
         if !ours {

@@ -376,6 +376,7 @@ async fn collections_are_resources() {
             about: Some("PostgreSQL documentation".into()),
             mime: Some("application/x-documentation".into()),
             size: None,
+            ..ResourceInfo::default()
         }
     );
     assert_eq!(listed.len(), 2);
@@ -422,10 +423,17 @@ async fn templates_are_completed() {
         ("other", "", &[]),
     ];
     for (argument, typed, want) in cases {
-        assert_eq!(suite.complete(&target, argument, typed).await, want, "{argument} {typed}");
+        assert_eq!(
+            suite.complete(&Completing::new(target.clone(), argument, typed)).await,
+            want,
+            "{argument} {typed}"
+        );
     }
     assert!(
-        suite.complete(&CompletionTarget::Template("x".into()), "collection", "").await.is_empty()
+        suite
+            .complete(&Completing::new(CompletionTarget::Template("x".into()), "collection", ""))
+            .await
+            .is_empty()
     );
 }
 

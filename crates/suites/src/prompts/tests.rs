@@ -199,7 +199,9 @@ async fn arguments_complete_from_what_is_there() {
         ("sing", "path", "s", &[]),
     ];
     for (prompt, argument, typed, want) in cases {
-        let found = suite.complete(&CompletionTarget::Prompt(prompt.into()), argument, typed).await;
+        let found = suite
+            .complete(&Completing::new(CompletionTarget::Prompt(prompt.into()), argument, typed))
+            .await;
         assert_eq!(found, want, "{prompt} {argument} {typed}");
     }
     drop(root);

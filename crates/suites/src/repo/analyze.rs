@@ -72,6 +72,7 @@ fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
         about: Some("Everything that was found, as Markdown and as JSON".into()),
         mime: Some("text/markdown".into()),
         size: None,
+        ..ResourceInfo::default()
     })
 }
 

@@ -39,8 +39,8 @@ pub(crate) use versions::Versions;
 
 use crate::files::{Kind, PathError, Place, Roots};
 use docent_tool::{
-    AnyTool, CallContext, CompletionTarget, Contents, Provider, Running, TemplateInfo, ToolError,
-    erase,
+    AnyTool, CallContext, Completing, CompletionTarget, Contents, Provider, Running, TemplateInfo,
+    ToolError, erase,
 };
 use kept::Kept;
 use report::{Depth, Report};
@@ -87,7 +87,7 @@ impl Provider for RepoSuite {
             about: Some(
                 "The whole report of a folder at a depth (quick, standard, deep), as Markdown and as JSON".into(),
             ),
-            mime: Some("text/markdown".into()),
+            mime: Some("text/markdown".into()), ..TemplateInfo::default()
         }]
     }
 
@@ -102,12 +102,8 @@ impl Provider for RepoSuite {
         })
     }
 
-    fn complete<'a>(
-        &'a self,
-        target: &'a CompletionTarget,
-        argument: &'a str,
-        typed: &'a str,
-    ) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+        let (target, argument, typed) = asked.parts();
         let ours =
             matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
         let found = match argument {

@@ -475,8 +475,8 @@ async fn the_link_leads_to_the_whole_report() {
     assert!(suite.read("repository://standard/none", &nobody()).await.unwrap().is_err());
     assert!(suite.read("other://standard/web", &nobody()).await.is_none());
     let target = CompletionTarget::Template(address::TEMPLATE.into());
-    assert_eq!(suite.complete(&target, "depth", "d").await, ["deep"]);
-    assert_eq!(suite.complete(&target, "path", "we").await[0], "web");
+    assert_eq!(suite.complete(&Completing::new(target.clone(), "depth", "d")).await, ["deep"]);
+    assert_eq!(suite.complete(&Completing::new(target, "path", "we")).await[0], "web");
 }
 
 #[test]

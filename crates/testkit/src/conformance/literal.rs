@@ -32,6 +32,7 @@ where
             output_schema: None,
             hints: None,
             meta: None,
+            ..ToolInfo::default()
         }
     }
 

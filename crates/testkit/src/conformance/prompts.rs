@@ -30,7 +30,13 @@ pub(super) fn list() -> Vec<PromptInfo> {
 }
 
 fn prompt(name: &str, about: &str, arguments: Vec<PromptArgument>) -> PromptInfo {
-    PromptInfo { name: name.into(), title: None, about: Some(about.into()), arguments }
+    PromptInfo {
+        name: name.into(),
+        title: None,
+        about: Some(about.into()),
+        arguments,
+        ..PromptInfo::default()
+    }
 }
 
 fn required(name: &str, about: &str) -> PromptArgument {
@@ -70,7 +76,7 @@ pub(super) async fn render(
     };
     let messages =
         said.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();
-    Ok(PromptAnswer { about: None, messages })
+    Ok(PromptAnswer { about: None, messages, ..PromptAnswer::default() })
 }
 
 /// Values for an argument of a prompt.

@@ -90,6 +90,7 @@ pub(super) fn templates() -> Vec<TemplateInfo> {
         title: None,
         about: Some("A resource whose address carries an id".into()),
         mime: Some("application/json".into()),
+        ..TemplateInfo::default()
     }]
 }
 

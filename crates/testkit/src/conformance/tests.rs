@@ -163,5 +163,8 @@ async fn every_listed_resource_and_prompt_is_there() {
         assert!(!answer.messages.is_empty(), "{}", prompt.name);
     }
     let target = CompletionTarget::Prompt("test_prompt_with_arguments".into());
-    assert_eq!(fixture.complete(&target, "arg1", "par").await, ["paris", "park", "party"]);
+    assert_eq!(
+        fixture.complete(&Completing::new(target, "arg1", "par")).await,
+        ["paris", "park", "party"]
+    );
 }

@@ -9,13 +9,21 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use docent_wire::Refusal;
 use futures::StreamExt;
+use hyper::body::{Frame, SizeHint};
 use serde_json::Value;
-use std::time::Duration;
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::time::{Instant, timeout_at};
 
 /// An over-long body is read to its end and thrown away, up to this many times the limit, so that a client that is
 /// still writing hears the answer.
 const PATIENCE: usize = 8;
+
+/// Room that is made for a body on its word alone. A peer that announces more has to send it.
+const AT_ONCE: usize = 64 * 1024;
 
 /// Reads a whole body of JSON.
 pub(super) async fn read_json(
@@ -30,11 +38,15 @@ pub(super) async fn read_json(
     }
     let too_long = || refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(limit));
     let most = limit.saturating_mul(PATIENCE);
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.is_some_and(|length| length.parse::<usize>().is_ok_and(|length| length > most)) {
+    let announced = announced(headers);
+    if announced.is_some_and(|length| length > most) {
         return Err(closing(too_long()));
     }
-    let mut read = BytesMut::new();
+    // Nothing is kept of a body that will be refused: after blocks of megabytes that come and go, glibc's allocator gives
+    // less and less of them back.
+    let keeps = announced.is_none_or(|length| length <= limit);
+    let room = announced.filter(|_| keeps).map_or(0, |length| length.min(AT_ONCE));
+    let mut read = BytesMut::with_capacity(room);
     let mut passed = 0_usize;
     let mut chunks = body.into_data_stream();
     let begun = Instant::now();
@@ -54,7 +66,7 @@ pub(super) async fn read_json(
         }
         if passed > limit {
             read = BytesMut::new();
-        } else {
+        } else if keeps {
             read.extend_from_slice(&chunk);
         }
     }
@@ -62,6 +74,11 @@ pub(super) async fn read_json(
         return Err(too_long());
     }
     Ok(read.freeze())
+}
+
+/// What `Content-Length` says.
+fn announced(headers: &HeaderMap) -> Option<usize> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// How long a body may take of which this much has come.
@@ -103,4 +120,35 @@ pub(super) fn json(value: &Value) -> Response {
 /// JSON that is written already.
 pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
+}
+
+/// Keeps something for as long as a response is being read.
+pub(super) fn held(response: Response, what: impl Send + Unpin + 'static) -> Response {
+    response.map(|body| Body::new(Held { body, _what: what }))
+}
+
+/// A body, and what is kept until it is dropped.
+struct Held<T> {
+    body: Body,
+    _what: T,
+}
+
+impl<T: Unpin> hyper::body::Body for Held<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -26,6 +26,8 @@ pub struct Bounds {
     pub tls_handshake: Duration,
     /// For a peer that reads nothing of what is written to it.
     pub write: Duration,
+    /// For a session in which no request and no stream is open. When seats are short, a thirtieth of it.
+    pub session: Duration,
     /// How often an open WebSocket is pinged.
     pub ping: Duration,
     /// For a WebSocket peer that neither says anything whole nor answers a ping.
@@ -45,6 +47,7 @@ impl Default for Bounds {
             idle: Duration::from_mins(2),
             tls_handshake: Duration::from_secs(10),
             write: Duration::from_secs(30),
+            session: Duration::from_mins(30),
             ping: Duration::from_secs(30),
             // Peers that look at the socket only when they want an answer must not lose it while people think.
             silence: Duration::from_mins(5),
@@ -52,12 +55,14 @@ impl Default for Bounds {
     }
 }
 
-/// Connections that ended for reasons of ours, for metrics.
+/// Connections and sessions that ended for reasons of ours, for metrics.
 #[derive(Debug, Default)]
 pub struct Tally {
     turned_away: AtomicU64,
     timed_out: AtomicU64,
+    idle: AtomicU64,
     handshakes_failed: AtomicU64,
+    sessions_ended: AtomicU64,
 }
 
 impl Tally {
@@ -66,14 +71,41 @@ impl Tally {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Connections that took longer than a bound, and bodies that did.
+    /// Connections that took longer than a bound over a head or over reading, and bodies that did.
     pub fn timed_out(&self) -> u64 {
         self.timed_out.load(Ordering::Relaxed)
+    }
+
+    /// Connections on which no further request came.
+    pub fn idle(&self) -> u64 {
+        self.idle.load(Ordering::Relaxed)
     }
 
     /// Connections whose TLS handshake failed or took too long.
     pub fn handshakes_failed(&self) -> u64 {
         self.handshakes_failed.load(Ordering::Relaxed)
+    }
+
+    /// Sessions that nobody used any more.
+    pub fn sessions_ended(&self) -> u64 {
+        self.sessions_ended.load(Ordering::Relaxed)
+    }
+
+    /// All of it, as Prometheus reads it.
+    pub(super) fn text(&self) -> String {
+        let (away, slow, idle) = (self.turned_away(), self.timed_out(), self.idle());
+        let (handshakes, sessions) = (self.handshakes_failed(), self.sessions_ended());
+        format!(
+            "# HELP docent_connections_ended_total Connections that docent ended, by reason.\n\
+             # TYPE docent_connections_ended_total counter\n\
+             docent_connections_ended_total{{reason=\"no_place\"}} {away}\n\
+             docent_connections_ended_total{{reason=\"slow\"}} {slow}\n\
+             docent_connections_ended_total{{reason=\"idle\"}} {idle}\n\
+             docent_connections_ended_total{{reason=\"handshake\"}} {handshakes}\n\
+             # HELP docent_sessions_reclaimed_total Sessions that docent ended because nobody used them.\n\
+             # TYPE docent_sessions_reclaimed_total counter\n\
+             docent_sessions_reclaimed_total {sessions}\n"
+        )
     }
 
     pub(super) fn count_turned_away(&self) {
@@ -84,7 +116,49 @@ impl Tally {
         self.timed_out.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn count_idle(&self) {
+        self.idle.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn count_failed_handshake(&self) {
         self.handshakes_failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_ended_sessions(&self, ended: usize) {
+        self.sessions_ended.fetch_add(ended as u64, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_count_is_told() {
+        let tally = Tally::default();
+        let zeros = tally.text();
+        tally.count_turned_away();
+        for (times, count) in [Tally::count_timed_out, Tally::count_idle].iter().enumerate() {
+            (0..times + 2).for_each(|_| count(&tally));
+        }
+        (0..4).for_each(|_| tally.count_failed_handshake());
+        tally.count_ended_sessions(5);
+        let told: Vec<String> = tally
+            .text()
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.replace("docent_", "").replace("_total", ""))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "connections_ended{reason=\"no_place\"} 1",
+                "connections_ended{reason=\"slow\"} 2",
+                "connections_ended{reason=\"idle\"} 3",
+                "connections_ended{reason=\"handshake\"} 4",
+                "sessions_reclaimed 5",
+            ]
+        );
+        assert_eq!(zeros.lines().filter(|line| line.ends_with(" 0")).count(), 5, "{zeros}");
     }
 }

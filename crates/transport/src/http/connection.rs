@@ -7,8 +7,10 @@ use super::{Bounds, places::Place};
 use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
+use socket2::SockRef;
 use std::{
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc,
@@ -37,6 +39,8 @@ pub(super) struct Clock {
     write: Duration,
     /// No byte of the next request has come.
     between: AtomicBool,
+    /// The next read asks the system itself for bytes, and not the runtime for what it last heard from the system.
+    looking: AtomicBool,
     reading_until: AtomicU64,
     writing_until: AtomicU64,
 }
@@ -51,6 +55,7 @@ impl Clock {
             idle,
             write,
             between: AtomicBool::new(false),
+            looking: AtomicBool::new(false),
             reading_until: AtomicU64::new(NEVER),
             writing_until: AtomicU64::new(NEVER),
         };
@@ -82,6 +87,19 @@ impl Clock {
         self.reading_until.store(self.after(self.idle), Ordering::Relaxed);
     }
 
+    /// Makes the next read a last look, if that can matter: on a busy machine the alarm of a connection can ring long
+    /// before its task runs, and a request that came meanwhile is not one that came too late.
+    pub(super) fn look(&self) -> bool {
+        let between = self.is_between();
+        self.looking.store(between, Ordering::Relaxed);
+        between
+    }
+
+    /// Whether nothing but the next request is waited for.
+    pub(super) fn is_between(&self) -> bool {
+        self.between.load(Ordering::Relaxed) && self.writing_until.load(Ordering::Relaxed) == NEVER
+    }
+
     fn wrote<T>(&self, polled: &Poll<T>) {
         if polled.is_ready() {
             self.writing_until.store(NEVER, Ordering::Relaxed);
@@ -103,6 +121,18 @@ impl Clock {
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// Whether the system has bytes that nobody has read.
+    fn has_unread(&self) -> bool {
+        let socket = match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        };
+        let mut one = [MaybeUninit::uninit()];
+        SockRef::from(socket).peek(&mut one).is_ok_and(|bytes| bytes > 0)
+    }
 }
 
 /// A stream that notes what it waits for. It keeps the connection's place, also once it is a WebSocket's.
@@ -129,7 +159,15 @@ impl AsyncRead for Io {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let done = ready!(on!(self, poll_read, cx, buffer));
+        let polled = on!(self, poll_read, cx, buffer);
+        if self.clock.looking.swap(false, Ordering::Relaxed)
+            && polled.is_pending()
+            && self.stream.has_unread()
+        {
+            // They have begun a head; the runtime is about to hear of them.
+            self.clock.read();
+        }
+        let done = ready!(polled);
         if buffer.filled().len() > before {
             self.clock.read();
         }
@@ -223,6 +261,48 @@ mod tests {
     fn check(clock: &Clock, want: Option<u64>) {
         let left = clock.due().map(|due| due.saturating_duration_since(Instant::now()));
         assert_eq!(left, want.map(seconds));
+    }
+
+    /// A connection that has been answered, the peer's end of it, and its clock.
+    async fn answered() -> (Io, std::net::TcpStream, Arc<Clock>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (stream, remote) = listener.accept().await.unwrap();
+        let bounds = Bounds { head: seconds(10), idle: Duration::ZERO, ..Bounds::default() };
+        let clock = Arc::new(Clock::new(&bounds));
+        clock.answer();
+        clock.answered();
+        let place = Arc::new(super::super::places::Places::new(&bounds)).take(remote.ip()).unwrap();
+        (
+            Io { stream: Stream::Plain(stream), clock: Arc::clone(&clock), _place: place },
+            peer,
+            clock,
+        )
+    }
+
+    /// Reads without letting the runtime hear from the system; gives back whether the connection is to be closed.
+    fn is_due_after_a_look(io: &mut Io, clock: &Clock) -> bool {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut bytes = [0; 64];
+        assert!(clock.due().is_some_and(|due| due <= Instant::now()));
+        assert!(clock.look());
+        let polled = Pin::new(io).poll_read(&mut cx, &mut ReadBuf::new(&mut bytes));
+        assert!(polled.is_pending(), "the runtime has heard of the bytes already");
+        clock.due().is_some_and(|due| due <= Instant::now())
+    }
+
+    #[tokio::test]
+    async fn a_request_that_came_before_the_end_of_the_wait_is_seen() {
+        use std::io::Write;
+        for _ in 0..200 {
+            let (mut io, mut peer, clock) = answered().await;
+            // Nothing has come: the wait is over.
+            assert!(is_due_after_a_look(&mut io, &clock));
+            peer.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+            // The rest of the head has its usual time, and no look gives it more.
+            assert!(!is_due_after_a_look(&mut io, &clock));
+            assert!(!clock.look());
+        }
     }
 
     #[tokio::test(start_paused = true)]

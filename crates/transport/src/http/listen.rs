@@ -185,6 +185,12 @@ async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place
     drive(&front, io, peer, clock).await;
 }
 
+fn report_end(ended: hyper::Result<()>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
+
 /// Serves a connection's requests until it ends, the server closes, or it takes too long over something.
 async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
     let noted = Arc::clone(&clock);
@@ -212,12 +218,10 @@ async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
         if closing.as_mut().poll(cx).is_ready() {
             connection.as_mut().graceful_shutdown();
         }
-        if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a connection broke off");
-            }
+        if connection.as_mut().poll(cx).map(report_end).is_ready() {
             return Poll::Ready(true);
         }
+        let mut looked = false;
         while let Some(due) = clock.due() {
             // Only a time that is nearer than the alarm's moves the alarm: busy connections leave it alone.
             if due < alarm.deadline() {
@@ -225,14 +229,23 @@ async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
             }
             ready!(alarm.as_mut().poll(cx));
             if due <= Instant::now() {
-                return Poll::Ready(false);
+                if looked || !clock.look() {
+                    return Poll::Ready(false);
+                }
+                looked = true;
+                if connection.as_mut().poll(cx).map(report_end).is_ready() {
+                    return Poll::Ready(true);
+                }
+                continue;
             }
             alarm.as_mut().reset(due);
         }
         Poll::Pending
     })
     .await;
-    if !in_time {
+    if !in_time && clock.is_between() {
+        front.tally.count_idle();
+    } else if !in_time {
         front.tally.count_timed_out();
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Shared, State,
-    body::{read_json, refused},
+    body::{held, read_json, refused},
     events::{event, respond, resumable},
     oauth, plain, session,
 };
@@ -36,15 +36,25 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
     let Some(origin) = parts.extensions.get::<Origin>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    if let Some(id) = text(&parts.headers, SESSION)
-        && shared.sessions.dialect_for(id, &origin.caller.principal).is_none()
-    {
+    let Some(id) = text(&parts.headers, SESSION) else {
+        return serve(&shared, origin, parts, body).await;
+    };
+    let Some(visit) = shared.sessions.visit(id, &origin.caller.principal) else {
         return not_found();
-    }
+    };
+    held(serve(&shared, origin, parts, body).await, visit)
+}
+
+async fn serve<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: Origin,
+    parts: Parts,
+    body: Body,
+) -> Response {
     match parts.method {
-        Method::POST => post(&shared, origin, parts, body).await,
-        Method::GET => listen(&shared, parts).await,
-        Method::DELETE => pass(&shared, parts, Bytes::new()).await,
+        Method::POST => post(shared, origin, parts, body).await,
+        Method::GET => listen(shared, parts).await,
+        Method::DELETE => pass(shared, parts, Bytes::new()).await,
         _ => {
             let allowed = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
             (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allowed)]).into_response()
@@ -188,12 +198,26 @@ async fn open<H: ServerHandler>(
     parts: Parts,
     opening: Value,
 ) -> Response {
-    let Some(seat) = shared.web.door.open_session() else { return full("sessions") };
+    let Some(seat) = seat(shared).await else { return unseated(shared) };
     let response = pass(shared, parts, opening.to_string().into()).await;
     if let Some(id) = text(response.headers(), SESSION) {
         shared.sessions.own(id, origin.caller.principal.clone(), seat);
     }
     response
+}
+
+/// A seat for a session, if need be that of one which nobody uses.
+pub(super) async fn seat<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Option<Seat> {
+    let web = &shared.web;
+    loop {
+        if let Some(seat) = web.door.open_session() {
+            return Some(seat);
+        }
+        if !shared.sessions.make_room(web.bounds.session).await {
+            return None;
+        }
+        web.tally.count_ended_sessions(1);
+    }
 }
 
 /// Leaves a request to the SDK. Its future is large, and would otherwise be part of every request's.
@@ -275,14 +299,10 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Keeps a seat for as long as the body is being read.
-pub(super) fn held(response: Response, seat: Seat) -> Response {
-    response.map(|body| {
-        Body::from_stream(body.into_data_stream().map(move |chunk| {
-            let _held = &seat;
-            chunk
-        }))
-    })
+/// No seat is left for a session.
+pub(super) fn unseated<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Response {
+    shared.web.door.count_unseated();
+    full("sessions")
 }
 
 /// No seat is left.

@@ -37,6 +37,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long open connections may take to end once the server closes.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 
+/// How often unused sessions are looked for, at most and at least.
+const BETWEEN_LOOKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mins(1));
+
 /// Which protocols the listener speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken {
@@ -84,7 +87,7 @@ pub struct Web {
     pub tls: Option<Arc<Tls>>,
     /// Where tokens come from, for clients that have none.
     pub oauth: Option<Arc<OauthDoor>>,
-    /// Prometheus text.
+    /// Prometheus text. The tally's is added to it.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// The tools that anyone may see.
     pub tools: Arc<dyn Fn() -> Vec<Shown> + Send + Sync>,
@@ -120,12 +123,14 @@ pub async fn serve<H: ServerHandler>(
 ) -> io::Result<()> {
     let closing = web.closing.clone();
     let sockets = TaskTracker::new();
+    let sessions = Arc::new(Sessions::default());
+    let tidying = end_unused(Arc::clone(&sessions), web.bounds.session, Arc::clone(&web.tally));
     let front = listen::Front {
         bounds: web.bounds,
         tls: web.tls.clone(),
         tally: Arc::clone(&web.tally),
         closing: closing.clone(),
-        router: router(make, web, sockets.clone()),
+        router: router(make, web, sockets.clone(), sessions),
     };
     let serving = async {
         listen::serve(listener, front).await;
@@ -134,9 +139,20 @@ pub async fn serve<H: ServerHandler>(
     };
     tokio::select! {
         () = serving => {}
+        () = tidying => {}
         () = async { closing.cancelled().await; tokio::time::sleep(LAST_ORDERS).await } => {}
     }
     Ok(())
+}
+
+/// Ends sessions whose time is over, for ever.
+async fn end_unused(sessions: Arc<Sessions>, idle: Duration, tally: Arc<Tally>) {
+    let (often, seldom) = BETWEEN_LOOKS;
+    let pause = (idle / 8).clamp(often, seldom);
+    loop {
+        tokio::time::sleep(pause).await;
+        tally.count_ended_sessions(sessions.end_unused(idle).await);
+    }
 }
 
 /// Cancelled once nothing runs any more and every request has its answer.
@@ -152,8 +168,12 @@ fn finish_when_answered(stopped: CancellationToken, posts: TaskTracker) -> Cance
     finished
 }
 
-fn router<H: ServerHandler>(make: Make<H>, web: Web, sockets: TaskTracker) -> Router {
-    let sessions = Arc::new(Sessions::default());
+fn router<H: ServerHandler>(
+    make: Make<H>,
+    web: Web,
+    sockets: TaskTracker,
+    sessions: Arc<Sessions>,
+) -> Router {
     let posts = TaskTracker::new();
     let factory = Arc::clone(&make);
     let config = StreamableHttpServerConfig::default()

@@ -70,7 +70,8 @@ pub(super) async fn readyz<H: ServerHandler>(shared: State<H>) -> Response {
 /// Prometheus text.
 pub(super) async fn metrics<H: ServerHandler>(shared: State<H>) -> Response {
     let mime = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    ([(header::CONTENT_TYPE, mime)], (shared.web.metrics)()).into_response()
+    let text = (shared.web.metrics)() + &shared.web.tally.text();
+    ([(header::CONTENT_TYPE, mime)], text).into_response()
 }
 
 fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {

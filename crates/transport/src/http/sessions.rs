@@ -1,6 +1,9 @@
 //! Sessions of Streamable HTTP: `rmcp`'s own, with an owner, a seat and a dialect each.
+//!
+//! Many clients leave without a word. A session that nobody uses is ended after a while: a client that comes back to it
+//! hears 404 and begins another, as the protocol has it.
 
-use crate::{Principal, Seat, message::to_value};
+use crate::{Principal, PrincipalKind, Seat, message::to_value};
 use docent_wire::{Dialect, needs_shaping};
 use futures::{Stream, StreamExt, future::Either};
 use rmcp::{
@@ -15,19 +18,59 @@ use rmcp::{
 };
 use serde_json::Value;
 use std::{
+    cmp::Reverse,
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use tokio::time::Instant;
 
 struct Known {
     principal: Principal,
     dialect: Dialect,
+    used: Arc<Mutex<Used>>,
     _seat: Seat,
+}
+
+impl Known {
+    /// Since when nobody has used it; `None` while somebody does.
+    fn unused_since(&self) -> Option<Instant> {
+        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        (used.open == 0).then_some(used.last)
+    }
+}
+
+/// Requests and streams of a session.
+#[derive(Clone, Copy)]
+struct Used {
+    open: usize,
+    /// When the last of them began or ended.
+    last: Instant,
+}
+
+/// A request or stream of a session. Until it is dropped, the session is in use.
+pub(super) struct Visit(Arc<Mutex<Used>>);
+
+impl Visit {
+    fn begin(used: &Arc<Mutex<Used>>) -> Self {
+        used.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
+        Self(Arc::clone(used))
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        used.open = used.open.saturating_sub(1);
+        used.last = Instant::now();
+    }
 }
 
 /// A session in which nothing is said for this long is closed, whether a stream is open or not.
 const IDLE: Duration = Duration::from_hours(4);
+
+/// When every seat is taken, a session that has been unused for this part of its time makes room for a new one.
+const PART: u32 = 30;
 
 /// Sessions by id. An id is no authentication: it serves the principal that opened it and nobody else.
 pub(super) struct Sessions {
@@ -78,7 +121,54 @@ impl Sessions {
         let id: SessionId = id.into();
         // A session that has already ended must not leave an owner behind.
         if let Some(dialect) = self.dialects().get(&id).copied() {
-            self.known().insert(id, Known { principal, dialect, _seat: seat });
+            let used = Arc::new(Mutex::new(Used { open: 0, last: Instant::now() }));
+            self.known().insert(id, Known { principal, dialect, used, _seat: seat });
+        }
+    }
+
+    /// Uses a session, if it is this principal's.
+    pub(super) fn visit(&self, id: &str, principal: &Principal) -> Option<Visit> {
+        // Under the lock: a session is either used or ended, and never both.
+        let known = self.known();
+        known
+            .get(id)
+            .filter(|one| one.principal.is_same(principal))
+            .map(|one| Visit::begin(&one.used))
+    }
+
+    /// Ends the sessions that nobody has used for this long; gives back how many.
+    pub(super) async fn end_unused(&self, idle: Duration) -> usize {
+        let unused: Vec<SessionId> = {
+            let is_over = |one: &Known| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
+            let mut known = self.known();
+            known.extract_if(|_, one| is_over(one)).map(|(id, _)| id).collect()
+        };
+        for id in &unused {
+            self.end(id).await;
+        }
+        unused.len()
+    }
+
+    /// Ends one session so that another can begin: the one that has been unused for longest, of whoever has most of them.
+    /// False if all are in use, or were until a moment ago.
+    pub(super) async fn make_room(&self, idle: Duration) -> bool {
+        let chosen = {
+            let mut known = self.known();
+            let chosen = longest_unused(&known, idle / PART);
+            if let Some(id) = &chosen {
+                known.remove(id);
+            }
+            chosen
+        };
+        if let Some(id) = &chosen {
+            self.end(id).await;
+        }
+        chosen.is_some()
+    }
+
+    async fn end(&self, id: &SessionId) {
+        if let Err(error) = self.close_session(id).await {
+            tracing::debug!(%error, "an unused session was gone already");
         }
     }
 
@@ -93,6 +183,23 @@ impl Sessions {
     fn dialect_of(&self, id: &SessionId) -> Dialect {
         self.dialects().get(id).copied().unwrap_or(Dialect::FALLBACK)
     }
+}
+
+/// Of whoever has most sessions that have been unused for `least` or longer, the one that has been for longest. Nobody
+/// loses a session because somebody else opens many.
+fn longest_unused(known: &HashMap<SessionId, Known>, least: Duration) -> Option<SessionId> {
+    let mut owners: HashMap<(&str, PrincipalKind), (usize, Instant, &SessionId)> = HashMap::new();
+    for (id, one) in known {
+        let Some(since) = one.unused_since().filter(|at| at.elapsed() >= least) else { continue };
+        let owner = (&*one.principal.name, one.principal.kind);
+        let (count, oldest, which) = owners.entry(owner).or_insert((0, since, id));
+        *count += 1;
+        if since < *oldest {
+            (*oldest, *which) = (since, id);
+        }
+    }
+    let most = owners.into_values().max_by_key(|(count, oldest, _)| (*count, Reverse(*oldest)))?;
+    Some(Arc::clone(most.2))
 }
 
 fn asked_dialect(message: &ClientJsonRpcMessage) -> Dialect {
@@ -205,5 +312,75 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         Ok(shaping(self.dialect_of(id), self.local.resume(id, last_event_id).await?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn principal(name: &str) -> Principal {
+        Principal { name: name.into(), scopes: Arc::from([]), kind: PrincipalKind::Key }
+    }
+
+    impl Sessions {
+        fn open(&self, id: &str, owner: &str) {
+            self.dialects().insert(id.into(), Dialect::FALLBACK);
+            self.own(id, principal(owner), Box::new(()));
+        }
+
+        #[track_caller]
+        fn check(&self, want: &str) {
+            let mut ids: Vec<String> = self.known().keys().map(ToString::to_string).collect();
+            ids.sort_unstable();
+            assert_eq!(ids.join(" "), want);
+            assert_eq!(self.dialects().len(), ids.len());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sessions_end_when_nobody_has_used_them_for_their_time() {
+        let sessions = Sessions::default();
+        for id in ["asked", "left", "listens"] {
+            sessions.open(id, "a");
+        }
+        let stream = sessions.visit("listens", &principal("a")).unwrap();
+        assert!(sessions.visit("left", &principal("b")).is_none());
+        tokio::time::advance(HOUR / 2).await;
+        drop(sessions.visit("asked", &principal("a")).unwrap());
+        assert_eq!(sessions.end_unused(HOUR).await, 0);
+        tokio::time::advance(HOUR / 2).await;
+        assert_eq!(sessions.end_unused(HOUR).await, 1);
+        sessions.check("asked listens");
+        assert!(sessions.visit("left", &principal("a")).is_none());
+        tokio::time::advance(HOUR * 9).await;
+        assert_eq!(sessions.end_unused(HOUR).await, 1);
+        drop(stream);
+        assert_eq!(sessions.end_unused(HOUR).await, 0);
+        tokio::time::advance(HOUR).await;
+        assert_eq!(sessions.end_unused(HOUR).await, 1);
+        sessions.check("");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_has_most_makes_room_with_what_was_unused_for_longest() {
+        let sessions = Sessions::default();
+        for (id, owner) in [("1", "a"), ("2", "b"), ("3", "b"), ("4", "b"), ("5", "a"), ("6", "b")]
+        {
+            sessions.open(id, owner);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert!(!sessions.make_room(HOUR).await);
+        tokio::time::advance(HOUR / PART).await;
+        let visit = sessions.visit("2", &principal("b")).unwrap();
+        for want in ["1 2 4 5 6", "2 4 5 6", "2 5 6", "2 6", "2"] {
+            assert!(sessions.make_room(HOUR).await);
+            sessions.check(want);
+        }
+        assert!(!sessions.make_room(HOUR).await);
+        drop(visit);
+        assert!(!sessions.make_room(HOUR).await);
     }
 }

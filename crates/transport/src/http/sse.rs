@@ -4,7 +4,7 @@ use super::{
     Shared, State,
     body::{read_json, refused},
     events::{event, respond},
-    mcp::full,
+    mcp::{full, seat, unseated},
     oauth,
 };
 use crate::{
@@ -98,7 +98,7 @@ pub(super) async fn open<H: ServerHandler>(
     Extension(origin): Extension<Origin>,
 ) -> Response {
     let door = &shared.web.door;
-    let Some(session) = door.open_session() else { return full("sessions") };
+    let Some(session) = seat(&shared).await else { return unseated(&shared) };
     let Some(stream) = door.open_stream() else { return full("streams") };
     let id = Uuid::new_v4();
     let (posts, posted) = mpsc::channel(IN);

@@ -1,6 +1,10 @@
 //! WebSocket: a message a text frame.
 
-use super::{Bounds, Shared, State, listen::Peer, mcp::full};
+use super::{
+    Bounds, Shared, State,
+    listen::Peer,
+    mcp::{full, seat, unseated},
+};
 use crate::{
     Certificate, Origin, Seat,
     lines::TooLong,
@@ -47,7 +51,10 @@ pub(super) async fn upgrade<H: ServerHandler>(
     };
     let certificate = parts.extensions.get::<Peer>().and_then(|peer| peer.certificate.clone());
     let door = &shared.web.door;
-    let Some(session) = door.open_session() else { return full("sessions") };
+    // Nobody unknown ends a session of somebody's.
+    let session =
+        if is_locked(&shared, &origin) { door.open_session() } else { seat(&shared).await };
+    let Some(session) = session else { return unseated(&shared) };
     let Some(stream) = door.open_stream() else { return full("streams") };
     let shared = Arc::clone(&shared);
     // Nobody unknown is read from beyond the limit.

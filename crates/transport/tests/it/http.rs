@@ -1,7 +1,9 @@
 //! HTTP, header by header.
 
-use crate::fixture::{LIMIT, Site, TestDoor, request};
+use crate::fixture::{Build, LIMIT, Site, TestDoor, request};
+use docent_transport::http::Bounds;
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -118,6 +120,69 @@ async fn sessions_have_seats() {
     let headers = [BOTH, ("Mcp-Session-Id", id.as_str())];
     site.send("DELETE /mcp", &headers, "").await;
     assert_eq!(open_session(&site, "2025-11-25", &[]).await.0, 200);
+}
+
+/// A site with so many seats, where a session that nobody uses lasts this long.
+async fn forgetful(seats: usize, session: Duration) -> Site {
+    let bounds = Bounds { session, ..Bounds::default() };
+    let door = TestDoor { seats, ..TestDoor::default() };
+    Site::build(door, Build { bounds, ..Build::default() }).await
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_uses_ends_and_one_with_a_stream_does_not() {
+    let site = forgetful(usize::MAX, Duration::from_millis(1500)).await;
+    let (_, left) = open_session(&site, "2025-11-25", &[]).await;
+    let (_, listens) = open_session(&site, "2025-11-25", &[]).await;
+    let headers = |id| [("Accept", "text/event-stream"), ("Mcp-Session-Id", id)];
+    let mut stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    let ask = site.raw("GET /mcp", &headers(&listens), "");
+    stream.write_all(ask.as_bytes()).await.unwrap();
+    let mut head = [0; 12];
+    stream.read_exact(&mut head).await.unwrap();
+    assert_eq!(&head, b"HTTP/1.1 200");
+    while site.tally.sessions_ended() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let asks = |id| [BOTH, ("Mcp-Session-Id", id)];
+    assert_eq!(site.post(&asks(&left), &ping()).await.0, 404);
+    assert_eq!(site.post(&asks(&listens), &ping()).await.0, 200);
+    drop(stream);
+    while site.tally.sessions_ended() == 1 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(site.post(&asks(&listens), &ping()).await.0, 404);
+}
+
+#[tokio::test]
+async fn when_seats_are_short_the_longest_unused_session_makes_room() {
+    // A thirtieth of it is half a second.
+    let site = forgetful(2, Duration::from_secs(15)).await;
+    let (_, first) = open_session(&site, "2025-11-25", &[]).await;
+    let (_, second) = open_session(&site, "2025-11-25", &[]).await;
+    let asks = |id| [BOTH, ("Mcp-Session-Id", id)];
+    while open_session(&site, "2025-11-25", &[]).await.0 == 503 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(site.tally.sessions_ended(), 1);
+    assert_eq!(site.post(&asks(&first), &ping()).await.0, 404);
+    assert_eq!(site.post(&asks(&second), &ping()).await.0, 200);
+}
+
+#[tokio::test]
+async fn the_listener_s_own_counts_are_among_the_metrics() {
+    let site = forgetful(usize::MAX, Duration::from_millis(20)).await;
+    open_session(&site, "2025-11-25", &[]).await;
+    while site.tally.sessions_ended() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let (status, _, text) = site.send("GET /metrics", &[], "").await;
+    assert_eq!(status, 200);
+    for line in
+        ["docent_sessions_reclaimed_total 1", "docent_connections_ended_total{reason=\"idle\"} 0"]
+    {
+        assert!(text.lines().any(|told| told == line), "no {line:?} in\n{text}");
+    }
 }
 
 #[tokio::test]

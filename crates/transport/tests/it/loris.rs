@@ -135,7 +135,7 @@ async fn idle_connections_are_closed() {
     let site = Site::bounded(Bounds { idle: SHORT, ..wide() }).await;
     let mut socket = used(&site).await;
     assert_eq!(read_all(&mut socket).await, "");
-    assert_eq!(site.tally.timed_out(), 1);
+    assert_eq!((site.tally.idle(), site.tally.timed_out()), (1, 0));
 }
 
 #[tokio::test]

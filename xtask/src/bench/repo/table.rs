@@ -17,7 +17,12 @@ pub(crate) enum Aim {
     TimesBaseAtMost(f64),
     /// The figure divided by that of another subject, which is docent's own: a peer is to need so much more.
     TimesAtLeast(f64, &'static str),
+    /// The figure divided by the largest of these subjects.
+    TimesBestAtLeast(f64, &'static [&'static str]),
 }
+
+/// Characters of the reason why something was not measured.
+const REASON_LENGTH: usize = 300;
 
 #[derive(Debug)]
 struct Row {
@@ -45,6 +50,8 @@ pub(crate) struct Section {
     base: Option<&'static str>,
     about: Vec<String>,
     rows: Vec<Row>,
+    /// Those that could not be measured, and why.
+    lacks: Vec<(String, String)>,
 }
 
 impl Section {
@@ -55,7 +62,8 @@ impl Section {
 
     /// One whose figures are not compared with each other.
     pub(crate) fn without_base(title: impl Into<String>) -> Self {
-        Self { title: title.into(), base: None, about: Vec::new(), rows: Vec::new() }
+        let (about, rows, lacks) = Default::default();
+        Self { title: title.into(), base: None, about, rows, lacks }
     }
 
     /// A line above the table.
@@ -84,6 +92,22 @@ impl Section {
         self.rows.insert(after.map_or(self.rows.len(), |last| last + 1), row);
     }
 
+    /// A row for a subject that could not be measured; only its first reason is kept.
+    pub(crate) fn lack(&mut self, subject: &str, reason: &str) {
+        if !self.lacks(subject) {
+            // A table has one line for a row and bars between its columns.
+            let words: Vec<&str> = reason.split_whitespace().collect();
+            let reason = words.join(" ").replace('|', "/");
+            let reason: String = reason.chars().take(REASON_LENGTH).collect();
+            self.lacks.push((subject.to_owned(), reason));
+        }
+    }
+
+    /// True for a subject that could not be measured.
+    pub(crate) fn lacks(&self, subject: &str) -> bool {
+        self.lacks.iter().any(|(known, _)| known == subject)
+    }
+
     /// Everything that one run used, with what its processor time and its memory have to reach.
     pub(crate) fn add_run(&mut self, subject: &str, used: Used, aims: [Option<Aim>; 2]) {
         let [cpu, peak] = aims;
@@ -101,6 +125,11 @@ impl Section {
         self.rows.iter().find(base).map(|base| median(&row.samples) / median(&base.samples))
     }
 
+    fn ratio_to_best(&self, row: &Row, subjects: &[&str]) -> Option<f64> {
+        let ratios = subjects.iter().filter_map(|subject| self.ratio_to(row, subject));
+        ratios.min_by(f64::total_cmp)
+    }
+
     /// The aim and whether the row reaches it; nothing where there is none, or where the base was not measured.
     fn verdict(&self, row: &Row) -> Option<String> {
         let (text, met) = match row.aim? {
@@ -110,6 +139,10 @@ impl Section {
             }
             Aim::TimesAtLeast(limit, subject) => {
                 (format!("≥ {limit} × {subject}"), self.ratio_to(row, subject)? >= limit)
+            }
+            Aim::TimesBestAtLeast(limit, subjects) => {
+                let ratio = self.ratio_to_best(row, subjects)?;
+                (format!("≥ {limit} × the best peer ({})", times(Some(ratio))), ratio >= limit)
             }
         };
         Some(format!("{text}: {}", if met { "yes" } else { "no" }))
@@ -154,7 +187,10 @@ impl fmt::Display for Section {
                 self.verdict(row).unwrap_or_default()
             )?;
         }
-        Ok(())
+        let columns = if self.base.is_some() { " |" } else { "" };
+        self.lacks.iter().try_for_each(|(subject, reason)| {
+            writeln!(f, "| not measured | {subject} | | | |{columns} {reason} |")
+        })
     }
 }
 
@@ -195,6 +231,7 @@ impl Table {
                 "about": section.about,
                 "base": section.base,
                 "rows": rows,
+                "notMeasured": section.lacks,
             })
         });
         json!({ "about": about, "sections": sections.collect::<Vec<_>>() })
@@ -278,6 +315,45 @@ mod tests {
                 "| CPU (ms) | alone | 30.0 | 30.0 – 30.0 | 1 |  |  |",
             ],
         );
+    }
+
+    #[test]
+    fn docent_may_have_to_be_faster_than_the_best() {
+        let mut section = Section::new("Calls", "docent");
+        let aim = |limit| Some(Aim::TimesBestAtLeast(limit, &["slow", "fast", "absent"]));
+        section.add("calls", "docent", aim(10.0), 900.0);
+        section.add("calls", "near", aim(11.0), 900.0);
+        section.add("calls", "slow", None, 10.0);
+        section.add("calls", "fast", None, 90.0);
+        section.add("others", "docent", aim(10.0), 900.0);
+        check(
+            &section,
+            &[
+                "| calls | docent | 900 | 900 – 900 | 1 | 1.00 | ≥ 10 × the best peer (10.00): yes |",
+                "| calls | near | 900 | 900 – 900 | 1 | 1.00 | ≥ 11 × the best peer (10.00): no |",
+                "| calls | slow | 10.0 | 10.0 – 10.0 | 1 | 0.011 |  |",
+                "| calls | fast | 90.0 | 90.0 – 90.0 | 1 | 0.10 |  |",
+                "| others | docent | 900 | 900 – 900 | 1 | 1.00 |  |",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_has_a_row() {
+        let mut section = Section::new("Calls", "docent");
+        section.add("calls", "docent", None, 1.0);
+        section.lack("peer", "it said:\n a|b");
+        section.lack("peer", "again");
+        check(
+            &section,
+            &[
+                "| calls | docent | 1.0 | 1.0 – 1.0 | 1 | 1.00 |  |",
+                "| not measured | peer | | | | | it said: a/b |",
+            ],
+        );
+        let mut section = Section::without_base("Calls");
+        section.lack("peer", "x");
+        check(&section, &["| not measured | peer | | | | x |"]);
     }
 
     #[test]

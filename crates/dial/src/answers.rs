@@ -1,0 +1,86 @@
+//! What comes back for a message: values told to the listener one by one, and the ids that are still waited for.
+
+use crate::{Event, Listener, courier::shortened};
+use serde_json::Value;
+
+/// Tells everything in `value` to the listener, and strikes out the ids that it answers.
+pub(crate) fn deliver(value: Value, awaited: &mut Vec<Value>, listener: &dyn Listener) {
+    match value {
+        Value::Array(values) => {
+            for value in values {
+                deliver_one(value, awaited, listener);
+            }
+        }
+        value => deliver_one(value, awaited, listener),
+    }
+}
+
+fn deliver_one(mut value: Value, awaited: &mut Vec<Value>, listener: &dyn Listener) {
+    let Some(message) = value.as_object_mut() else {
+        listener.event(Event::Noise(shortened(&value.to_string())));
+        return;
+    };
+    if !message.contains_key("method") {
+        let nameless = message.get("id").is_none_or(Value::is_null);
+        // An error without an id, where one answer is due, is that answer.
+        if nameless
+            && message.contains_key("error")
+            && let [only] = awaited.as_slice()
+        {
+            message.insert("id".to_owned(), only.clone());
+        }
+        if let Some(id) = message.get("id") {
+            awaited.retain(|other| other != id);
+        }
+    }
+    listener.event(Event::Message(value));
+}
+
+/// Tells text that should be JSON.
+pub(crate) fn deliver_text(text: &[u8], awaited: &mut Vec<Value>, listener: &dyn Listener) {
+    match serde_json::from_slice(text) {
+        Ok(value) => deliver(value, awaited, listener),
+        Err(_) => listener.event(Event::Noise(shortened(&String::from_utf8_lossy(text)))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::Mutex;
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl Listener for Heard {
+        fn event(&self, event: Event) {
+            self.0.lock().unwrap().push(match event {
+                Event::Message(value) => value.to_string(),
+                Event::Noise(text) => format!("noise {text}"),
+                other => format!("{other:?}"),
+            });
+        }
+    }
+
+    #[test]
+    fn answers_strike_out_ids() {
+        let check = |text: &str, mut awaited: Vec<Value>, left: &[Value], heard: &[&str]| {
+            let listener = Heard::default();
+            deliver_text(text.as_bytes(), &mut awaited, &listener);
+            assert_eq!(awaited, left, "{text}");
+            assert_eq!(*listener.0.lock().unwrap(), heard, "{text}");
+        };
+        let one = r#"{"id":1,"result":{}}"#;
+        check(one, vec![json!(1)], &[], &[one]);
+        check(one, vec![json!("1")], &[json!("1")], &[one]);
+        let asked = r#"{"id":1,"method":"ping"}"#;
+        check(asked, vec![json!(1)], &[json!(1)], &[asked]);
+        check(&format!("[{one},5]"), vec![json!(1), json!(2)], &[json!(2)], &[one, "noise 5"]);
+        let filled = r#"{"id":7,"error":{"code":-1}}"#;
+        check(r#"{"id":null,"error":{"code":-1}}"#, vec![json!(7)], &[], &[filled]);
+        let nameless = r#"{"error":{"code":-1}}"#;
+        check(nameless, vec![json!(7), json!(8)], &[json!(7), json!(8)], &[nameless]);
+        check("<html>", vec![json!(1)], &[json!(1)], &["noise <html>"]);
+    }
+}

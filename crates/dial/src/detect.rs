@@ -1,0 +1,150 @@
+//! A server of which only the URL is known: Streamable HTTP first, and the older HTTP with SSE where a server knows no better.
+
+use crate::{Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, http, sse};
+use serde_json::Value;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use tokio_util::task::TaskTracker;
+
+/// Makes the line. Nothing is sent before the first message; when the first `initialize` is refused with 400, 404 or 405,
+/// as a server does that has no Streamable HTTP, it goes out again over HTTP with SSE, and so does everything after it.
+pub async fn open_detecting(
+    settings: HttpSettings,
+    listener: Arc<dyn Listener>,
+) -> Result<Arc<dyn Line>, Failure> {
+    let gate = Arc::new(Gate { listener, probe: Mutex::default() });
+    let first = http::open(settings.clone(), gate.clone()).await?;
+    let detecting =
+        Detecting { settings, gate, line: RwLock::new(first), falling: TaskTracker::new() };
+    Ok(Arc::new(Shared(Arc::new(detecting))))
+}
+
+struct Shared(Arc<Detecting>);
+
+struct Detecting {
+    settings: HttpSettings,
+    gate: Arc<Gate>,
+    line: RwLock<Arc<dyn Line>>,
+    falling: TaskTracker,
+}
+
+/// Stands between the first way and the listener while it is not known whether the way is the right one.
+struct Gate {
+    listener: Arc<dyn Listener>,
+    probe: Mutex<Probe>,
+}
+
+#[derive(Default)]
+enum Probe {
+    /// Nothing is known yet.
+    #[default]
+    Unknown,
+    /// `initialize` is under way. If it is refused, this goes on.
+    Waiting { id: Value, fall_back: Box<dyn FnOnce(Failure) + Send> },
+    /// The server speaks Streamable HTTP, or the line has moved.
+    Known,
+}
+
+impl Gate {
+    fn probe(&self) -> MutexGuard<'_, Probe> {
+        self.probe.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Listener for Gate {
+    fn event(&self, event: Event) {
+        let mut probe = self.probe();
+        match (&event, &*probe) {
+            (
+                Event::Lost {
+                    id,
+                    failure: failure @ Failure::Refused { status: 400 | 404 | 405, .. },
+                },
+                Probe::Waiting { id: asked, .. },
+            ) if id == asked => {
+                let failure = failure.clone();
+                let Probe::Waiting { fall_back, .. } = std::mem::replace(&mut *probe, Probe::Known)
+                else {
+                    return;
+                };
+                drop(probe);
+                fall_back(failure);
+                return;
+            }
+            (Event::Message(_), _) => *probe = Probe::Known,
+            (Event::Lost { id, .. }, Probe::Waiting { id: asked, .. }) if id == asked => {
+                // It can't be reached, or does something else: that says nothing of what it speaks.
+                *probe = Probe::Unknown;
+            }
+            _ => {}
+        }
+        drop(probe);
+        self.listener.event(event);
+    }
+}
+
+impl Detecting {
+    fn line(&self) -> Arc<dyn Line> {
+        Arc::clone(&self.line.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The first `initialize` is watched: its refusal decides.
+    fn watch(self: &Arc<Self>, outgoing: &Outgoing) {
+        let message = &outgoing.message;
+        let Some(id) = message.get("id") else { return };
+        let mut probe = self.gate.probe();
+        if !matches!(*probe, Probe::Unknown) || message["method"] != "initialize" {
+            return;
+        }
+        // Weak: a line that nobody holds must not be kept by its own question.
+        let (detecting, outgoing, asked) = (Arc::downgrade(self), outgoing.clone(), id.clone());
+        let fall_back = Box::new(move |failure| {
+            let Some(detecting) = detecting.upgrade() else { return };
+            let tasks = detecting.falling.clone();
+            tasks.spawn(async move { detecting.fall_back(outgoing, asked, failure).await });
+        });
+        *probe = Probe::Waiting { id: id.clone(), fall_back };
+    }
+
+    /// Tries the older way. When that fails too, the refusal of the newer one is what is told.
+    async fn fall_back(&self, outgoing: Outgoing, id: Value, refusal: Failure) {
+        let listener = Arc::clone(&self.gate.listener);
+        let line = match sse::open(self.settings.clone(), Arc::clone(&listener)).await {
+            Ok(line) => line,
+            Err(failure @ Failure::Unauthorized(_)) => {
+                return listener.event(Event::Lost { id, failure });
+            }
+            Err(failure) => {
+                tracing::debug!("no HTTP with SSE either: {failure}");
+                return listener.event(Event::Lost { id, failure: refusal });
+            }
+        };
+        *self.line.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&line);
+        if let Err(failure) = line.send(outgoing).await {
+            listener.event(Event::Lost { id, failure });
+        }
+    }
+}
+
+impl Line for Shared {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+        self.0.watch(&outgoing);
+        let line = self.0.line();
+        Box::pin(async move { line.send(outgoing).await })
+    }
+
+    fn agreed(&self, version: &str) {
+        self.0.line().agreed(version);
+    }
+
+    fn abandon(&self, id: &Value) {
+        self.0.line().abandon(id);
+    }
+
+    fn close(&self) -> Running<'_, ()> {
+        Box::pin(async move {
+            self.0.falling.close();
+            self.0.falling.wait().await;
+            self.0.line().close().await;
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! Streamable HTTP: every message is a POST of its own, and its answer comes with it, as JSON or as a stream of events.
+//!
+//! Serves both eras. With sessions there is also a standing stream for what the server says on its own, and streams that
+//! break are taken up again; without sessions a stream that is closed is a request that is cancelled.
+
+mod exchange;
+mod standing;
+
+pub use crate::courier::HttpSettings;
+use crate::{
+    Event, Failure, Line, Listener, Outgoing, Running, courier::Courier, courier::Draft, headers,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::timeout;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long a server may take to take note of the end.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// Makes the line. Nothing is sent before the first message.
+#[expect(clippy::unused_async, reason = "every way is opened alike, and the others do wait")]
+pub async fn open(
+    settings: HttpSettings,
+    listener: Arc<dyn Listener>,
+) -> Result<Arc<dyn Line>, Failure> {
+    Ok(Arc::new(HttpLine { post: Arc::new(Post::new(&settings, listener)?) }))
+}
+
+/// The line as it is held. When it is let go, what still runs ends.
+struct HttpLine {
+    post: Arc<Post>,
+}
+
+impl Drop for HttpLine {
+    fn drop(&mut self) {
+        self.post.ending.cancel();
+    }
+}
+
+/// What the line and its tasks share.
+struct Post {
+    courier: Courier,
+    listener: Arc<dyn Listener>,
+    terms: Mutex<Terms>,
+    /// The requests that wait for answers, by id. The number tells one from a later one with the same id.
+    open: Mutex<HashMap<String, (u64, CancellationToken)>>,
+    opened: AtomicU64,
+    standing: Mutex<Option<CancellationToken>>,
+    ending: CancellationToken,
+    closed: AtomicBool,
+    tasks: TaskTracker,
+}
+
+/// What both sides agreed on.
+#[derive(Default, Clone)]
+struct Terms {
+    session: Option<String>,
+    version: Option<String>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these locks is whole at every moment.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Line for HttpLine {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+        Box::pin(async move {
+            let post = &self.post;
+            if post.ending.is_cancelled() {
+                return Err(Failure::Unreachable("the line is closed".to_owned()));
+            }
+            let awaited = awaited(&outgoing.message);
+            if awaited.is_empty() {
+                return post.tell(outgoing).await;
+            }
+            post.ask(outgoing, awaited);
+            Ok(())
+        })
+    }
+
+    fn agreed(&self, version: &str) {
+        locked(&self.post.terms).version = Some(version.to_owned());
+    }
+
+    fn abandon(&self, id: &Value) {
+        if let Some((_, running)) = locked(&self.post.open).remove(&id.to_string()) {
+            running.cancel();
+        }
+    }
+
+    fn close(&self) -> Running<'_, ()> {
+        Box::pin(async move {
+            let post = &self.post;
+            post.ending.cancel();
+            post.tasks.close();
+            post.tasks.wait().await;
+            if post.closed.swap(true, Ordering::AcqRel) {
+                return;
+            }
+            post.leave().await;
+            post.listener.event(Event::Closed(Failure::Lost("it was closed on this side".into())));
+        })
+    }
+}
+
+impl Post {
+    fn new(settings: &HttpSettings, listener: Arc<dyn Listener>) -> Result<Self, Failure> {
+        Ok(Self {
+            courier: Courier::new(settings)?,
+            listener,
+            terms: Mutex::default(),
+            open: Mutex::default(),
+            opened: AtomicU64::new(0),
+            standing: Mutex::new(None),
+            ending: CancellationToken::new(),
+            closed: AtomicBool::new(false),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Starts a request. What becomes of it is told by events.
+    fn ask(self: &Arc<Self>, outgoing: Outgoing, awaited: Vec<Value>) {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        let running = self.ending.child_token();
+        let keys: Vec<_> = awaited.iter().map(Value::to_string).collect();
+        for key in &keys {
+            locked(&self.open).insert(key.clone(), (number, running.clone()));
+        }
+        let post = Arc::clone(self);
+        self.tasks.spawn(async move {
+            running.run_until_cancelled(post.exchange(outgoing, awaited)).await;
+            let mut open = locked(&post.open);
+            for key in keys {
+                if open.get(&key).is_some_and(|(other, _)| *other == number) {
+                    open.remove(&key);
+                }
+            }
+        });
+    }
+
+    fn terms(&self) -> Terms {
+        locked(&self.terms).clone()
+    }
+
+    /// The fields of a request that belongs to the session.
+    fn session_fields(terms: &Terms) -> HeaderMap {
+        let mut fields = HeaderMap::new();
+        for (name, value) in
+            [(headers::SESSION, &terms.session), (headers::VERSION, &terms.version)]
+        {
+            if let Some(value) = value {
+                crate::courier::echo(&mut fields, name, value);
+            }
+        }
+        fields
+    }
+
+    /// The server no longer knows `session`. Said once, however many requests find out.
+    fn session_over(&self, session: &str) {
+        let mut terms = locked(&self.terms);
+        if terms.session.as_deref() != Some(session) {
+            return;
+        }
+        terms.session = None;
+        drop(terms);
+        if let Some(standing) = locked(&self.standing).take() {
+            standing.cancel();
+        }
+        self.listener.event(Event::SessionLost);
+    }
+
+    /// Tells the server that the session is over. It may have gone, or may not want to hear it.
+    async fn leave(&self) {
+        let terms = self.terms();
+        if terms.session.is_none() {
+            return;
+        }
+        let mut draft = Draft::listen(&self.courier.url, Self::session_fields(&terms));
+        draft.method = Method::DELETE;
+        let answered = timeout(GOODBYE, self.courier.send(&draft)).await;
+        if !matches!(answered, Ok(Ok(_))) {
+            tracing::debug!("the server took no note of the end of its session");
+        }
+    }
+}
+
+/// The ids that answers are awaited for: of a request, or of the requests of a batch.
+fn awaited(message: &Value) -> Vec<Value> {
+    let one = |message: &Value| {
+        let id = message.get("id").filter(|id| !id.is_null())?;
+        message.get("method").map(|_| id.clone())
+    };
+    match message {
+        Value::Array(messages) => messages.iter().filter_map(one).collect(),
+        message => one(message).into_iter().collect(),
+    }
+}
+
+/// Header fields that come with a message. The hub makes them: one that can't be sent is a fault of the message.
+fn extra(fields: &mut HeaderMap, more: &[(String, String)]) -> Result<(), Failure> {
+    for (name, value) in more {
+        let field =
+            HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
+        let Some((name, value)) = field else {
+            return Err(Failure::Unreachable(format!("the header field `{name}` can't be sent")));
+        };
+        fields.insert(name, value);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn requests_await_answers() {
+        let check = |message: Value, expected: &[Value]| assert_eq!(awaited(&message), expected);
+        check(json!({"id": 1, "method": "ping"}), &[json!(1)]);
+        check(json!({"id": "a", "method": "ping"}), &[json!("a")]);
+        check(json!({"method": "notifications/x"}), &[]);
+        check(json!({"id": 1, "result": {}}), &[]);
+        check(json!({"id": null, "method": "ping"}), &[]);
+        check(
+            json!([{"id": 1, "method": "a"}, {"method": "b"}, {"id": 2, "method": "c"}]),
+            &[json!(1), json!(2)],
+        );
+        check(json!(5), &[]);
+    }
+}

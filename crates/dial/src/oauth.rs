@@ -1,0 +1,441 @@
+//! Signing in to servers that want it, with OAuth: discovery, registration, the browser or a client's own credentials,
+//! tokens that are kept and refreshed.
+//!
+//! The protocol itself is the SDK's. Here is what it is used for: which of its ways is taken when, where tokens live, and how
+//! a person comes in. No token, secret or code is in what these types show of themselves.
+
+mod assertion;
+mod callback;
+mod login;
+mod outside;
+mod store;
+
+pub use assertion::SigningAlgorithm;
+pub use store::{FileStore, MemoryStore, Record, Store, StoreError};
+
+use crate::{Challenge, Failure, Running, SignIn, courier::shortened, courier::web_url};
+use outside::Outside;
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, AuthorizationMetadata, InMemoryCredentialStore,
+    OAuthClientConfig, StoredCredentials, WWWAuthenticateParams,
+};
+use rmcp::transport::auth::{CredentialStore as _, OAuthTokenResponse};
+use serde_json::{Value, json};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::sync::{Mutex, MutexGuard};
+use url::Url;
+
+/// Shows a page to the person at this machine.
+pub trait Browser: Send + Sync {
+    /// Opens `url`, or tells the person to. It must not wait for the page.
+    fn open(&self, url: &str) -> Result<(), String>;
+}
+
+/// Who we are to the authorization server.
+#[derive(Clone)]
+pub enum Client {
+    /// Nobody that it knows yet: the URL of a metadata document is the id where the server takes those, and else we
+    /// register.
+    Unknown {
+        /// Where a document about this client is published.
+        metadata_url: Option<String>,
+    },
+    /// Registered beforehand; a person signs in.
+    Registered {
+        /// The id that the server gave.
+        id: String,
+        /// The secret that goes with it.
+        secret: Option<String>,
+    },
+    /// A machine with a secret of its own; nobody signs in.
+    Machine {
+        /// The id that the server gave.
+        id: String,
+        /// The secret that goes with it.
+        secret: String,
+    },
+    /// A machine with a key of its own; nobody signs in.
+    MachineKey {
+        /// The id that the server gave.
+        id: String,
+        /// The private key, PKCS #8 in PEM.
+        key_pem: String,
+        /// What the key signs with.
+        algorithm: SigningAlgorithm,
+    },
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { metadata_url } => {
+                formatter.debug_struct("Unknown").field("metadata_url", metadata_url).finish()
+            }
+            Self::Registered { id, .. } => {
+                formatter.debug_struct("Registered").field("id", id).finish_non_exhaustive()
+            }
+            Self::Machine { id, .. } => {
+                formatter.debug_struct("Machine").field("id", id).finish_non_exhaustive()
+            }
+            Self::MachineKey { id, .. } => {
+                formatter.debug_struct("MachineKey").field("id", id).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+/// How to sign in to one server.
+#[derive(Clone)]
+pub struct OauthSettings {
+    /// What the server is called here, for `docent servers login NAME`.
+    pub server: String,
+    /// Where it listens.
+    pub url: String,
+    /// Who we are.
+    pub client: Client,
+    /// What to ask for; empty means what the server says.
+    pub scopes: Vec<String>,
+    /// Who shows pages. Without it nobody is asked to sign in, and a server that wants it is told of.
+    pub browser: Option<Arc<dyn Browser>>,
+    /// Where tokens are kept.
+    pub store: Arc<dyn Store>,
+    /// The port that the browser comes back to, where it had to be registered.
+    pub redirect_port: Option<u16>,
+    /// How long a person may take.
+    pub patience: Duration,
+}
+
+impl OauthSettings {
+    /// Settings for a server, for a client that it does not know, without a browser.
+    pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn Store>) -> Self {
+        Self {
+            server: server.into(),
+            url: url.into(),
+            client: Client::Unknown { metadata_url: None },
+            scopes: Vec::new(),
+            browser: None,
+            store,
+            redirect_port: None,
+            patience: Duration::from_mins(5),
+        }
+    }
+}
+
+/// Tokens for one server, got with OAuth.
+pub struct OauthSignIn {
+    settings: OauthSettings,
+    url: Url,
+    /// What is known now. Whoever holds it signs in or refreshes; the others wait, and find what came of it.
+    known: Mutex<Option<Record>>,
+}
+
+impl fmt::Debug for OauthSignIn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("OauthSignIn")
+            .field("server", &self.settings.server)
+            .field("client", &self.settings.client)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The authorization server of a challenge, as it was found.
+struct Authority {
+    manager: AuthorizationManager,
+    metadata: AuthorizationMetadata,
+}
+
+impl Authority {
+    /// Who issues the tokens. Servers of the first revision with OAuth publish nothing: then it is where tokens come from.
+    fn issuer(&self) -> String {
+        let metadata = &self.metadata;
+        metadata.issuer.clone().unwrap_or_else(|| metadata.token_endpoint.clone())
+    }
+}
+
+/// A token that ends sooner than this is not sent any more.
+const MARGIN: Duration = Duration::from_secs(30);
+
+impl SignIn for OauthSignIn {
+    fn token(&self) -> Running<'_, Option<String>> {
+        Box::pin(async move {
+            let mut known = self.known().await;
+            let ended = |record: &&Record| record.is_expired(now() + MARGIN.as_secs());
+            if let Some(record) = known.as_ref().filter(ended).cloned() {
+                let issuer = record.issuer.clone();
+                match self.renewed(record).await {
+                    Ok(renewed) => *known = Some(renewed),
+                    // The server will say what it wants; this is why it comes to that.
+                    Err(failure) => {
+                        tracing::debug!(
+                            "{}: the token can't be refreshed: {failure}",
+                            self.settings.server
+                        );
+                        *known = self.stored(Some(&issuer));
+                        return None;
+                    }
+                }
+            }
+            known.as_ref().and_then(|record| record.access_token.clone())
+        })
+    }
+
+    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>> {
+        Box::pin(async move {
+            let mut known = self.known().await;
+            let refused = challenge.refused.as_deref();
+            if known.as_ref().is_some_and(|record| record.is_better_than(refused)) {
+                // Another request has been here in the meantime.
+                return Ok(());
+            }
+            let record = self.answer(&challenge, known.clone()).await?;
+            *known = Some(record);
+            Ok(())
+        })
+    }
+}
+
+impl OauthSignIn {
+    /// Nothing is asked, sent or read before a server wants it.
+    pub fn new(settings: OauthSettings) -> Result<Self, Failure> {
+        let url = web_url(&settings.url, &["http", "https", "ws", "wss"])?;
+        // A WebSocket's server is found where its HTTP would be.
+        let scheme = url.as_str().strip_prefix("ws").map(|rest| format!("http{rest}"));
+        let url = match scheme {
+            Some(text) => web_url(&text, &["http", "https"])?,
+            None => url,
+        };
+        Ok(Self { settings, url, known: Mutex::new(None) })
+    }
+
+    /// Signs in now, whether a server has asked for it or not.
+    pub async fn login(&self) -> Result<(), Failure> {
+        let mut known = self.known().await;
+        let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
+        let mut authority = self.discover(&challenge).await?;
+        let before = self.stored(Some(&authority.issuer()));
+        let record = self.sign_in(&mut authority, &challenge, before).await?;
+        *known = Some(record);
+        Ok(())
+    }
+
+    /// Forgets what is known, here and in the store.
+    pub async fn logout(&self) -> Result<(), StoreError> {
+        let mut known = self.known.lock().await;
+        *known = None;
+        self.settings.store.forget(self.resource())
+    }
+
+    async fn known(&self) -> MutexGuard<'_, Option<Record>> {
+        let mut known = self.known.lock().await;
+        if known.is_none() {
+            *known = self.stored(None);
+        }
+        known
+    }
+
+    fn resource(&self) -> &str {
+        self.url.as_str()
+    }
+
+    fn stored(&self, issuer: Option<&str>) -> Option<Record> {
+        match self.settings.store.load(self.resource(), issuer) {
+            Ok(record) => record.filter(|record| self.is_ours(record)),
+            Err(error) => {
+                tracing::warn!("{}: {error}", self.settings.server);
+                None
+            }
+        }
+    }
+
+    /// Tokens of another client are of no use once the configuration names one.
+    fn is_ours(&self, record: &Record) -> bool {
+        match &self.settings.client {
+            Client::Unknown { .. } => true,
+            Client::Registered { id, .. }
+            | Client::Machine { id, .. }
+            | Client::MachineKey { id, .. } => *id == record.client_id,
+        }
+    }
+
+    fn keep(&self, record: &Record) -> Result<(), Failure> {
+        self.settings.store.save(record).map_err(|error| {
+            Failure::Unauthorized(format!("signed in, but the token can't be kept: {error}"))
+        })
+    }
+
+    /// Finds the authorization server, every time anew: it may have moved.
+    async fn discover(&self, challenge: &Challenge) -> Result<Authority, Failure> {
+        let outside = Arc::new(Outside::new(&self.url).await?);
+        let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), outside);
+        let mut manager = made.await.map_err(|error| self.told(&error))?;
+        let said = Some(challenge.www_authenticate.as_str()).filter(|said| !said.is_empty());
+        let found = manager.resolve_metadata_from_challenge(said).await;
+        let metadata = found.map_err(|error| self.told(&error))?.metadata;
+        manager.set_metadata(metadata.clone());
+        Ok(Authority { manager, metadata })
+    }
+
+    /// What is done when a server wants another token.
+    async fn answer(
+        &self,
+        challenge: &Challenge,
+        known: Option<Record>,
+    ) -> Result<Record, Failure> {
+        let mut authority = self.discover(challenge).await?;
+        let issuer = authority.issuer();
+        let record = self.stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
+        if challenge.status == 401
+            && let Some(record) = &record
+        {
+            if record.is_better_than(challenge.refused.as_deref()) {
+                // Another process has been here in the meantime.
+                return Ok(record.clone());
+            }
+            if record.refresh_token.is_some() {
+                match self.refreshed(&mut authority, record).await {
+                    Err(Failure::Unauthorized(why)) => {
+                        tracing::debug!("{}: {why}", self.settings.server);
+                    }
+                    other => return other,
+                }
+            }
+        }
+        self.sign_in(&mut authority, challenge, record).await
+    }
+
+    /// A record whose token has ended, with a new one.
+    async fn renewed(&self, record: Record) -> Result<Record, Failure> {
+        if let Some(stored) = self.stored(Some(&record.issuer))
+            && stored.access_token.is_some()
+            && !stored.is_expired(now() + MARGIN.as_secs())
+        {
+            // Another process has refreshed it.
+            return Ok(stored);
+        }
+        if record.refresh_token.is_none() {
+            return Err(Failure::Unauthorized("it has ended".to_owned()));
+        }
+        let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
+        let mut authority = self.discover(&challenge).await?;
+        if authority.issuer() != record.issuer {
+            return Err(Failure::Unauthorized("the authorization server has changed".to_owned()));
+        }
+        self.refreshed(&mut authority, &record).await
+    }
+
+    async fn refreshed(
+        &self,
+        authority: &mut Authority,
+        record: &Record,
+    ) -> Result<Record, Failure> {
+        let manager = &mut authority.manager;
+        let mut client = OAuthClientConfig::new(record.client_id.clone(), callback::uri(0));
+        if let Some(secret) = self.secret().or(record.client_secret.clone()) {
+            client = client.with_client_secret(secret);
+        }
+        manager.configure_client(client).map_err(|error| self.told(&error))?;
+        let scratch = InMemoryCredentialStore::new();
+        let held = json!({
+            "access_token": record.access_token.as_deref().unwrap_or_default(),
+            "token_type": "bearer",
+            "refresh_token": record.refresh_token,
+        });
+        let held = serde_json::from_value(held)
+            .map_err(|_| Failure::Unauthorized("the token that is kept can't be read".into()))?;
+        let credentials = StoredCredentials::new(
+            record.client_id.clone(),
+            Some(held),
+            record.scopes.clone(),
+            None,
+        );
+        let saved = scratch.save(credentials.with_issuer(Some(record.issuer.clone()))).await;
+        saved.map_err(|error| self.told(&error))?;
+        manager.set_credential_store(scratch);
+        let response = match manager.refresh_token().await {
+            Ok(response) => response,
+            Err(AuthError::TokenRefreshFailed(why)) => {
+                return Err(Failure::Lost(format!(
+                    "the token can't be refreshed: {}",
+                    shortened(&why)
+                )));
+            }
+            Err(error @ AuthError::TokenRefreshRejected(_)) => {
+                self.spend(record);
+                return Err(self.told(&error));
+            }
+            Err(error) => return Err(self.told(&error)),
+        };
+        let renewed = record.clone().with_token(&response);
+        self.keep(&renewed)?;
+        Ok(renewed)
+    }
+
+    /// Tokens that are refused for good are not tried again. Who we are to the issuer stays known.
+    fn spend(&self, record: &Record) {
+        if self.stored(Some(&record.issuer)).is_some_and(|stored| stored != *record) {
+            // Another process has newer ones.
+            return;
+        }
+        let spent = Record { access_token: None, refresh_token: None, ..record.clone() };
+        if let Err(error) = self.settings.store.save(&spent) {
+            tracing::warn!("{}: {error}", self.settings.server);
+        }
+    }
+
+    fn secret(&self) -> Option<String> {
+        match &self.settings.client {
+            Client::Registered { secret, .. } => secret.clone(),
+            Client::Machine { secret, .. } => Some(secret.clone()),
+            Client::Unknown { .. } | Client::MachineKey { .. } => None,
+        }
+    }
+
+    /// The scopes that a challenge names.
+    fn wanted(&self, challenge: &Challenge) -> Vec<String> {
+        let said = WWWAuthenticateParams::parse(&challenge.www_authenticate, &self.url);
+        said.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect()
+    }
+
+    /// What the SDK says, as people can use it.
+    fn told(&self, error: &AuthError) -> Failure {
+        Failure::Unauthorized(format!(
+            "{}: {}",
+            self.settings.server,
+            shortened(&error.to_string())
+        ))
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+impl Record {
+    /// Whether there is a token that is not the refused one, and has not ended.
+    fn is_better_than(&self, refused: Option<&str>) -> bool {
+        let token = self.access_token.as_deref();
+        token.is_some() && token != refused && !self.is_expired(now() + MARGIN.as_secs())
+    }
+
+    /// The record with what a token endpoint has answered.
+    fn with_token(mut self, response: &OAuthTokenResponse) -> Self {
+        let response = serde_json::to_value(response).unwrap_or_default();
+        let text = |key: &str| response.get(key).and_then(Value::as_str).map(str::to_owned);
+        self.access_token = text("access_token");
+        if let Some(refresh) = text("refresh_token") {
+            self.refresh_token = Some(refresh);
+        }
+        let lasts = response.get("expires_in").and_then(Value::as_u64);
+        self.expires_at = lasts.map(|lasts| now().saturating_add(lasts));
+        if let Some(scope) = text("scope") {
+            self.scopes = scope.split_whitespace().map(str::to_owned).collect();
+        }
+        self.saved_at = now();
+        self
+    }
+}

@@ -1,0 +1,192 @@
+//! The door that a browser comes back to: a listener on this machine that takes one redirect.
+
+use crate::{Failure, courier::shortened};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    time::{Duration, timeout},
+};
+use url::Url;
+
+const PATH: &str = "/callback";
+/// A request line, which holds the code, may be as long as this, and come as slowly.
+const LINE_BYTES: u64 = 16 * 1024;
+const LINE_TIME: Duration = Duration::from_secs(5);
+
+/// The address of the door at `port`.
+pub(super) fn uri(port: u16) -> String {
+    format!("http://127.0.0.1:{port}{PATH}")
+}
+
+/// What the browser brings.
+pub(super) struct Brought {
+    pub(super) code: String,
+    pub(super) issuer: Option<String>,
+}
+
+pub(super) struct Door {
+    listener: TcpListener,
+    port: u16,
+}
+
+impl Door {
+    /// Opens the door at the wished port; at any, if that is taken and may be another.
+    pub(super) async fn open(wished: Option<u16>, any: bool) -> Result<Self, Failure> {
+        let told = |error: std::io::Error| {
+            Failure::Unauthorized(format!(
+                "no port can be opened for the browser to come back to: {error}"
+            ))
+        };
+        let first = TcpListener::bind(("127.0.0.1", wished.unwrap_or(0))).await;
+        let listener = match first {
+            Err(_) if any => TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?,
+            other => other.map_err(told)?,
+        };
+        let port = listener.local_addr().map_err(told)?.port();
+        Ok(Self { listener, port })
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Waits for the redirect with this `state`. Others are sent away, and end nothing: anybody on this machine can knock.
+    pub(super) async fn wait(&self, state: &str) -> Result<Brought, Failure> {
+        loop {
+            let Ok((stream, _)) = self.listener.accept().await else { continue };
+            let mut stream = BufReader::new(stream);
+            let Ok(Some(target)) = timeout(LINE_TIME, target(&mut stream)).await else { continue };
+            let verdict = judge(&target, state);
+            let (status, text) = match &verdict {
+                None => ("404 Not Found", "Nothing is here."),
+                Some(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
+                Some(Err(_)) => ("400 Bad Request", "Signing in failed. The terminal says why."),
+            };
+            let page =
+                format!("<!doctype html><meta charset=utf-8><title>docent</title><p>{text}</p>");
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\n\
+                 Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
+                page.len()
+            );
+            // The person sees a broken page; what was brought counts.
+            let _unseen = timeout(LINE_TIME, stream.write_all(answer.as_bytes())).await;
+            let _unsent = timeout(LINE_TIME, stream.shutdown()).await;
+            if let Some(verdict) = verdict {
+                return verdict;
+            }
+        }
+    }
+}
+
+/// What a request asks for, if it is a GET. The rest of its head is read, so that the answer is not lost with it.
+async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut head = stream.take(LINE_BYTES);
+    let mut line = String::new();
+    head.read_line(&mut line).await.ok()?;
+    let target = line.strip_prefix("GET ")?.split(' ').next()?.to_owned();
+    loop {
+        let mut rest = String::new();
+        if head.read_line(&mut rest).await.ok()? == 0 || rest.trim().is_empty() {
+            return Some(target);
+        }
+    }
+}
+
+/// What a request means: nothing to us, a code, or the end of signing in.
+fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
+    let url = Url::parse("http://127.0.0.1").and_then(|base| base.join(target)).ok()?;
+    if url.path() != PATH {
+        return None;
+    }
+    let value = |name: &str| {
+        let mut found = url.query_pairs().filter(|(key, _)| key == name);
+        let first = found.next().map(|(_, value)| value.into_owned());
+        // A parameter that is there twice is nobody's.
+        first.filter(|_| found.next().is_none())
+    };
+    if state.is_empty() || value("state").as_deref() != Some(state) {
+        return None;
+    }
+    let verdict = match (value("code"), value("error")) {
+        (Some(code), None) => Ok(Brought { code, issuer: value("iss") }),
+        (_, error) => {
+            let error = error.unwrap_or_else(|| "no code came back".to_owned());
+            let why = value("error_description").unwrap_or_default();
+            Err(Failure::Unauthorized(format!(
+                "signing in failed: {}",
+                shortened(&format!("{error} {why}"))
+            )))
+        }
+    };
+    Some(verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_are_judged() {
+        let check = |target: &str, expected: Option<Result<(&str, Option<&str>), &str>>| match (
+            judge(target, "s"),
+            expected,
+        ) {
+            (None, None) => {}
+            (Some(Ok(brought)), Some(Ok((code, issuer)))) => {
+                assert_eq!((brought.code.as_str(), brought.issuer.as_deref()), (code, issuer));
+            }
+            (Some(Err(failure)), Some(Err(expected))) => {
+                assert!(failure.to_string().contains(expected), "{failure}");
+            }
+            (found, _) => panic!("{target}: {:?}", found.map(|found| found.map(|_| ()))),
+        };
+        check("/callback?code=c&state=s", Some(Ok(("c", None))));
+        check(
+            "/callback?state=s&code=a%20b&iss=https://as.test",
+            Some(Ok(("a b", Some("https://as.test")))),
+        );
+        check("/callback?code=c&state=t", None);
+        check("/callback?code=c", None);
+        check("/callback?code=c&state=s&state=s", None);
+        check("/callback?code=c&code=d&state=s", Some(Err("no code")));
+        check(
+            "/callback?error=access_denied&error_description=not%20you&state=s",
+            Some(Err("access_denied not you")),
+        );
+        check("/callback?error=access_denied&state=t", None);
+        check("/callback?state=s", Some(Err("no code")));
+        check("/favicon.ico", None);
+        check("http://evil.test/callback?code=c&state=s", Some(Ok(("c", None))));
+        check("//[", None);
+        assert!(judge("/callback?code=c&state=", "").is_none());
+    }
+
+    #[tokio::test]
+    async fn knocks_that_are_not_the_redirect_change_nothing() {
+        let door = Door::open(None, true).await.unwrap();
+        let address = ("127.0.0.1", door.port());
+        let knocking = async {
+            drop(TcpStream::connect(address).await.unwrap());
+            let mut answers = Vec::new();
+            for request in [
+                "GET /favicon.ico HTTP/1.1\r\n\r\n",
+                "GET /callback?code=evil&state=guess HTTP/1.1\r\n\r\n",
+                "GET /callback?code=c&state=s HTTP/1.1\r\nHost: x\r\n\r\n",
+            ] {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                stream.write_all(request.as_bytes()).await.unwrap();
+                let mut answer = String::new();
+                stream.read_to_string(&mut answer).await.unwrap();
+                answers.push(answer.split("\r\n").next().unwrap().to_owned());
+            }
+            answers
+        };
+        let (brought, answers) = tokio::join!(door.wait("s"), knocking);
+        assert_eq!(brought.unwrap().code, "c");
+        assert_eq!(
+            answers,
+            ["HTTP/1.1 404 Not Found", "HTTP/1.1 404 Not Found", "HTTP/1.1 200 OK"]
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! Getting a first token, or one that reaches further: a person at a browser, or a client with credentials of its own.
+
+use super::{Authority, Client, OauthSignIn, Record, assertion, callback, now, outside::Outside};
+use crate::{Challenge, Failure, courier::shortened};
+use rmcp::transport::auth::{
+    AuthorizationMetadata, ClientCredentialsConfig, OAuthClientConfig, OAuthTokenResponse,
+};
+use serde_json::Value;
+use tokio::time::timeout;
+use url::Url;
+
+const NAME: &str = "docent";
+
+impl OauthSignIn {
+    /// Gets a token in the way that the client's kind allows.
+    pub(super) async fn sign_in(
+        &self,
+        authority: &mut Authority,
+        challenge: &Challenge,
+        record: Option<Record>,
+    ) -> Result<Record, Failure> {
+        let scopes = self.scopes(authority, challenge, record.as_ref()).await?;
+        let issuer = authority.issuer();
+        let blank = |client_id: &str| Record {
+            resource: self.resource().to_owned(),
+            issuer: issuer.clone(),
+            client_id: client_id.to_owned(),
+            client_secret: None,
+            redirect_port: None,
+            scopes: scopes.clone(),
+            access_token: None,
+            refresh_token: None,
+            expires_at: None,
+            saved_at: now(),
+        };
+        let signed_in = match &self.settings.client {
+            Client::Machine { id, secret } => {
+                let config = ClientCredentialsConfig::ClientSecret {
+                    client_id: id.clone(),
+                    client_secret: secret.clone(),
+                    scopes: scopes.clone(),
+                    resource: Some(self.resource().to_owned()),
+                };
+                let manager = &mut authority.manager;
+                let checked = manager.validate_client_credentials_metadata(&config);
+                checked.map_err(|error| self.told(&error))?;
+                manager.configure_client_credentials(&config).map_err(|error| self.told(&error))?;
+                let response = manager.exchange_client_credentials(&config).await;
+                blank(id).with_token(&response.map_err(|error| self.told(&error))?)
+            }
+            Client::MachineKey { id, key_pem, algorithm } => {
+                let assertion =
+                    assertion::signed(id, &issuer, key_pem, *algorithm).map_err(|why| {
+                        Failure::Unauthorized(format!("{}: {why}", self.settings.server))
+                    })?;
+                let response = self.vouch(&authority.metadata, &assertion, &scopes).await?;
+                blank(id).with_token(&response)
+            }
+            Client::Unknown { .. } | Client::Registered { .. } => {
+                self.ask_person(authority, record, blank("")).await?
+            }
+        };
+        self.keep(&signed_in)?;
+        Ok(signed_in)
+    }
+
+    /// What to ask for. More than before where a token did not reach far enough.
+    async fn scopes(
+        &self,
+        authority: &Authority,
+        challenge: &Challenge,
+        record: Option<&Record>,
+    ) -> Result<Vec<String>, Failure> {
+        if challenge.status != 403 {
+            return Ok(if self.settings.scopes.is_empty() {
+                authority.manager.select_initial_scopes(&[]).await
+            } else {
+                self.settings.scopes.clone()
+            });
+        }
+        let mut scopes = record.map(|record| record.scopes.clone()).unwrap_or_default();
+        let before = scopes.len();
+        for scope in self.wanted(challenge) {
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        if scopes.len() == before && record.is_some() {
+            return Err(Failure::Unauthorized(
+                "it wants permissions that this account has been given already, and still refuses"
+                    .to_owned(),
+            ));
+        }
+        let supported = authority.metadata.scopes_supported.iter().flatten();
+        let offline = "offline_access".to_owned();
+        if supported.clone().any(|scope| *scope == offline) && !scopes.contains(&offline) {
+            scopes.push(offline);
+        }
+        Ok(scopes)
+    }
+
+    /// Sends a person to the authorization server, and takes what they bring back.
+    async fn ask_person(
+        &self,
+        authority: &mut Authority,
+        record: Option<Record>,
+        mut blank: Record,
+    ) -> Result<Record, Failure> {
+        let server = &self.settings.server;
+        let Some(browser) = &self.settings.browser else {
+            return Err(Failure::Unauthorized(format!("run `docent servers login {server}`")));
+        };
+        let registered = record.filter(|record| record.redirect_port.is_some());
+        let wished = self
+            .settings
+            .redirect_port
+            .or(registered.as_ref().and_then(|record| record.redirect_port));
+        let door = callback::Door::open(wished, self.settings.redirect_port.is_none()).await?;
+        let registered = registered.filter(|record| record.redirect_port == Some(door.port()));
+        let uri = callback::uri(door.port());
+        let client = self.client(authority, &uri, &blank.scopes, registered).await?;
+        let manager = &mut authority.manager;
+        blank.client_id = client.client_id.clone();
+        blank.client_secret = client.client_secret.clone().filter(|_| self.secret().is_none());
+        blank.redirect_port = Some(door.port());
+        manager.configure_client(client).map_err(|error| self.told(&error))?;
+
+        let scopes: Vec<_> = blank.scopes.iter().map(String::as_str).collect();
+        let page =
+            manager.get_authorization_url(&scopes).await.map_err(|error| self.told(&error))?;
+        let state = Url::parse(&page)
+            .ok()
+            .and_then(|url| {
+                url.query_pairs()
+                    .find(|(key, _)| key == "state")
+                    .map(|(_, state)| state.into_owned())
+            })
+            .unwrap_or_default();
+        browser.open(&page).map_err(|why| {
+            Failure::Unauthorized(format!(
+                "{server}: the page for signing in can't be shown: {why}"
+            ))
+        })?;
+        let back = timeout(self.settings.patience, door.wait(&state)).await.map_err(|_| {
+            let waited = self.settings.patience.as_secs();
+            Failure::Unauthorized(format!(
+                "{server}: nobody signed in within {waited} s; run `docent servers login {server}` to try again"
+            ))
+        })??;
+        let response = manager
+            .exchange_code_for_token_with_issuer(&back.code, &state, back.issuer.as_deref())
+            .await;
+        Ok(blank.with_token(&response.map_err(|error| self.told(&error))?))
+    }
+
+    /// Who we are to this authorization server: as configured, by document, as registered before, or as registered now.
+    async fn client(
+        &self,
+        authority: &mut Authority,
+        uri: &str,
+        scopes: &[String],
+        registered: Option<Record>,
+    ) -> Result<OAuthClientConfig, Failure> {
+        let config = |id: &str, secret: Option<String>| {
+            let config = OAuthClientConfig::new(id, uri).with_scopes(scopes.to_vec());
+            match secret {
+                Some(secret) => config.with_client_secret(secret),
+                None => config,
+            }
+        };
+        let Client::Unknown { metadata_url } = &self.settings.client else {
+            let Client::Registered { id, secret } = &self.settings.client else {
+                return Err(Failure::Unauthorized("this client has no page to sign in at".into()));
+            };
+            return Ok(config(id, secret.clone()));
+        };
+        let takes_documents = authority
+            .metadata
+            .additional_fields
+            .get("client_id_metadata_document_supported")
+            .and_then(Value::as_bool)
+            .unwrap_or(false);
+        if let Some(document) = metadata_url
+            && takes_documents
+        {
+            return Ok(config(document, None));
+        }
+        if let Some(record) = registered.filter(|record| !record.client_id.starts_with("https://"))
+        {
+            return Ok(config(&record.client_id, record.client_secret));
+        }
+        let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
+        authority.manager.register_client(NAME, uri, &scopes).await.map_err(|error| {
+            Failure::Unauthorized(format!(
+                "{}: {}; if it gives out client ids, put one into the configuration",
+                self.settings.server,
+                shortened(&error.to_string())
+            ))
+        })
+    }
+
+    /// Asks for a token with a signed statement of who we are.
+    async fn vouch(
+        &self,
+        metadata: &AuthorizationMetadata,
+        assertion: &str,
+        scopes: &[String],
+    ) -> Result<OAuthTokenResponse, Failure> {
+        let told = |why: String| {
+            Failure::Unauthorized(format!("{}: {}", self.settings.server, shortened(&why)))
+        };
+        let endpoint = Url::parse(&metadata.token_endpoint)
+            .map_err(|error| told(format!("the token endpoint is no URL ({error})")))?;
+        let form = vouching(assertion, self.resource(), scopes);
+        let outside = Outside::new(&self.url).await?;
+        let (status, body) = outside.form(&endpoint, form).await?;
+        if !(200..300).contains(&status) {
+            let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let why = said["error"].as_str().unwrap_or("no reason given");
+            return Err(told(format!("the token endpoint answered {status}: {why}")));
+        }
+        // What can't be read may hold a token: it is not shown.
+        serde_json::from_slice(&body)
+            .map_err(|_| told("the token endpoint's answer can't be read".to_owned()))
+    }
+}
+
+/// The form that asks for a token with a signed statement. Who the client is stands in the statement.
+fn vouching(assertion: &str, resource: &str, scopes: &[String]) -> String {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.append_pair("grant_type", "client_credentials");
+    form.append_pair(
+        "client_assertion_type",
+        "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    );
+    form.append_pair("client_assertion", assertion);
+    form.append_pair("resource", resource);
+    if !scopes.is_empty() {
+        form.append_pair("scope", &scopes.join(" "));
+    }
+    form.finish()
+}

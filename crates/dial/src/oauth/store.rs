@@ -1,0 +1,314 @@
+//! Where tokens are kept between runs.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::HashMap,
+    fmt,
+    fmt::Write as _,
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// What is known of one server at one authorization server.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The server.
+    pub resource: String,
+    /// Who issued the tokens.
+    pub issuer: String,
+    /// Who we are to the issuer.
+    pub client_id: String,
+    /// The secret that came with a registration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// The port that is registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect_port: Option<u16>,
+    /// What the token is for.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// The token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_token: Option<String>,
+    /// What another one is got with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
+    /// When the token ends, in seconds since 1970; without it, the server says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+    /// When this was written.
+    #[serde(default)]
+    pub saved_at: u64,
+}
+
+impl Record {
+    /// Whether the token has ended at `time`.
+    pub fn is_expired(&self, time: u64) -> bool {
+        self.expires_at.is_some_and(|end| end <= time)
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Record")
+            .field("resource", &self.resource)
+            .field("issuer", &self.issuer)
+            .field("client_id", &self.client_id)
+            .field("scopes", &self.scopes)
+            .field("expires_at", &self.expires_at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tokens can't be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("the tokens at {path} can't be used: {source}")]
+pub struct StoreError {
+    path: PathBuf,
+    #[source]
+    source: io::Error,
+}
+
+/// Keeps records, one for each server and issuer. Calls are short, and never at the same time for one server.
+pub trait Store: Send + Sync {
+    /// The record of a server at an issuer; without an issuer, the one that was written last.
+    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError>;
+
+    /// Writes a record, in place of the one before it.
+    fn save(&self, record: &Record) -> Result<(), StoreError>;
+
+    /// Forgets a server, at every issuer.
+    fn forget(&self, resource: &str) -> Result<(), StoreError>;
+}
+
+/// Keeps records for as long as it lives.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    records: Mutex<HashMap<(String, String), Record>>,
+}
+
+impl MemoryStore {
+    fn records(&self) -> MutexGuard<'_, HashMap<(String, String), Record>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for MemoryStore {
+    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError> {
+        let records = self.records();
+        let fits = |record: &&Record| {
+            record.resource == resource && issuer.is_none_or(|issuer| record.issuer == issuer)
+        };
+        Ok(records.values().filter(fits).max_by_key(|record| record.saved_at).cloned())
+    }
+
+    fn save(&self, record: &Record) -> Result<(), StoreError> {
+        let key = (record.resource.clone(), record.issuer.clone());
+        self.records().insert(key, record.clone());
+        Ok(())
+    }
+
+    fn forget(&self, resource: &str) -> Result<(), StoreError> {
+        self.records().retain(|_, record| record.resource != resource);
+        Ok(())
+    }
+}
+
+/// Keeps each record in a file of its own, which only this user can read.
+#[derive(Debug, Clone)]
+pub struct FileStore {
+    folder: PathBuf,
+}
+
+impl FileStore {
+    /// Keeps files in `folder`, which is made when the first one is written.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    fn error(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
+        |source| StoreError { path: path.to_owned(), source }
+    }
+
+    fn path(&self, resource: &str, issuer: &str) -> PathBuf {
+        self.folder.join(format!("{}-{}.json", digest(resource), digest(issuer)))
+    }
+
+    /// A file that is no record is passed over: signing in writes it anew.
+    fn read(path: &Path, resource: &str) -> Result<Option<Record>, StoreError> {
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Self::error(path)(error)),
+        };
+        let record: Option<Record> = serde_json::from_slice(&text).ok();
+        if record.is_none() {
+            tracing::warn!("{} holds no tokens that can be read; sign in again", path.display());
+        }
+        Ok(record.filter(|record| record.resource == resource))
+    }
+
+    fn files(&self, resource: &str) -> Result<Vec<PathBuf>, StoreError> {
+        let start = format!("{}-", digest(resource));
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Self::error(&self.folder)(error)),
+        };
+        let names = entries.filter_map(Result::ok).map(|entry| entry.path());
+        Ok(names
+            .filter(|path| {
+                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                name.starts_with(&start) && path.extension().is_some_and(|end| end == "json")
+            })
+            .collect())
+    }
+}
+
+impl Store for FileStore {
+    fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError> {
+        if let Some(issuer) = issuer {
+            let record = Self::read(&self.path(resource, issuer), resource)?;
+            return Ok(record.filter(|record| record.issuer == issuer));
+        }
+        let mut last: Option<Record> = None;
+        for path in self.files(resource)? {
+            let record = Self::read(&path, resource)?;
+            if let Some(record) = record
+                && last.as_ref().is_none_or(|last| last.saved_at <= record.saved_at)
+            {
+                last = Some(record);
+            }
+        }
+        Ok(last)
+    }
+
+    fn save(&self, record: &Record) -> Result<(), StoreError> {
+        let path = self.path(&record.resource, &record.issuer);
+        let told = Self::error(&path);
+        make_private(&self.folder).map_err(&told)?;
+        // Such files are this user's alone from the start, and take the place of the old one in a moment.
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(&told)?;
+        let text = serde_json::to_vec_pretty(record).map_err(io::Error::other).map_err(&told)?;
+        file.write_all(&text).map_err(&told)?;
+        file.as_file().sync_all().map_err(&told)?;
+        file.persist(&path).map_err(|error| told(error.error))?;
+        Ok(())
+    }
+
+    fn forget(&self, resource: &str) -> Result<(), StoreError> {
+        for path in self.files(resource)? {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Self::error(&path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(folder)
+}
+
+fn digest(text: &str) -> String {
+    let mut name = String::new();
+    for byte in Sha256::digest(text).iter().take(16) {
+        // Writing to a string does not fail.
+        let _ignored = write!(name, "{byte:02x}");
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(resource: &str, issuer: &str, saved_at: u64) -> Record {
+        Record {
+            resource: resource.into(),
+            issuer: issuer.into(),
+            client_id: "me".into(),
+            client_secret: Some("secret-1".into()),
+            redirect_port: Some(7),
+            scopes: vec!["read".into()],
+            access_token: Some("secret-2".into()),
+            refresh_token: Some("secret-3".into()),
+            expires_at: Some(10),
+            saved_at,
+        }
+    }
+
+    fn contract(store: &dyn Store) {
+        let (one, two) = (record("r", "https://a/../x", 1), record("r", "b", 2));
+        assert_eq!(store.load("r", None).unwrap(), None);
+        store.save(&one).unwrap();
+        store.save(&two).unwrap();
+        store.save(&record("s", "b", 9)).unwrap();
+        assert_eq!(store.load("r", Some("https://a/../x")).unwrap(), Some(one));
+        assert_eq!(store.load("r", Some("c")).unwrap(), None);
+        assert_eq!(store.load("r", None).unwrap(), Some(two.clone()));
+        let newer = Record { access_token: Some("new".into()), ..two };
+        store.save(&newer).unwrap();
+        assert_eq!(store.load("r", Some("b")).unwrap(), Some(newer));
+        store.forget("r").unwrap();
+        assert_eq!(store.load("r", None).unwrap(), None);
+        assert!(store.load("s", None).unwrap().is_some());
+    }
+
+    #[test]
+    fn stores_keep_records() {
+        contract(&MemoryStore::default());
+        let folder = tempfile::tempdir().unwrap();
+        contract(&FileStore::new(folder.path().join("deep").join("tokens")));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_are_private_and_whole() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("tokens");
+        let store = FileStore::new(&inner);
+        store.save(&record("r", "i", 1)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let files: Vec<_> =
+            fs::read_dir(&inner).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "nothing half written is left");
+        assert_eq!((mode(&inner), mode(&files[0])), (0o700, 0o600));
+        fs::write(&files[0], "{\"resource\": ").unwrap();
+        assert_eq!(store.load("r", None).unwrap(), None);
+        store.save(&record("r", "i", 2)).unwrap();
+        assert_eq!(mode(&files[0]), 0o600);
+        assert!(store.load("r", Some("i")).unwrap().is_some());
+    }
+
+    #[test]
+    fn records_show_no_secrets() {
+        assert!(!format!("{:?}", record("r", "i", 1)).contains("secret"));
+    }
+
+    #[test]
+    fn tokens_end() {
+        let check = |expires_at, time, expected| {
+            let record = Record { expires_at, ..record("r", "i", 1) };
+            assert_eq!(record.is_expired(time), expected);
+        };
+        check(None, u64::MAX, false);
+        check(Some(10), 9, false);
+        check(Some(10), 10, true);
+    }
+}

@@ -1,0 +1,194 @@
+//! Pipes: one message a line, to the input of a program and from its output.
+
+use crate::{Event, Failure, Line, Listener, Outgoing, Running};
+use serde_json::Value;
+use std::sync::Arc;
+use tokio::{
+    io::{
+        AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader,
+    },
+    sync::Mutex,
+};
+
+/// Characters of a line that is no message that are told.
+const NOISE: usize = 500;
+
+/// A line over a pair of pipes. Messages longer than `message_bytes` are passed over and told.
+pub fn open<R, W>(
+    reader: R,
+    writer: W,
+    message_bytes: usize,
+    listener: Arc<dyn Listener>,
+) -> Arc<dyn Line>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    tokio::spawn(async move {
+        let mut reader = BufReader::with_capacity(64 * 1024, reader);
+        let failure = match read(&mut reader, message_bytes, &*listener).await {
+            Ok(()) => Failure::Lost("the program ended its output".into()),
+            Err(error) => Failure::Lost(error.to_string()),
+        };
+        listener.event(Event::Closed(failure));
+    });
+    Arc::new(Pipes { writer: Mutex::new(Some(Box::new(writer))) })
+}
+
+struct Pipes {
+    writer: Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>,
+}
+
+impl Line for Pipes {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+        Box::pin(async move {
+            let mut bytes = serde_json::to_vec(&outgoing.message)
+                .map_err(|error| Failure::Unreachable(error.to_string()))?;
+            bytes.push(b'\n');
+            let mut writer = self.writer.lock().await;
+            let Some(open) = writer.as_mut() else {
+                return Err(Failure::Unreachable("the program's input is closed".into()));
+            };
+            let written = async {
+                open.write_all(&bytes).await?;
+                open.flush().await
+            };
+            let written: std::io::Result<()> = written.await;
+            written.map_err(|error| {
+                // Half a line may be out: nothing that follows it would be understood.
+                *writer = None;
+                Failure::Lost(error.to_string())
+            })
+        })
+    }
+
+    fn close(&self) -> Running<'_, ()> {
+        Box::pin(async move {
+            if let Some(mut writer) = self.writer.lock().await.take() {
+                // A program that has ended no longer listens, which is what is wanted.
+                drop(writer.shutdown().await);
+            }
+        })
+    }
+}
+
+async fn read(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    most: usize,
+    listener: &dyn Listener,
+) -> std::io::Result<()> {
+    let mut line = Vec::new();
+    let mut skipped = 0_usize;
+    loop {
+        let available = reader.fill_buf().await?;
+        if available.is_empty() {
+            take(&mut line, &mut skipped, listener);
+            return Ok(());
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
+        if skipped > 0 || line.len() + part.len() > most {
+            skipped += line.len() + part.len();
+            line = Vec::new();
+        } else {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            take(&mut line, &mut skipped, listener);
+        }
+    }
+}
+
+/// One whole line, or one that was too long to keep.
+fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn Listener) {
+    if *skipped > 0 {
+        let told = format!("a line of {skipped} bytes, which is longer than a message may be");
+        listener.event(Event::Noise(told));
+        *skipped = 0;
+        return;
+    }
+    if !line.trim_ascii().is_empty() {
+        deliver(line, listener);
+    }
+    line.clear();
+}
+
+fn deliver(line: &[u8], listener: &dyn Listener) {
+    match serde_json::from_slice::<Value>(line) {
+        Ok(Value::Array(batch)) if batch.iter().all(Value::is_object) => {
+            batch.into_iter().for_each(|message| listener.event(Event::Message(message)));
+        }
+        Ok(message @ Value::Object(_)) => listener.event(Event::Message(message)),
+        _ => {
+            let text = String::from_utf8_lossy(line);
+            listener.event(Event::Noise(text.trim().chars().take(NOISE).collect()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tokio::sync::mpsc;
+
+    struct Heard(mpsc::UnboundedSender<String>);
+
+    impl Listener for Heard {
+        fn event(&self, event: Event) {
+            let told = match event {
+                Event::Message(message) => message.to_string(),
+                Event::Noise(text) => format!("noise {text}"),
+                Event::Closed(failure) => format!("closed {failure}"),
+                other => format!("{other:?}"),
+            };
+            self.0.send(told).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_are_messages_and_the_rest_is_told() {
+        let (sender, mut heard) = mpsc::unbounded_channel();
+        let (here, there) = tokio::io::duplex(64);
+        let (reader, writer) = tokio::io::split(there);
+        let line = open(reader, writer, 100, Arc::new(Heard(sender)));
+        let (mut reads, mut writes) = tokio::io::split(here);
+        let long = "x".repeat(500);
+        let said = format!(
+            "starting up...\n{{\"id\":1}}\r\n\n[{{\"id\":2}},{{\"id\":3}}]\n\"word\"\n{long}\n{{\"id\":4}}"
+        );
+        tokio::spawn(async move {
+            writes.write_all(said.as_bytes()).await.unwrap();
+            writes.shutdown().await.unwrap();
+        });
+        let mut all = Vec::new();
+        while let Some(told) = heard.recv().await {
+            let ended = told.starts_with("closed");
+            all.push(told);
+            if ended {
+                break;
+            }
+        }
+        assert_eq!(
+            all,
+            [
+                "noise starting up...",
+                "{\"id\":1}",
+                "{\"id\":2}",
+                "{\"id\":3}",
+                "noise \"word\"",
+                "noise a line of 500 bytes, which is longer than a message may be",
+                "{\"id\":4}",
+                "closed the connection was lost: the program ended its output",
+            ]
+        );
+        line.send(json!({"id": 9}).into()).await.unwrap();
+        let mut sent = vec![0; 9];
+        tokio::io::AsyncReadExt::read_exact(&mut reads, &mut sent).await.unwrap();
+        assert_eq!(sent, b"{\"id\":9}\n");
+        line.close().await;
+        assert!(matches!(line.send(json!({}).into()).await, Err(Failure::Unreachable(_))));
+    }
+}

@@ -1,0 +1,20 @@
+//! Encryption: rustls with ring, and the roots that are built in.
+
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use std::sync::{Arc, OnceLock};
+
+/// The settings of every encrypted connection. They are made once: the roots take room.
+pub(crate) fn client() -> Result<Arc<ClientConfig>, String> {
+    static MADE: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+    MADE.get_or_init(make).clone()
+}
+
+fn make() -> Result<Arc<ClientConfig>, String> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS can't be set up: {error}"))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,225 @@
+//! A server that answers by script, byte for byte: what a framework would not let it do is what clients must stand.
+
+use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, mpsc},
+    task::JoinHandle,
+    time::timeout,
+};
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) headers: HashMap<String, String>,
+    pub(crate) body: String,
+    /// Which connection it came on.
+    pub(crate) connection: usize,
+    /// How many came before it.
+    pub(crate) number: usize,
+}
+
+impl Seen {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
+
+    pub(crate) fn rpc(&self) -> String {
+        self.json()["method"].as_str().unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+}
+
+/// What a script does next.
+pub(crate) enum Step {
+    Send(Vec<u8>),
+    /// Until the client goes away; then a permit is added to `gone`.
+    Hold,
+    /// Until the test lets it go on.
+    Await(Arc<Semaphore>),
+    /// What comes, until an empty text; then the connection ends.
+    Relay(mpsc::Receiver<String>),
+    /// The connection ends without a word.
+    Cut,
+    /// The connection is reset.
+    Reset,
+}
+
+pub(crate) fn send(text: impl Into<String>) -> Step {
+    Step::Send(text.into().into_bytes())
+}
+
+pub(crate) fn whole(status: &str, kind: &str, body: &str) -> Vec<Step> {
+    with("", status, kind, body)
+}
+
+/// A whole answer with more header fields, each ended by CR LF.
+pub(crate) fn with(fields: &str, status: &str, kind: &str, body: &str) -> Vec<Step> {
+    let kind = if kind.is_empty() { String::new() } else { format!("Content-Type: {kind}\r\n") };
+    let length = body.len();
+    vec![send(format!("HTTP/1.1 {status}\r\n{kind}{fields}Content-Length: {length}\r\n\r\n{body}"))]
+}
+
+pub(crate) fn json(body: &str) -> Vec<Step> {
+    whole("200 OK", "application/json", body)
+}
+
+pub(crate) fn status(status: &str) -> Vec<Step> {
+    whole(status, "", "")
+}
+
+/// The start of a stream that ends with its connection.
+pub(crate) fn stream(start: &str) -> Vec<Step> {
+    vec![send(format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n{start}"
+    ))]
+}
+
+/// A stream that is whole, and leaves its connection open.
+pub(crate) fn whole_stream(text: &str) -> Vec<Step> {
+    whole("200 OK", "text/event-stream; charset=utf-8", text)
+}
+
+type Script = dyn Fn(&Seen) -> Vec<Step> + Send + Sync;
+
+pub(crate) struct Server {
+    port: u16,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    arrived: Arc<Semaphore>,
+    /// Clients that went away while a script held on to them.
+    gone: Arc<Semaphore>,
+    accepting: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+struct Shared {
+    script: Box<Script>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    arrived: Arc<Semaphore>,
+    gone: Arc<Semaphore>,
+}
+
+impl Server {
+    pub(crate) async fn start(script: impl Fn(&Seen) -> Vec<Step> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared {
+            script: Box::new(script),
+            seen: Arc::default(),
+            arrived: Arc::new(Semaphore::new(0)),
+            gone: Arc::new(Semaphore::new(0)),
+        });
+        let (seen, arrived, gone) =
+            (shared.seen.clone(), shared.arrived.clone(), shared.gone.clone());
+        let accepting = tokio::spawn(async move {
+            for connection in 0.. {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(serve(stream, connection, shared.clone()));
+            }
+        });
+        Self { port, seen, arrived, gone, accepting }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// Waits until so many requests more have come.
+    pub(crate) async fn arrived(&self, count: u32) {
+        let waiting = self.arrived.acquire_many(count);
+        timeout(crate::heard::PATIENCE, waiting).await.expect("no request came").unwrap().forget();
+    }
+
+    /// Waits until a client that a script holds on to has gone.
+    pub(crate) async fn gone(&self) {
+        let waiting = self.gone.acquire();
+        timeout(crate::heard::PATIENCE, waiting).await.expect("nobody went").unwrap().forget();
+    }
+}
+
+async fn serve(stream: TcpStream, connection: usize, shared: Arc<Shared>) {
+    let mut stream = BufReader::new(stream);
+    while let Some(mut seen) = request(&mut stream).await {
+        seen.connection = connection;
+        {
+            let mut all = shared.seen.lock().unwrap();
+            seen.number = all.len();
+            all.push(seen.clone());
+        }
+        shared.arrived.add_permits(1);
+        let mut ends = false;
+        for step in (shared.script)(&seen) {
+            match step {
+                Step::Send(bytes) => {
+                    ends |= String::from_utf8_lossy(&bytes).contains("Connection: close");
+                    if stream.write_all(&bytes).await.is_err() {
+                        return;
+                    }
+                }
+                Step::Hold => {
+                    let mut rest = [0; 64];
+                    while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}
+                    shared.gone.add_permits(1);
+                    return;
+                }
+                Step::Await(signal) => signal.acquire().await.unwrap().forget(),
+                Step::Relay(mut texts) => {
+                    while let Some(text) = texts.recv().await.filter(|text| !text.is_empty()) {
+                        if stream.write_all(text.as_bytes()).await.is_err() {
+                            return;
+                        }
+                    }
+                    return;
+                }
+                Step::Cut => return,
+                Step::Reset => {
+                    stream.get_ref().set_zero_linger().unwrap();
+                    return;
+                }
+            }
+        }
+        if ends {
+            return;
+        }
+    }
+}
+
+async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
+    let mut line = String::new();
+    if stream.read_line(&mut line).await.ok()? == 0 {
+        return None;
+    }
+    let mut parts = line.split_whitespace().map(str::to_owned);
+    let (method, path) = (parts.next()?, parts.next()?);
+    let mut headers = HashMap::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).await.ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+    }
+    let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.ok()?;
+    let body = String::from_utf8(body).unwrap();
+    Some(Seen { method, path, headers, body, connection: 0, number: 0 })
+}

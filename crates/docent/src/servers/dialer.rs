@@ -1,0 +1,227 @@
+//! Starts programs and opens connections for the hub.
+
+use super::{Means, spec::extra, tokens};
+use crate::{config::Config, sandbox};
+use docent_dial::{
+    Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
+    oauth::{Browser, Client, FileStore, MemoryStore, OauthSettings, OauthSignIn, Store},
+    open_detecting, pipes, sse, websocket,
+};
+use docent_hub::{Dialer, Spec, Tail, Way};
+use docent_keeper::{Keeper, Process};
+use docent_registry::Server;
+use docent_sandbox::{Launch, Origin, clean_environment};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+/// How long a program has to end by itself, and how long again after it was asked to.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What servers are reached with. The configuration may change meanwhile.
+pub(crate) struct Dial {
+    config: RwLock<Arc<Config>>,
+    means: Means,
+    /// Shows a page to the person, where there is one.
+    browser: Option<Arc<dyn Browser>>,
+}
+
+impl Dial {
+    pub(crate) fn new(config: Config, means: Means) -> Self {
+        Self { config: RwLock::new(Arc::new(config)), means, browser: None }
+    }
+
+    /// The same with somebody at a terminal, who can sign in.
+    pub(crate) fn with_browser(mut self, browser: Arc<dyn Browser>) -> Self {
+        self.browser = Some(browser);
+        self
+    }
+
+    pub(crate) fn renew(&self, config: Config) {
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    }
+
+    fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The entry of the configuration, for what only docent reads of it.
+    fn entry(config: &Config, name: &str) -> Option<Server> {
+        let mut all = config.servers.iter();
+        all.find(|entry| entry.server.name == name).map(|entry| entry.server.clone())
+    }
+
+    async fn start(
+        &self,
+        launch: Launch,
+        spec: &Spec,
+        listener: Arc<dyn Listener>,
+        stderr: Arc<Tail>,
+    ) -> Result<Arc<dyn Line>, Failure> {
+        let keeper: &Keeper = self.means.keeper.as_ref().ok_or_else(|| {
+            Failure::Unreachable(
+                "programs can't be started: docent had none to start when it was, so restart it"
+                    .into(),
+            )
+        })?;
+        let child = keeper
+            .spawn(&launch)
+            .await
+            .map_err(|failed| Failure::Unreachable(failed.to_string()))?;
+        for warning in child.process.warnings() {
+            tracing::debug!(server = spec.name, "{warning}");
+        }
+        let (name, pid) = (spec.name.clone(), child.process.pid());
+        tracing::info!(server = name, pid, program = %launch.program.display(), arguments = ?launch.args, "started");
+        let mut lines = BufReader::new(child.stderr).split(b'\n');
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_segment().await {
+                let line = String::from_utf8_lossy(&line);
+                stderr.push(&line);
+                tracing::debug!(target: "docent::servers", server = name, "{}", docent_screen::one_line(&line));
+            }
+        });
+        let bytes = self.config().limits.message_bytes;
+        let pipes = pipes::open(child.stdout, child.stdin, bytes, listener);
+        Ok(Arc::new(Program { pipes, process: Mutex::new(Some(child.process)) }))
+    }
+
+    fn launch(
+        &self,
+        spec: &Spec,
+        (command, args): (&str, &[String]),
+        env: &BTreeMap<String, String>,
+        cwd: Option<&Path>,
+    ) -> Launch {
+        let config = self.config();
+        let own = &self.means.environment;
+        let inherited = own
+            .names()
+            .filter_map(|name| Some((OsString::from(name), OsString::from(own.get(name)?))));
+        let configured = env.iter().map(|(name, value)| (name.into(), value.into()));
+        let environment = clean_environment(inherited, configured);
+        for dropped in environment.dropped.iter().filter(|one| one.origin == Origin::Configured) {
+            tracing::warn!(
+                server = spec.name,
+                variable = dropped.name,
+                "is not passed on: {}",
+                dropped.reason
+            );
+        }
+        let held = Self::entry(&config, &spec.name).map(|server| extra(&server).sandbox);
+        let search = own.get("PATH").unwrap_or_default();
+        let (confinement, mode) = sandbox::of_a_server(&config, &held.unwrap_or_default(), cwd);
+        let confinement = confinement.execute(sandbox::programs(search));
+        let mut launch = Launch::new(command, args, confinement, mode);
+        launch.environment = environment;
+        launch.cwd = cwd.map(Path::to_owned).or_else(|| Some(config.first_root().to_owned()));
+        launch.bubblewrap = config.policy.sandbox.bubblewrap;
+        launch
+    }
+
+    /// How to sign in at a server, unless its entry has a token of its own.
+    fn sign_in(&self, spec: &Spec, url: &str) -> Result<Option<Arc<OauthSignIn>>, Failure> {
+        let Way::Remote { headers, .. } = &spec.way else { return Ok(None) };
+        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            return Ok(None);
+        }
+        let config = self.config();
+        let store: Arc<dyn Store> = match tokens(&config) {
+            Some(folder) => Arc::new(FileStore::new(folder)),
+            None => Arc::new(MemoryStore::default()),
+        };
+        let mut settings = OauthSettings::new(&spec.name, url, store);
+        let oauth =
+            Self::entry(&config, &spec.name).map(|server| extra(&server).oauth).unwrap_or_default();
+        if let Some(id) = oauth.client_id {
+            settings.client = Client::Registered { id, secret: oauth.client_secret };
+        }
+        settings.scopes = oauth.scopes;
+        settings.redirect_port = oauth.redirect_port;
+        settings.browser.clone_from(&self.browser);
+        OauthSignIn::new(settings).map(|sign_in| Some(Arc::new(sign_in)))
+    }
+
+    /// Signs in, whether or not the server has asked for it yet.
+    pub(crate) async fn login(&self, spec: &Spec) -> Result<(), Failure> {
+        let Way::Remote { url, .. } = &spec.way else {
+            return Err(Failure::Unreachable("it is a program, and needs no sign-in".into()));
+        };
+        match self.sign_in(spec, url)? {
+            Some(sign_in) => sign_in.login().await,
+            None => {
+                Err(Failure::Unreachable("its entry has an Authorization header already".into()))
+            }
+        }
+    }
+
+    async fn connect(
+        &self,
+        spec: &Spec,
+        listener: Arc<dyn Listener>,
+    ) -> Result<Arc<dyn Line>, Failure> {
+        let Way::Remote { url, sse, headers } = &spec.way else {
+            return Err(Failure::Unreachable("it has no address".into()));
+        };
+        let mut settings = HttpSettings::new(url);
+        settings.headers =
+            headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        settings.message_bytes = self.config().limits.message_bytes;
+        settings.sign_in = self.sign_in(spec, url)?.map(|sign_in| sign_in as _);
+        if url.starts_with("ws:") || url.starts_with("wss:") {
+            return websocket::open(settings, listener).await;
+        }
+        match sse {
+            Some(true) => sse::open(settings, listener).await,
+            Some(false) => http::open(settings, listener).await,
+            None => open_detecting(settings, listener).await,
+        }
+    }
+}
+
+impl Dialer for Dial {
+    fn dial<'a>(
+        &'a self,
+        spec: &'a Spec,
+        listener: Arc<dyn Listener>,
+        stderr: Arc<Tail>,
+    ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
+        Box::pin(async move {
+            match &spec.way {
+                Way::Program { command, args, env, cwd } => {
+                    let launch = self.launch(spec, (command, args), env, cwd.as_deref());
+                    self.start(launch, spec, listener, stderr).await
+                }
+                Way::Remote { .. } => self.connect(spec, listener).await,
+            }
+        })
+    }
+}
+
+/// A program on pipes: it ends with its line.
+struct Program {
+    pipes: Arc<dyn Line>,
+    process: Mutex<Option<Process>>,
+}
+
+impl Line for Program {
+    fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>> {
+        self.pipes.send(outgoing)
+    }
+
+    fn close(&self) -> Running<'_, ()> {
+        Box::pin(async move {
+            self.pipes.close().await;
+            let process = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(process) = process {
+                let ended = process.end(GRACE).await;
+                tracing::debug!(?ended, "a server has ended");
+            }
+        })
+    }
+}

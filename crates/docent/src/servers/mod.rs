@@ -1,0 +1,72 @@
+//! Other MCP servers: from the configuration to the hub that fronts them.
+
+mod command;
+mod dialer;
+mod spec;
+
+pub(crate) use command::{ServersCommand, places, run};
+pub(crate) use dialer::Dial;
+pub(crate) use spec::{Held, Level, all, one};
+
+use crate::config::{Config, Environment};
+use anyhow::Context as _;
+use docent_hub::{Hub, Memory};
+use docent_keeper::{Commands, Keeper};
+use docent_registry::Way;
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
+
+/// What a server is reached with.
+pub(crate) struct Means {
+    /// Starts programs; made before the sandbox is entered. Where no program is configured, there is none.
+    pub(crate) keeper: Option<Keeper>,
+    /// What programs may inherit.
+    pub(crate) environment: Environment,
+}
+
+/// Starts the process that starts programs, where there is any to start.
+pub(crate) fn means(config: &Config, environment: Environment) -> anyhow::Result<Means> {
+    let program = |way: &Way| matches!(way, Way::Program { .. });
+    let wanted =
+        config.servers.iter().any(|entry| !entry.of_a_project && program(&entry.server.way));
+    let keeper = if wanted { Some(keeper(config, &environment)?) } else { None };
+    Ok(Means { keeper, environment })
+}
+
+/// Starts the process that starts programs. To be called while this process has one thread.
+pub(crate) fn keeper(config: &Config, environment: &Environment) -> anyhow::Result<Keeper> {
+    let executable = std::env::current_exe().context("can't find docent's own file")?;
+    let mut settings = docent_keeper::Settings::new(executable);
+    settings.commands = Commands {
+        allowed: config.policy.commands.clone(),
+        denied: config.policy.denied_commands.clone(),
+        path: environment.get("PATH").map(OsString::from),
+    };
+    Keeper::start(settings).context("can't start the process that starts servers")
+}
+
+/// Where what was learned of servers is kept.
+pub(crate) fn memory(config: &Config) -> Memory {
+    match &config.cache_dir {
+        Some(folder) => Memory::new(folder.join("servers")),
+        None => Memory::none(),
+    }
+}
+
+/// Where tokens of servers are kept.
+pub(crate) fn tokens(config: &Config) -> Option<PathBuf> {
+    config.cache_dir.as_ref().map(|folder| folder.join("tokens"))
+}
+
+/// The hub over all servers that are configured. Must be called inside a runtime.
+pub(crate) fn hub(config: &Config, means: Means) -> (Arc<Hub>, Arc<Dial>) {
+    let dial = Arc::new(Dial::new(config.clone(), means));
+    let hub = Hub::new(config.hub.settings.clone(), Arc::clone(&dial) as _, memory(config));
+    hub.configure(all(config));
+    (hub, dial)
+}
+
+/// Puts another configuration in force: only what is different is started anew.
+pub(crate) fn reconfigure(hub: &Hub, dial: &Dial, config: &Config) {
+    dial.renew(config.clone());
+    hub.configure(all(config));
+}

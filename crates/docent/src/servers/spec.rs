@@ -1,0 +1,208 @@
+//! A server as it is written, as the hub wants it.
+
+use crate::config::{Config, ServerEntry};
+use docent_hub::{About, Spec, Way};
+use docent_registry::{RemoteKind, Sensitivity, Server, Visibility};
+use serde::Deserialize;
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+/// Providers of docent's own, whose names no server may have: scopes would open the one for the other.
+const TAKEN: [&str; 6] = ["repo", "code", "docs", "web", "prompts", "hub"];
+
+/// What docent alone reads of an entry.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Extra {
+    warm: bool,
+    #[serde(alias = "idleMs")]
+    idle_ms: Option<u64>,
+    concurrency: Option<usize>,
+    #[serde(alias = "cacheMs")]
+    cache_ms: Option<u64>,
+    rename: BTreeMap<String, String>,
+    hide: Vec<String>,
+    only: Vec<String>,
+    describe: BTreeMap<String, String>,
+    pinned: Option<bool>,
+    roots: Vec<String>,
+    /// What the kernel holds it to.
+    pub(crate) sandbox: Held,
+    /// How to sign in.
+    pub(crate) oauth: Oauth,
+}
+
+/// What the kernel holds a server to: a word, or what it may touch beside the usual.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Held {
+    /// `off`, `guarded` or `strict`.
+    Word(Level),
+    /// Guarded, with more.
+    More {
+        #[serde(default)]
+        level: Level,
+        #[serde(default)]
+        read: Vec<PathBuf>,
+        #[serde(default)]
+        write: Vec<PathBuf>,
+        network: Option<bool>,
+    },
+    /// As the policy has it.
+    #[default]
+    Unsaid,
+}
+
+/// How tightly a server is held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    /// Not at all.
+    Off,
+    /// No credentials, writing only where servers usually do, the network as it is.
+    #[default]
+    Guarded,
+    /// The roots to read, and nothing else.
+    Strict,
+}
+
+/// How to sign in at a server that wants it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Oauth {
+    #[serde(alias = "clientId")]
+    pub(crate) client_id: Option<String>,
+    #[serde(alias = "clientSecret")]
+    pub(crate) client_secret: Option<String>,
+    pub(crate) scopes: Vec<String>,
+    #[serde(alias = "redirectPort")]
+    pub(crate) redirect_port: Option<u16>,
+}
+
+/// What docent alone reads of an entry. Fields of a wrong type are as good as none.
+pub(crate) fn extra(server: &Server) -> Extra {
+    let mut known = Extra::default();
+    for (name, value) in &server.unknown {
+        let one = serde_json::json!({ (name.clone()): value });
+        match serde_json::from_value::<Extra>(one) {
+            Ok(read) => known.take(name, read),
+            Err(error) => {
+                tracing::warn!(server = server.name, field = name, %error, "is not understood");
+            }
+        }
+    }
+    known
+}
+
+impl Extra {
+    fn take(&mut self, name: &str, read: Self) {
+        match name {
+            "warm" => self.warm = read.warm,
+            "idle_ms" | "idleMs" => self.idle_ms = read.idle_ms,
+            "concurrency" => self.concurrency = read.concurrency,
+            "cache_ms" | "cacheMs" => self.cache_ms = read.cache_ms,
+            "rename" => self.rename = read.rename,
+            "hide" => self.hide = read.hide,
+            "only" => self.only = read.only,
+            "describe" => self.describe = read.describe,
+            "pinned" => self.pinned = read.pinned,
+            "roots" => self.roots = read.roots,
+            "sandbox" => self.sandbox = read.sandbox,
+            "oauth" => self.oauth = read.oauth,
+            // Other clients' own fields.
+            _ => {}
+        }
+    }
+}
+
+/// Every server that may be started.
+pub(crate) fn all(config: &Config) -> Vec<Spec> {
+    let usable = |entry: &&ServerEntry| {
+        if TAKEN.contains(&entry.server.name.as_str()) {
+            let name = &entry.server.name;
+            tracing::warn!(
+                "the server `{name}` has the name of one of docent's own suites, and is left out: rename it"
+            );
+            return false;
+        }
+        !entry.of_a_project && !entry.server.disabled
+    };
+    config.servers.iter().filter(usable).map(|entry| one(&entry.server)).collect()
+}
+
+/// One server.
+pub(crate) fn one(server: &Server) -> Spec {
+    let extra = extra(server);
+    let way = match &server.way {
+        docent_registry::Way::Program { command, args, env, cwd, .. } => Way::Program {
+            command: command.clone(),
+            args: args.clone(),
+            env: env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            cwd: cwd.as_ref().map(PathBuf::from),
+        },
+        docent_registry::Way::Remote { url, kind, headers } => Way::Remote {
+            url: url.clone(),
+            sse: kind.map(|kind| kind == RemoteKind::Sse),
+            headers: headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+        },
+    };
+    let mut spec = Spec::new(server.name.clone(), way);
+    let meta = &server.meta;
+    spec.about = About {
+        title: meta.title.clone(),
+        description: meta.description.clone(),
+        tags: meta.tags.clone(),
+        domains: meta.domains.clone(),
+        examples: meta.examples.clone(),
+        priority: meta.priority.unwrap_or(0).into(),
+        visibility: match meta.visibility {
+            Visibility::Default => None,
+            Visibility::OptIn => Some("opt-in".into()),
+            Visibility::Experimental => Some("experimental".into()),
+        },
+        sensitivity: match meta.sensitivity {
+            Sensitivity::Low => None,
+            Sensitivity::Medium => Some("medium".into()),
+            Sensitivity::High => Some("high".into()),
+        },
+    };
+    let time = Duration::from_millis;
+    spec.warm = extra.warm;
+    // 0 keeps it running.
+    spec.idle = extra.idle_ms.map_or(spec.idle, |idle| (idle > 0).then(|| time(idle)));
+    spec.start_timeout = server.start_timeout.unwrap_or(spec.start_timeout);
+    spec.timeout = server.timeout.unwrap_or(spec.timeout);
+    spec.concurrency = extra.concurrency.unwrap_or(spec.concurrency);
+    spec.cache = extra.cache_ms.map(time);
+    spec.rename = extra.rename;
+    spec.hide = extra.hide;
+    spec.only = extra.only;
+    spec.describe = extra.describe;
+    spec.pinned = extra.pinned.unwrap_or(true);
+    spec.roots = extra.roots;
+    spec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_docent_alone_reads_of_an_entry() {
+        let tables = json!({"a": {
+            "command": "x", "warm": true, "idle_ms": 0, "timeout_ms": 1500, "rename": {"old": "new"},
+            "hide": ["drop_*"], "sandbox": {"write": ["/data"]}, "concurrency": "many", "other": [1],
+        }});
+        let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
+        let server = reading.servers.into_iter().next().unwrap();
+        let spec = one(&server);
+        assert!(spec.warm && spec.idle.is_none());
+        assert_eq!(spec.timeout, Duration::from_millis(1500));
+        assert_eq!(spec.rename["old"], "new");
+        assert_eq!(spec.hide, ["drop_*"]);
+        assert_eq!(spec.concurrency, 64, "a field of a wrong type costs no other");
+        assert!(
+            matches!(extra(&server).sandbox, Held::More { write, .. } if write == [PathBuf::from("/data")])
+        );
+    }
+}

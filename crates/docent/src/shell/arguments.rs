@@ -1,0 +1,277 @@
+//! From words on the command line to the arguments of a tool or a prompt.
+//!
+//! `key=value` is typed by the schema, `key:=JSON` is taken as it is, `a.b=1` reaches into objects, `key=@file` and
+//! `key=-` are read from a file and from standard input. A word without a key goes to the only required argument.
+
+use super::{
+    console::{Console, read_bounded},
+    schema::{Property, Schema, nearest},
+    typing,
+};
+use crate::analyze::UsedWrongly;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value};
+use std::{cell::Cell, fs::File, path::Path};
+
+/// Keys that an error lists.
+const LISTED: usize = 40;
+/// Objects inside each other that a key may name.
+const DEEPEST: usize = 32;
+
+/// Where arguments come from besides the words.
+pub(crate) struct Sources<'a> {
+    console: &'a Console,
+    folder: &'a Path,
+    /// Standard input can be read once.
+    input_taken: Cell<bool>,
+}
+
+/// What a word says of its key.
+enum Given {
+    /// To be typed by the schema.
+    Text(String),
+    /// JSON, as it is.
+    Raw(Value),
+}
+
+/// A key with its values, in the order typed.
+struct Entry<'s> {
+    path: Vec<String>,
+    schema: Schema<'s>,
+    given: Vec<Given>,
+}
+
+type Outcome<T> = Result<T, UsedWrongly>;
+
+fn wrong<T>(told: impl Into<String>) -> Outcome<T> {
+    Err(UsedWrongly(told.into()))
+}
+
+impl<'a> Sources<'a> {
+    /// Files are looked for from `folder`.
+    pub(crate) fn new(console: &'a Console, folder: &'a Path) -> Self {
+        Self { console, folder, input_taken: Cell::new(false) }
+    }
+
+    fn input(&self) -> Outcome<Vec<u8>> {
+        if self.input_taken.replace(true) {
+            return wrong("standard input is read once: only one `-` can be given");
+        }
+        let read = self.console.read_input();
+        read.map_err(|error| UsedWrongly(format!("standard input can't be read: {error}")))
+    }
+
+    fn file(&self, path: &str, hint: &str) -> Outcome<Vec<u8>> {
+        let place = self.folder.join(path);
+        let read = File::open(&place).and_then(|mut file| read_bounded(&mut file));
+        read.map_err(|error| {
+            UsedWrongly(format!("{} can't be read: {error}{hint}", place.display()))
+        })
+    }
+
+    /// The object that `--json` gives: as text, `@file`, or `-`.
+    pub(crate) fn object(&self, given: &str) -> Outcome<Map<String, Value>> {
+        let text = match (given, given.strip_prefix('@')) {
+            ("-", _) => self.input()?,
+            (_, Some(path)) => self.file(path, "")?,
+            _ => given.as_bytes().to_vec(),
+        };
+        match serde_json::from_slice(&text) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(_) => wrong("--json takes an object of arguments, such as '{\"path\": \".\"}'"),
+            Err(error) => wrong(format!("--json is no JSON: {error}")),
+        }
+    }
+
+    /// What a typed value stands for.
+    fn read(&self, key: &str, typed: &str, schema: Schema<'_>) -> Outcome<String> {
+        let bytes = if typed == "-" {
+            self.input()?
+        } else if let Some(path) = typed.strip_prefix('@') {
+            let hint = format!("; for a text that begins with @ write {key}:='\"@…\"'");
+            self.file(path, &hint)?
+        } else {
+            return Ok(typed.to_owned());
+        };
+        let branches = schema.branches();
+        let encoded = branches.iter().any(|one| {
+            let encoding = one.schema.text("contentEncoding");
+            encoding.is_some_and(|encoding| encoding.eq_ignore_ascii_case("base64"))
+        });
+        if encoded {
+            return Ok(BASE64_STANDARD.encode(&bytes));
+        }
+        String::from_utf8(bytes).or_else(|_| {
+            wrong(format!(
+                "{key}: what {typed} holds is no UTF-8 text, and the schema does not ask for base64"
+            ))
+        })
+    }
+}
+
+/// The arguments that the words are, checked for keys that are unknown or missing and for nothing else.
+pub(crate) fn gather(
+    schema: Schema<'_>,
+    words: &[String],
+    sources: &Sources<'_>,
+) -> Outcome<Map<String, Value>> {
+    let mut arguments = Map::new();
+    add(schema, words, sources, &mut arguments)?;
+    let missing: Vec<Property<'_>> = schema
+        .properties()
+        .into_iter()
+        .filter(|one| one.required && !arguments.contains_key(one.name))
+        .collect();
+    if missing.is_empty() {
+        return Ok(arguments);
+    }
+    let told = missing.iter().map(|one| format!("\n  {}", line(one)));
+    let plural = if missing.len() == 1 { "" } else { "s" };
+    wrong(format!("missing required argument{plural}:{}", told.collect::<String>()))
+}
+
+/// Puts what the words say over what is there.
+pub(crate) fn add(
+    schema: Schema<'_>,
+    words: &[String],
+    sources: &Sources<'_>,
+    arguments: &mut Map<String, Value>,
+) -> Outcome<()> {
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for word in words {
+        let (key, raw, typed) = split(schema, word)?;
+        let (path, at) = find(schema, &key)?;
+        let given = if raw {
+            let value = serde_json::from_str(typed).map_err(|error| {
+                UsedWrongly(format!(
+                    "{key}:= takes JSON, which {typed:?} is not: {error}; for text write {key}=…"
+                ))
+            })?;
+            Given::Raw(value)
+        } else {
+            Given::Text(sources.read(&key, typed, at)?)
+        };
+        match entries.iter_mut().find(|entry| entry.path == path) {
+            Some(entry) => entry.given.push(given),
+            None => entries.push(Entry { path, schema: at, given: vec![given] }),
+        }
+    }
+    for entry in entries {
+        let key = entry.path.join(".");
+        let value = settle(&entry).map_err(|told| UsedWrongly(format!("{key} {told}")))?;
+        put(arguments, &entry.path, value).map_err(|()| {
+            UsedWrongly(format!(
+                "{key} is given, and so is what it lies in or holds: give one of them"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// The one value that a key was given.
+fn settle(entry: &Entry<'_>) -> Result<Value, String> {
+    if let [Given::Raw(value)] = entry.given.as_slice() {
+        return Ok(value.clone());
+    }
+    let texts = entry.given.iter().map(|given| match given {
+        Given::Text(text) => Ok(text.clone()),
+        Given::Raw(_) => Err("is given more than once, and := says all of it".to_owned()),
+    });
+    typing::values(entry.schema, &texts.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// The key of a word, whether its value is raw, and the value.
+fn split<'w>(schema: Schema<'_>, word: &'w str) -> Outcome<(String, bool, &'w str)> {
+    let known = schema.properties();
+    let is_known = |key: &str| known.iter().any(|one| one.name == key);
+    if let Some((before, value)) = word.split_once('=') {
+        let (key, raw) = match before.strip_suffix(':') {
+            Some(key) if !is_known(before) => (key, true),
+            _ => (before, false),
+        };
+        if is_known(key) || looks_like_key(key) {
+            return Ok((key.to_owned(), raw, value));
+        }
+    }
+    let required: Vec<&Property<'_>> = known.iter().filter(|one| one.required).collect();
+    let only = match (required.as_slice(), known.as_slice()) {
+        ([only], _) => only.name,
+        ([], [only]) => only.name,
+        _ => {
+            return wrong(format!("{word:?} has no key: write key=value; {}", list(&known)));
+        }
+    };
+    Ok((only.to_owned(), false, word))
+}
+
+fn looks_like_key(key: &str) -> bool {
+    let mut letters = key.chars();
+    letters.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$')
+        && letters.all(|c| c.is_alphanumeric() || "_-.$".contains(c))
+}
+
+/// Where a key leads: the names on the way, and the schema there.
+fn find<'s>(schema: Schema<'s>, key: &str) -> Outcome<(Vec<String>, Schema<'s>)> {
+    let mut path = Vec::new();
+    let mut at = schema;
+    let mut rest = key;
+    while path.len() < DEEPEST {
+        let known = at.properties();
+        // A name may have dots of its own, so that the longest one that is known wins.
+        let whole = known.iter().filter(|one| {
+            rest == one.name
+                || rest.strip_prefix(one.name).is_some_and(|after| after.starts_with('.'))
+        });
+        if let Some(one) = whole.max_by_key(|one| one.name.len()) {
+            path.push(one.name.to_owned());
+            let after = rest.get(one.name.len() + 1..);
+            let Some(after) = after else { return Ok((path, one.schema)) };
+            (at, rest) = (one.schema, after);
+            continue;
+        }
+        let Some(other) = at.other_keys() else { return unknown(&path, rest, &known) };
+        let (name, after) =
+            rest.split_once('.').map_or((rest, None), |(n, after)| (n, Some(after)));
+        path.push(name.to_owned());
+        let Some(after) = after else { return Ok((path, other)) };
+        (at, rest) = (other, after);
+    }
+    wrong(format!("{key} reaches deeper than {DEEPEST} objects: write JSON"))
+}
+
+fn unknown<T>(path: &[String], key: &str, known: &[Property<'_>]) -> Outcome<T> {
+    let near = nearest(key, known.iter().map(|one| one.name));
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let place = if path.is_empty() { String::new() } else { format!(" in {}", path.join(".")) };
+    wrong(format!("there is no argument {key}{place}{near}; {}", list(known)))
+}
+
+fn list(known: &[Property<'_>]) -> String {
+    if known.is_empty() {
+        return "it takes none".into();
+    }
+    let all = known.iter().take(LISTED).map(|one| format!("\n  {}", line(one)));
+    let more = known.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
+    format!("it takes:{}{more}", all.collect::<String>())
+}
+
+/// An argument in one line.
+fn line(one: &Property<'_>) -> String {
+    let accepted = one.schema.accepted();
+    let accepted = if accepted.is_empty() { accepted } else { format!(": {accepted}") };
+    let required = if one.required { ", required" } else { "" };
+    format!("{} ({}{required}){accepted}", one.name, one.schema.kind_words())
+}
+
+/// Puts a value in its place, through objects that are made on the way.
+fn put(object: &mut Map<String, Value>, path: &[String], value: Value) -> Result<(), ()> {
+    let Some((first, rest)) = path.split_first() else { return Err(()) };
+    if rest.is_empty() {
+        // What a field was put into can't be replaced whole.
+        let replaced = object.insert(first.clone(), value);
+        return if replaced.is_some_and(|old| old.is_object()) { Err(()) } else { Ok(()) };
+    }
+    let inner = object.entry(first.clone()).or_insert_with(|| Value::Object(Map::new()));
+    put(inner.as_object_mut().ok_or(())?, rest, value)
+}

@@ -1,0 +1,121 @@
+//! `docent call`: one tool, once.
+
+use super::{
+    Desk,
+    args::CallFlags,
+    arguments::{self, Sources},
+    peer::{self, Peer},
+    results::{Bytes, Showing, print_json},
+    schema::{Schema, nearest},
+    tools,
+};
+use crate::analyze::UsedWrongly;
+use serde_json::{Map, Value, json};
+use std::process::ExitCode;
+
+/// Tools that an error lists.
+const LISTED: usize = 40;
+
+/// Calls the tool with the words that name no server.
+pub(crate) async fn run(
+    peer: &dyn Peer,
+    desk: &Desk,
+    flags: &CallFlags,
+    words: &[String],
+) -> anyhow::Result<ExitCode> {
+    let given = flags.arguments()?;
+    let tools = peer::list(peer, "tools/list", "tools").await?;
+    desk.remember(&tools);
+    let known =
+        tools.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&flags.tool));
+    let arguments = match known {
+        Some(tool) => read(tool, desk, given, words)?,
+        // A server may have tools that it does not list: what needs no schema can be sent.
+        None if given.is_some() && words.is_empty() => {
+            Sources::new(&desk.console, &desk.folder).object(given.unwrap_or_default())?
+        }
+        None => return Err(unknown(&flags.tool, &tools).into()),
+    };
+    let params = json!({"name": flags.tool, "arguments": arguments});
+    let note = |note| desk.console.note(note);
+    let result = peer::ask(peer, &desk.questions, "tools/call", params, &note).await?;
+    desk.console.finish();
+    show(&result, desk, flags)
+}
+
+fn read(
+    tool: &Value,
+    desk: &Desk,
+    given: Option<&str>,
+    words: &[String],
+) -> Result<Map<String, Value>, UsedWrongly> {
+    let sources = Sources::new(&desk.console, &desk.folder);
+    let schema = Schema::of(tools::input_schema(tool));
+    let Some(given) = given else { return arguments::gather(schema, words, &sources) };
+    // Whoever writes JSON has said all: the server checks it.
+    let mut object = sources.object(given)?;
+    arguments::add(schema, words, &sources, &mut object)?;
+    Ok(object)
+}
+
+/// A tool that is not there, with what is.
+pub(crate) fn unknown(name: &str, tools: &[Value]) -> UsedWrongly {
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+    if names.is_empty() {
+        return UsedWrongly(format!("there is no tool {name}: the server has none"));
+    }
+    let near = nearest(name, names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let more = names.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let listed: Vec<&str> = names.iter().take(LISTED).copied().collect();
+    let told = format!("there is no tool {name}{near} (there: {}{more})", listed.join(", "));
+    UsedWrongly(docent_screen::one_line(&told).into_owned())
+}
+
+fn show(result: &Value, desk: &Desk, flags: &CallFlags) -> anyhow::Result<ExitCode> {
+    let failed =
+        ["isError", "is_error"].iter().any(|key| result.get(key) == Some(&Value::Bool(true)));
+    let blocks = result.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let structured = result.get("structuredContent").filter(|value| !value.is_null());
+    if failed && !flags.prints_json() {
+        let texts: Vec<&str> =
+            blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
+        let told = match (texts.is_empty(), structured) {
+            (true, Some(structured)) => format!("{structured:#}"),
+            (true, None) => format!("{} failed and does not say why", flags.tool),
+            (false, _) => texts.join("\n"),
+        };
+        desk.console.tell(told.trim_end());
+        return Ok(ExitCode::from(1));
+    }
+    let bytes = Bytes::of(flags.save.as_deref(), &desk.folder, &desk.console);
+    let mut showing = Showing::new(&desk.console, bytes, &flags.tool);
+    if flags.prints_json() {
+        print_json(&desk.console, result)?;
+        // The document holds the bytes; they are saved besides only where that is asked for.
+        let with_bytes = |block: &&Value| {
+            block.get("data").is_some() || block.pointer("/resource/blob").is_some()
+        };
+        for block in blocks.iter().filter(|_| flags.save.is_some()).filter(with_bytes) {
+            showing.block(block)?;
+        }
+        return Ok(ExitCode::from(u8::from(failed || showing.lost)));
+    }
+    for block in blocks {
+        showing.block(block)?;
+    }
+    if let Some(structured) = structured.filter(|_| !showing.has_text) {
+        print_json(&desk.console, structured)?;
+    } else if blocks.is_empty() && structured.is_none() {
+        // Servers of old, and those that are not quite right, answer with something else.
+        let known = ["content", "isError", "_meta", "resultType"];
+        let is_odd = result
+            .as_object()
+            .is_none_or(|all| all.keys().any(|key| !known.contains(&key.as_str())));
+        if is_odd {
+            print_json(&desk.console, result)?;
+        }
+    }
+    Ok(ExitCode::from(u8::from(showing.lost)))
+}

@@ -1,0 +1,223 @@
+//! Owns the lists of tools that completion reads: what was last seen of each server, in the user's cache.
+//!
+//! Only names, first sentences and choices are kept, and of a server's settings nothing but a hash that leaves out its
+//! environment and headers.
+
+use super::super::{
+    args::Target,
+    layout::first_sentence,
+    saving::file_stem,
+    schema::{Kind, Schema, plain},
+    tools::input_schema,
+};
+use crate::config::Config;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// Tools of one server that are kept.
+const MOST_TOOLS: usize = 2000;
+/// Arguments of one tool, and choices of one argument.
+const MOST_PARTS: usize = 200;
+/// Bytes of one file.
+const MOST_BYTES: u64 = 4 << 20;
+/// Files in the folder.
+const MOST_FILES: usize = 200;
+/// Objects inside each other whose fields are kept.
+const DEEPEST: usize = 2;
+
+/// A tool as completion knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    /// What it is called.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) about: String,
+    /// What it takes.
+    pub(crate) keys: Vec<SeenKey>,
+}
+
+/// An argument as completion knows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SeenKey {
+    /// What it is called, with dots inside objects.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) about: String,
+    /// Whether it must be given.
+    pub(crate) required: bool,
+    /// Whether it may be given again.
+    pub(crate) repeated: bool,
+    /// The values that it may have, where they are few.
+    pub(crate) choices: Vec<String>,
+}
+
+impl Seen {
+    /// What is kept of a definition.
+    pub(crate) fn of(tool: &Value) -> Option<Self> {
+        let name = tool.get("name")?.as_str()?.to_owned();
+        let about = tool.get("description").and_then(Value::as_str).unwrap_or_default();
+        let mut keys = Vec::new();
+        gather(Schema::of(input_schema(tool)), "", DEEPEST, &mut keys);
+        Some(Self { name, about: first_sentence(about), keys })
+    }
+}
+
+fn gather(schema: Schema<'_>, prefix: &str, depth: usize, keys: &mut Vec<SeenKey>) {
+    for property in schema.properties() {
+        if keys.len() >= MOST_PARTS {
+            return;
+        }
+        let (schema, name) = (property.schema, format!("{prefix}{}", property.name));
+        let branches = schema.branches();
+        let is = |kind: Kind| branches.iter().any(|branch| branch.kind == kind);
+        let of = if is(Kind::Array) { schema.members().unwrap_or(schema) } else { schema };
+        let mut choices: Vec<String> =
+            of.all_choices().into_iter().take(MOST_PARTS).map(plain).collect();
+        if choices.is_empty() && is(Kind::Boolean) {
+            choices = vec!["true".into(), "false".into()];
+        }
+        let about = first_sentence(schema.text("description").unwrap_or_default());
+        let required = property.required && prefix.is_empty();
+        keys.push(SeenKey {
+            name: name.clone(),
+            about,
+            required,
+            repeated: is(Kind::Array),
+            choices,
+        });
+        if depth > 0 && is(Kind::Object) {
+            gather(schema, &format!("{name}."), depth - 1, keys);
+        }
+    }
+}
+
+/// The folder of lists.
+pub(crate) struct Lists(PathBuf);
+
+impl Lists {
+    /// The user's; none without a home.
+    pub(crate) fn of(config: &Config) -> Option<Self> {
+        Some(Self(config.cache_dir.as_ref()?.join("lists")))
+    }
+
+    /// The file of a server. docent itself has none: it can be asked at any time.
+    pub(crate) fn path(&self, target: &Target, config: &Config) -> Option<PathBuf> {
+        let (name, identity) = match target {
+            Target::Docent => return None,
+            Target::Server(name) => {
+                let entry = config.servers.iter().find(|entry| entry.server.name == *name)?;
+                (file_stem(name), entry.server.summary())
+            }
+            Target::Url { url, .. } => ("url".into(), url.clone()),
+            Target::Program(words) => ("program".into(), format!("{words:?}")),
+        };
+        // FNV-1a: the name must stay the same from one build to the next.
+        let hash = identity.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Some(self.0.join(format!("{name}-{hash:016x}.json")))
+    }
+}
+
+/// Keeps what was seen.
+pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
+    let seen: Vec<Seen> = tools.iter().take(MOST_TOOLS).filter_map(Seen::of).collect();
+    if seen == read(path) {
+        return Ok(());
+    }
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder)?;
+    prune(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&serde_json::to_vec(&seen)?)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// What was kept; nothing where there is nothing, or nothing that can be read.
+pub(crate) fn read(path: &Path) -> Vec<Seen> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    read.ok().and_then(|_| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+}
+
+/// Commands and addresses that were asked once leave a list each: the oldest go.
+fn prune(folder: &Path) -> io::Result<()> {
+    let mut files: Vec<_> = fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort();
+    let over = files.len().saturating_sub(MOST_FILES - 1);
+    for (_, path) in files.iter().take(over) {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_kept_comes_back() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("lists/time-1.json");
+        assert!(read(&path).is_empty());
+        let tool = json!({"name": "convert", "description": "Converts. And more.", "inputSchema": {
+            "required": ["to"],
+            "properties": {
+                "to": {"type": "string", "enum": ["utc", "local"], "description": "Where to."},
+                "exact": {"type": "boolean"},
+                "tags": {"type": "array", "items": {"enum": ["a", "b"]}},
+                "options": {"type": "object", "required": ["depth"], "properties": {"depth": {"type": "integer"}}},
+            },
+        }});
+        write(&path, &[tool, json!({"no": "name"})]).unwrap();
+        let seen = read(&path);
+        assert_eq!(seen.len(), 1);
+        assert_eq!((seen[0].name.as_str(), seen[0].about.as_str()), ("convert", "Converts."));
+        let keys: Vec<String> = seen[0]
+            .keys
+            .iter()
+            .map(|key| {
+                format!("{} {} {} {}", key.name, key.required, key.repeated, key.choices.join("|"))
+            })
+            .collect();
+        let want = [
+            "to true false utc|local",
+            "exact false false true|false",
+            "tags false true a|b",
+            "options false false ",
+            "options.depth false false ",
+        ];
+        assert_eq!(keys, want);
+    }
+
+    #[test]
+    fn what_is_no_list_is_none() {
+        let place = tempfile::tempdir().unwrap();
+        for (name, text) in [("a", "{"), ("b", "[1]"), ("c", "[{\"name\": 5}]")] {
+            let path = place.path().join(name);
+            fs::write(&path, text).unwrap();
+            assert!(read(&path).is_empty(), "{text}");
+        }
+        assert!(read(place.path()).is_empty());
+    }
+
+    #[test]
+    fn the_folder_does_not_grow_for_ever() {
+        let place = tempfile::tempdir().unwrap();
+        for n in 0..MOST_FILES + 50 {
+            fs::write(place.path().join(format!("program-{n}.json")), "[]").unwrap();
+        }
+        write(&place.path().join("new.json"), &[json!({"name": "t"})]).unwrap();
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), MOST_FILES);
+    }
+}

@@ -1,0 +1,337 @@
+//! Tells a shell what can be typed next: commands and flags from the command line's own description, servers from the
+//! configuration, tools and their arguments from docent itself or from what was last seen of a server.
+//!
+//! No server is started for it, and nothing that a server named reaches the shell unless it is a plain word.
+
+pub(crate) mod lists;
+mod scripts;
+
+use super::args::{ITSELF, Target};
+use crate::{config::Config, serve};
+use clap::{Arg, Command, ValueEnum};
+use docent_tool::ToolInfo;
+use lists::{Lists, Seen, SeenKey};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Words that are offered at once.
+const MOST: usize = 1000;
+
+/// A shell that asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Asking {
+    /// bash, which hands over its line.
+    Bash,
+    /// zsh, which hands over words.
+    Zsh,
+    /// fish, which hands over words.
+    Fish,
+}
+
+/// The script of a shell.
+pub(crate) fn script(shell: Asking) -> &'static str {
+    match shell {
+        Asking::Bash => scripts::BASH,
+        Asking::Zsh => scripts::ZSH,
+        Asking::Fish => scripts::FISH,
+    }
+}
+
+/// What is known of servers.
+pub(crate) trait Known {
+    /// The names of configured servers.
+    fn servers(&self) -> Vec<String>;
+    /// The tools of a server.
+    fn tools(&self, target: &Target) -> Vec<Seen>;
+}
+
+impl Known for Config {
+    fn servers(&self) -> Vec<String> {
+        self.servers.iter().map(|entry| entry.server.name.clone()).collect()
+    }
+
+    fn tools(&self, target: &Target) -> Vec<Seen> {
+        if *target == Target::Docent {
+            let own = serve::suites(self).map(|suites| suites.providers).unwrap_or_default();
+            let own = own.iter().flat_map(|provider| provider.tools()).map(|tool| tool.info());
+            return own.filter_map(|info| Seen::of(&definition(&info))).collect();
+        }
+        let path = Lists::of(self).and_then(|lists| lists.path(target, self));
+        path.map(|path| lists::read(&path)).unwrap_or_default()
+    }
+}
+
+fn definition(info: &ToolInfo) -> Value {
+    json!({"name": info.name, "description": info.about, "inputSchema": info.input_schema})
+}
+
+/// Something to type, and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Offer {
+    word: String,
+    about: String,
+}
+
+/// What can be typed next.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Words(Vec<Offer>),
+    Files,
+}
+
+/// The answer to a shell.
+pub(crate) fn answer(shell: Asking, typed: &[String], root: &Command, known: &dyn Known) -> String {
+    let words: Vec<String> = match (shell, typed) {
+        (Asking::Bash, [line]) => split(line).into_iter().skip(1).collect(),
+        _ => typed.to_vec(),
+    };
+    let Next::Words(offers) = next(&words, root, known) else { return "files\n".into() };
+    let mut text = String::from("words\n");
+    for Offer { word, about } in offers.iter().filter(|offer| is_plain(&offer.word)).take(MOST) {
+        text.push_str(word);
+        if shell != Asking::Bash {
+            text.push('\t');
+            text.push_str(&docent_screen::one_line(about).replace('\t', " "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A word that no shell reads as anything but itself.
+fn is_plain(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:=@,%+".contains(c))
+}
+
+/// The words of a line up to the cursor, quotes taken off. The last one is being typed, and may be empty.
+fn split(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote: Option<char> = None;
+    let mut letters = line.chars();
+    while let Some(c) = letters.next() {
+        match (quote, c) {
+            (None, c) if c.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+            }
+            (None, '\'' | '"') => quote = Some(c),
+            (Some(open), c) if open == c => quote = None,
+            (None | Some('"'), '\\') => word.extend(letters.next()),
+            (_, c) => word.push(c),
+        }
+    }
+    words.push(word);
+    words
+}
+
+/// A command line as far as it is typed.
+struct Typed<'c> {
+    command: &'c Command,
+    /// Values of flags that have been given, by their long name.
+    flags: BTreeMap<&'c str, String>,
+    /// Words that are no flags.
+    words: Vec<String>,
+    /// The flag whose value is being typed.
+    open: Option<&'c Arg>,
+    /// Whether `--` has been typed.
+    rest: bool,
+}
+
+fn read<'c>(before: &[String], root: &'c Command) -> Typed<'c> {
+    let (flags, words) = (BTreeMap::new(), Vec::new());
+    let mut typed = Typed { command: root, flags, words, open: None, rest: false };
+    for word in before {
+        if typed.rest {
+            typed.words.push(word.clone());
+        } else if let Some(open) = typed.open.take() {
+            typed.flags.insert(open.get_long().unwrap_or_default(), word.clone());
+        } else if word == "--" {
+            typed.rest = true;
+        } else if word.starts_with('-') && word.len() > 1 {
+            let (name, value) =
+                word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
+            if let Some(flag) = flag(typed.command, name) {
+                let takes = flag.get_action().takes_values();
+                // A flag that may stand alone is taken to.
+                let optional = flag.get_num_args().is_some_and(|range| range.min_values() == 0);
+                let long = flag.get_long().unwrap_or_default();
+                typed.flags.insert(long, value.unwrap_or_default().to_owned());
+                typed.open = (takes && !optional && value.is_none()).then_some(flag);
+            }
+        } else if let Some(inner) = typed.command.find_subcommand(word) {
+            typed.command = inner;
+        } else {
+            typed.words.push(word.clone());
+        }
+    }
+    typed
+}
+
+fn flag<'c>(command: &'c Command, typed: &str) -> Option<&'c Arg> {
+    let long = typed.strip_prefix("--");
+    let short = typed.strip_prefix('-').and_then(|rest| rest.chars().next());
+    command.get_arguments().find(|one| match long {
+        Some(long) => one.get_long() == Some(long),
+        None => one.get_short().is_some() && one.get_short() == short,
+    })
+}
+
+fn next(words: &[String], root: &Command, known: &dyn Known) -> Next {
+    let Some((current, before)) = words.split_last() else { return Next::Words(Vec::new()) };
+    let typed = read(before, root);
+    if typed.rest {
+        return Next::Files;
+    }
+    if let Some(open) = typed.open {
+        return values(open, "", current, known);
+    }
+    if let Some((name, value)) = current.split_once('=').filter(|(name, _)| name.starts_with("--"))
+    {
+        return match flag(typed.command, name) {
+            Some(flag) => values(flag, &format!("{name}="), value, known),
+            None => Next::Words(Vec::new()),
+        };
+    }
+    if current.starts_with('-') {
+        return Next::Words(starting(current, flags(&typed)));
+    }
+    let inner = typed.command.get_subcommands().filter(|inner| !inner.is_hide_set());
+    let inner: Vec<Offer> =
+        inner.map(|inner| offer(inner.get_name(), &about(inner.get_about()))).collect();
+    if !inner.is_empty() {
+        return Next::Words(starting(current, inner));
+    }
+    match typed.command.get_name() {
+        "tools" => Next::Words(starting(current, [servers(known), tools(&typed, known)].concat())),
+        "resources" | "prompts" => Next::Words(starting(current, servers(known))),
+        "call" => call(&typed, current, known),
+        _ => positional(&typed, current, known),
+    }
+}
+
+fn offer(word: &str, about: &str) -> Offer {
+    Offer { word: word.to_owned(), about: about.to_owned() }
+}
+
+fn about(styled: Option<&clap::builder::StyledStr>) -> String {
+    styled.map(ToString::to_string).unwrap_or_default()
+}
+
+fn starting(current: &str, offers: Vec<Offer>) -> Vec<Offer> {
+    offers.into_iter().filter(|offer| offer.word.starts_with(current)).collect()
+}
+
+fn flags(typed: &Typed<'_>) -> Vec<Offer> {
+    let all = typed.command.get_arguments().filter(|one| !one.is_hide_set());
+    let all = all.filter_map(|one| Some((one.get_long()?, about(one.get_help()))));
+    let help = [("help", "Print help".to_owned())];
+    let mut offers: Vec<Offer> = Vec::new();
+    for (long, about) in all.chain(help) {
+        let word = format!("--{long}");
+        if !offers.iter().any(|offer| offer.word == word) {
+            offers.push(Offer { word, about });
+        }
+    }
+    offers
+}
+
+/// The values of a flag or a positional.
+fn values(of: &Arg, prefix: &str, current: &str, known: &dyn Known) -> Next {
+    if of.get_id() == "server" {
+        let all = servers(known).into_iter();
+        let all = all.map(|one| Offer { word: format!("{prefix}{}", one.word), ..one });
+        return Next::Words(starting(&format!("{prefix}{current}"), all.collect()));
+    }
+    let possible = of.get_possible_values();
+    if !possible.is_empty() {
+        let all = possible.iter().filter(|one| !one.is_hide_set());
+        let all =
+            all.map(|one| offer(&format!("{prefix}{}", one.get_name()), &about(one.get_help())));
+        return Next::Words(starting(&format!("{prefix}{current}"), all.collect()));
+    }
+    let names = of.get_value_names().unwrap_or_default();
+    let is_path = names.iter().any(|name| matches!(name.as_str(), "DIR" | "FILE" | "PROGRAM"));
+    if is_path { Next::Files } else { Next::Words(Vec::new()) }
+}
+
+fn positional(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
+    let all: Vec<&Arg> = typed.command.get_positionals().collect();
+    let at = all.get(typed.words.len()).or_else(|| {
+        all.last().filter(|last| last.get_num_args().is_some_and(|range| range.max_values() > 1))
+    });
+    at.map_or_else(|| Next::Words(Vec::new()), |one| values(one, "", current, known))
+}
+
+fn servers(known: &dyn Known) -> Vec<Offer> {
+    let mut all: Vec<Offer> = known.servers().iter().map(|name| offer(name, "server")).collect();
+    if !all.iter().any(|one| one.word == ITSELF) {
+        all.push(offer(ITSELF, "docent itself"));
+    }
+    all
+}
+
+/// The server that a command line asks, as far as it says.
+fn target(typed: &Typed<'_>, known: &dyn Known) -> Target {
+    let servers = known.servers();
+    if let Some(url) = typed.flags.get("url") {
+        return Target::Url { url: url.clone(), headers: Vec::new() };
+    }
+    let named = typed
+        .flags
+        .get("server")
+        .or_else(|| typed.words.iter().find(|word| servers.contains(word)));
+    named
+        .filter(|name| servers.contains(name))
+        .map_or(Target::Docent, |name| Target::Server(name.clone()))
+}
+
+fn tools(typed: &Typed<'_>, known: &dyn Known) -> Vec<Offer> {
+    known.tools(&target(typed, known)).iter().map(|tool| offer(&tool.name, &tool.about)).collect()
+}
+
+fn call(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
+    let Some((name, given)) = typed.words.split_first() else {
+        return Next::Words(starting(current, tools(typed, known)));
+    };
+    // The server stands behind the tool, so that the tool may be anybody's until it is named.
+    let there = known.tools(&target(typed, known));
+    let tool = there.iter().find(|tool| tool.name == *name);
+    let keys = tool.map(|tool| tool.keys.as_slice()).unwrap_or_default();
+    if let Some((key, value)) = current.split_once('=') {
+        if value.starts_with('@') {
+            return Next::Files;
+        }
+        let key_words = keys.iter().find(|one| one.name == key).map(|one| one.choices.as_slice());
+        // Behind a comma another member of an array begins.
+        let done = value.rfind(',').and_then(|at| value.get(..=at)).unwrap_or_default();
+        let all = key_words
+            .unwrap_or_default()
+            .iter()
+            .map(|one| offer(&format!("{key}={done}{one}"), ""));
+        return Next::Words(starting(current, all.collect()));
+    }
+    let is_given = |key: &SeenKey| {
+        let typed = |word: &String| {
+            word.strip_prefix(&key.name).is_some_and(|rest| rest.starts_with(['=', ':']))
+        };
+        !key.repeated && given.iter().any(typed)
+    };
+    let open = |key: &&SeenKey| !is_given(key);
+    let required = keys.iter().filter(|key| key.required);
+    let all = required.chain(keys.iter().filter(|key| !key.required)).filter(open);
+    let mut offers: Vec<Offer> = all
+        .map(|key| {
+            let mark = if key.required { "required. " } else { "" };
+            Offer { word: format!("{}=", key.name), about: format!("{mark}{}", key.about) }
+        })
+        .collect();
+    if target(typed, known) == Target::Docent && !typed.flags.contains_key("server") {
+        offers.extend(servers(known));
+    }
+    Next::Words(starting(current, offers))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Lays lists and tables out for a terminal or a file. Whatever comes from a server is made visible on the way.
+
+use super::{
+    console::Terminal,
+    peer::ServerCard,
+    schema::{Property, Schema, plain},
+};
+use docent_screen::{one_line, visible};
+use std::fmt::Write as _;
+
+/// Columns between two cells.
+const GAP: usize = 2;
+/// A longer cell does not widen its column.
+const WIDEST_CELL: usize = 32;
+/// Choices that are named in a line of arguments.
+const CHOICES: usize = 6;
+
+/// One entry of a list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Row {
+    /// What it is called.
+    pub(crate) name: String,
+    /// What it is for.
+    pub(crate) about: String,
+    /// What else there is to know, for a line of its own.
+    pub(crate) notes: String,
+}
+
+/// Bold, where colours are wanted.
+pub(crate) fn bold(text: &str, terminal: &Terminal) -> String {
+    if terminal.colours { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+fn dim(text: &str, terminal: &Terminal) -> String {
+    if terminal.colours { format!("\u{1b}[2m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+/// At a terminal, as much as a line holds.
+fn cut(text: &str, terminal: &Terminal, taken: usize) -> String {
+    let width = terminal.width.saturating_sub(taken).max(20);
+    if terminal.stdout {
+        console::truncate_str(text, width, "…").into_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// The first sentence, or the first line, whichever is shorter.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    let sentence = line.find(". ").and_then(|at| line.get(..=at)).unwrap_or(line);
+    one_line(sentence).into_owned()
+}
+
+/// A list, two lines an entry.
+pub(crate) fn rows(all: &[Row], terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for row in all {
+        let name = one_line(&row.name).into_owned();
+        let about = first_sentence(&row.about);
+        let gap = if about.is_empty() { "" } else { "  " };
+        let about = cut(&about, terminal, console::measure_text_width(&name) + GAP);
+        // Writing to a string can't fail.
+        let _ok = writeln!(text, "{}{gap}{about}", bold(&name, terminal));
+        if !row.notes.is_empty() {
+            let notes = cut(&one_line(&row.notes), terminal, 4);
+            let _ok = writeln!(text, "    {}", dim(&notes, terminal));
+        }
+    }
+    text
+}
+
+/// The arguments of a schema in one line, required ones with a star.
+pub(crate) fn arguments(schema: Schema<'_>, typed: bool) -> String {
+    let one = |property: &Property<'_>| {
+        let star = if property.required { "*" } else { "" };
+        let kind = if typed { format!(" {}", short_kind(property.schema)) } else { String::new() };
+        format!("{}{star}{kind}", property.name)
+    };
+    schema.properties().iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn short_kind(schema: Schema<'_>) -> String {
+    let choices = schema.all_choices();
+    if choices.is_empty() || choices.len() > CHOICES {
+        return schema.kind_words();
+    }
+    choices.into_iter().map(plain).collect::<Vec<_>>().join("|")
+}
+
+/// A table whose last column runs on; a first row in bold is its head.
+pub(crate) fn table(lines: &[Vec<String>], terminal: &Terminal) -> String {
+    let lines: Vec<Vec<String>> = lines
+        .iter()
+        .map(|line| line.iter().map(|cell| one_line(cell).into_owned()).collect())
+        .collect();
+    let columns = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells
+            .map(|cell| console::measure_text_width(cell))
+            .filter(|width| *width <= WIDEST_CELL)
+            .max()
+            .unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in &lines {
+        let mut out = String::new();
+        let mut want = 0;
+        for (cell, width) in line.iter().zip(&widths) {
+            let have = console::measure_text_width(&out);
+            out.extend(std::iter::repeat_n(' ', (want + GAP).saturating_sub(have).max(GAP)));
+            out.push_str(cell);
+            want += GAP + width;
+        }
+        text.push_str(cut(out.trim_end(), terminal, 0).as_str());
+        text.push('\n');
+    }
+    text
+}
+
+/// What a server is called in a message.
+pub(crate) fn server_name(card: &ServerCard) -> String {
+    if card.name.is_empty() { "the server".into() } else { one_line(&card.name).into_owned() }
+}
+
+/// A text of several lines, each moved in.
+pub(crate) fn moved_in(text: &str) -> String {
+    visible(text.trim_end())
+        .lines()
+        .map(|line| format!("  {line}").trim_end().to_owned() + "\n")
+        .collect()
+}

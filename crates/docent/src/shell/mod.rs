@@ -1,0 +1,296 @@
+//! The shell client: `docent tools`, `call`, `resources` and `prompts`, against docent itself or any other MCP server.
+//!
+//! `args` is what can be typed, `peer` what is known of a server, `console` where things are shown. `schema`, `typing`
+//! and `arguments` lead from words to arguments; `results`, `saving`, `pretty` and `layout` from answers to a screen;
+//! `questions` answers what a server asks. `completion` tells shells what can be typed next.
+
+pub(crate) mod args;
+mod arguments;
+mod call;
+pub(crate) mod completion;
+mod console;
+mod layout;
+pub(crate) mod peer;
+mod pretty;
+mod prompts;
+pub(crate) mod questions;
+mod remote;
+mod resources;
+mod results;
+mod saving;
+mod schema;
+mod tokens;
+mod tools;
+mod typing;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    analyze::{self, UsedWrongly},
+    config::{Config, Environment, Inputs},
+    local::Local,
+    serve, servers,
+};
+use anyhow::{Context as _, anyhow, bail};
+use args::{ITSELF, ShellCommand, Target, ToolsFlags};
+use completion::lists::{self, Lists};
+use console::Console;
+use docent_server::Setup;
+use peer::{Peer, RpcError};
+use questions::Questions;
+use remote::Remote;
+use serde_json::{Value, json};
+use std::{
+    borrow::Cow, future::Future, path::PathBuf, pin::Pin, process::ExitCode, sync::Arc,
+    time::Duration,
+};
+use tools::Listed;
+
+/// What a command works with besides the server.
+pub(crate) struct Desk {
+    console: Arc<Console>,
+    questions: Arc<Questions>,
+    /// Where relative paths start.
+    folder: PathBuf,
+    /// Where the tools that are seen are kept for completion; nowhere for docent itself.
+    memory: Option<PathBuf>,
+}
+
+impl Desk {
+    fn remember(&self, tools: &[Value]) {
+        if let Some(memory) = &self.memory {
+            // Completion is a convenience: what can't be kept is missed by nobody else.
+            lists::write(memory, tools).unwrap_or_default();
+        }
+    }
+}
+
+/// Runs one command to its exit code.
+pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::Result<ExitCode> {
+    let typed = command.target();
+    let working_dir = std::env::current_dir().context("the working directory can't be found")?;
+    let no_colour = environment.get("NO_COLOR").is_some();
+    let inputs = Inputs {
+        environment,
+        home: std::env::home_dir(),
+        working_dir: working_dir.clone(),
+        flags: typed.flags(),
+    };
+    let mut config = Config::load(&inputs)?;
+    if !command.is_call() && config.audit.file.is_none() {
+        // A look at a list leaves no folder behind.
+        config.audit.enabled = false;
+    }
+    let console = Arc::new(Console::of_process(no_colour, typed.verbose));
+    let questions = Arc::new(Questions::new(Arc::clone(&console), config.roots.clone()));
+    let desk = Desk { console, questions, folder: working_dir, memory: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let servers = Configured { config, environment: inputs.environment };
+    let outcome = runtime.block_on(perform(command, &servers, desk));
+    // A question that nobody answers must not keep the process.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    outcome.map_err(screened)
+}
+
+/// An error that no part of can act on the terminal: it may hold words of a server.
+fn screened(error: anyhow::Error) -> anyhow::Error {
+    let told = format!("{error:#}");
+    match docent_screen::visible(&told) {
+        Cow::Borrowed(_) => error,
+        Cow::Owned(shown) if error.is::<UsedWrongly>() => UsedWrongly(shown).into(),
+        Cow::Owned(shown) => anyhow!(shown),
+    }
+}
+
+type Opening<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Box<dyn Peer>>> + 'a>>;
+
+/// The servers that can be asked.
+trait Servers {
+    /// The names of those that are configured.
+    fn names(&self) -> Vec<String>;
+    /// Opens a connection.
+    fn open<'a>(&'a self, target: &'a Target, questions: Arc<Questions>) -> Opening<'a>;
+    /// Where what is seen of a server's tools is kept.
+    fn memory(&self, target: &Target) -> Option<PathBuf>;
+}
+
+/// The servers of this user.
+struct Configured {
+    config: Config,
+    environment: Environment,
+}
+
+impl Servers for Configured {
+    fn names(&self) -> Vec<String> {
+        self.config.servers.iter().map(|entry| entry.server.name.clone()).collect()
+    }
+
+    fn open<'a>(&'a self, target: &'a Target, questions: Arc<Questions>) -> Opening<'a> {
+        Box::pin(self.connect(target, questions))
+    }
+
+    fn memory(&self, target: &Target) -> Option<PathBuf> {
+        Lists::of(&self.config)?.path(target, &self.config)
+    }
+}
+
+async fn perform(
+    command: &ShellCommand,
+    servers: &dyn Servers,
+    mut desk: Desk,
+) -> anyhow::Result<ExitCode> {
+    let (words, prints_json) = match command {
+        ShellCommand::Tools(flags) => return list_tools(flags, servers, desk).await,
+        ShellCommand::Call(flags) => (&flags.words, flags.prints_json()),
+        ShellCommand::Resources(flags) => (&flags.words, flags.json),
+        ShellCommand::Prompts(flags) => (&flags.words, flags.json),
+    };
+    let (target, words) = command.target().resolve_one(words, &servers.names())?;
+    desk.memory = servers.memory(&target);
+    let peer = open(&target, servers, &desk).await?;
+    let outcome = match command {
+        ShellCommand::Call(flags) => call::run(&*peer, &desk, flags, &words).await,
+        ShellCommand::Resources(flags) => resources::run(&*peer, &desk, flags, &words).await,
+        ShellCommand::Prompts(flags) => prompts::run(&*peer, &desk, flags, &words).await,
+        ShellCommand::Tools(_) => Ok(ExitCode::SUCCESS),
+    };
+    desk.console.finish();
+    outcome.or_else(|error| refused(error, &desk.console, prints_json))
+}
+
+/// A server that turned a request down says why; what can be done about it is added.
+fn refused(error: anyhow::Error, console: &Console, prints_json: bool) -> anyhow::Result<ExitCode> {
+    let error = error.downcast::<RpcError>()?;
+    if prints_json {
+        results::print_json(console, &json!({"error": error.json()}))?;
+    }
+    console.tell(&format!("error: {error}\n{}", error.advice()));
+    Ok(ExitCode::from(1))
+}
+
+async fn list_tools(
+    flags: &ToolsFlags,
+    servers: &dyn Servers,
+    mut desk: Desk,
+) -> anyhow::Result<ExitCode> {
+    let known = servers.names();
+    let (mut targets, rest) = flags.target.resolve(&flags.words, &known)?;
+    if flags.all {
+        targets = known.iter().cloned().map(Target::Server).collect();
+        targets.insert(0, Target::Docent);
+    }
+    let wanted = match rest.as_slice() {
+        [] => None,
+        [tool] if targets.len() == 1 => Some(tool),
+        [_] => bail!(UsedWrongly("one tool is told of at a time: name one server".into())),
+        _ => bail!(UsedWrongly(format!(
+            "{} are no servers, and one tool is told of at a time",
+            rest.join(" and ")
+        ))),
+    };
+    let (mut all, mut failed) = (Vec::new(), false);
+    for target in &targets {
+        desk.memory = servers.memory(target);
+        match listed(target, servers, &desk).await {
+            Ok(listed) => all.push(listed),
+            // Among several, one that can't be asked keeps none of the others from being shown.
+            Err(error) if targets.len() > 1 => {
+                desk.console.tell(&format!("{}: {error:#}", label(target)));
+                failed = true;
+            }
+            Err(error) => return refused(error, &desk.console, flags.json),
+        }
+    }
+    let Some(wanted) = wanted else {
+        tools::show(&all, flags, &desk.console)?;
+        return Ok(ExitCode::from(u8::from(failed)));
+    };
+    let all = all.first().map(|server| server.tools.as_slice()).unwrap_or_default();
+    let found = all.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(wanted));
+    let Some(tool) = found else {
+        let UsedWrongly(mut told) = call::unknown(wanted, all);
+        if targets == [Target::Docent] && !known.is_empty() {
+            told = format!("{told}, and no server (there: {})", known.join(", "));
+        }
+        bail!(UsedWrongly(told));
+    };
+    let named = targets.first().map(named).unwrap_or_default();
+    tools::describe(tool, &named, flags, &desk.console)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn listed(target: &Target, servers: &dyn Servers, desk: &Desk) -> anyhow::Result<Listed> {
+    let peer = open(target, servers, desk).await?;
+    let tools = peer::list(&*peer, "tools/list", "tools").await?;
+    desk.remember(&tools);
+    Ok(Listed { label: label(target), card: peer.server().clone(), tools })
+}
+
+/// What the user calls a server.
+fn label(target: &Target) -> String {
+    match target {
+        Target::Docent => ITSELF.into(),
+        Target::Server(name) => name.clone(),
+        Target::Url { url, .. } => url.clone(),
+        Target::Program(words) => {
+            words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default()
+        }
+    }
+}
+
+/// How a server is named on a command line.
+fn named(target: &Target) -> String {
+    match target {
+        Target::Docent => String::new(),
+        Target::Server(name) => format!(" --server {}", tools::quoted(name)),
+        Target::Url { url, .. } => format!(" --url {}", tools::quoted(url)),
+        Target::Program(words) => {
+            let words =
+                words.iter().map(|word| format!(" {}", tools::quoted(&word.to_string_lossy())));
+            format!(" --{}", words.collect::<String>())
+        }
+    }
+}
+
+/// A connection, ready to be asked; with `-v` the server is told to log.
+async fn open(
+    target: &Target,
+    servers: &dyn Servers,
+    desk: &Desk,
+) -> anyhow::Result<Box<dyn Peer>> {
+    let peer = servers.open(target, Arc::clone(&desk.questions)).await?;
+    if desk.console.verbose && peer.server().capabilities.get("logging").is_some() {
+        // A server that says no logs as much as it likes.
+        let level = json!({"level": "debug"});
+        peer.request("logging/setLevel", level, &|_| {}).await.map(drop).unwrap_or_default();
+    }
+    Ok(peer)
+}
+
+impl Configured {
+    /// Opens a connection. What the server asks meanwhile goes to `questions`.
+    async fn connect(
+        &self,
+        target: &Target,
+        questions: Arc<Questions>,
+    ) -> anyhow::Result<Box<dyn Peer>> {
+        let Self { config, environment } = self;
+        Ok(match target {
+            Target::Docent => Box::new(Local::open(self.setup()?, Some(questions)).await?),
+            other => Box::new(Remote::open(other, config, environment.clone(), questions).await?),
+        })
+    }
+
+    /// docent as this user serves it to themself, other servers included: the operator's policy and the record of calls
+    /// are in force, and nobody has to be held off by rates and pages.
+    fn setup(&self) -> anyhow::Result<Setup> {
+        let Self { config, environment } = self;
+        let policy = config.policy.tools.clone();
+        let mut setup = Setup { policy, ..analyze::personal(config, serve::audit(config)?)? };
+        let means = servers::means(config, environment.clone())?;
+        let (hub, _) = servers::hub(config, means);
+        setup.providers.push(hub);
+        Ok(setup)
+    }
+}

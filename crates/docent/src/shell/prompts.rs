@@ -1,0 +1,121 @@
+//! `docent prompts`: what a server can say to a model, and one of it with its arguments filled in.
+
+use super::{
+    Desk,
+    args::PromptsFlags,
+    arguments::{self, Sources},
+    layout::{self, Row},
+    peer::{self, Peer},
+    results::{Bytes, Showing, print_json},
+    schema::{Schema, nearest},
+};
+use crate::analyze::UsedWrongly;
+use serde_json::{Map, Value, json};
+use std::process::ExitCode;
+
+/// Lists, or renders what the first word names.
+pub(crate) async fn run(
+    peer: &dyn Peer,
+    desk: &Desk,
+    flags: &PromptsFlags,
+    words: &[String],
+) -> anyhow::Result<ExitCode> {
+    let prompts = peer::list(peer, "prompts/list", "prompts").await?;
+    let Some((name, words)) = words.split_first() else {
+        return list(&prompts, peer, desk, flags.json);
+    };
+    let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(name);
+    let Some(prompt) = prompts.iter().find(named) else {
+        return Err(unknown(name, &prompts).into());
+    };
+    let schema = schema(prompt);
+    let sources = Sources::new(&desk.console, &desk.folder);
+    let arguments = arguments::gather(Schema::of(&schema), words, &sources)?;
+    let note = |note| desk.console.note(note);
+    let asked = json!({"name": name, "arguments": arguments});
+    let result = peer::ask(peer, &desk.questions, "prompts/get", asked, &note).await?;
+    desk.console.finish();
+    if flags.json {
+        print_json(&desk.console, &result)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    render(name, &result, desk, flags)
+}
+
+/// The arguments of a prompt as a tool has them: all of them are text.
+fn schema(prompt: &Value) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
+        let Some(name) = argument.get("name").and_then(Value::as_str) else { continue };
+        let about = argument.get("description").cloned().unwrap_or_else(|| "".into());
+        properties.insert(name.into(), json!({"type": "string", "description": about}));
+        if argument.get("required") == Some(&Value::Bool(true)) {
+            required.push(name);
+        }
+    }
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+fn unknown(name: &str, prompts: &[Value]) -> UsedWrongly {
+    let names: Vec<&str> = prompts.iter().filter_map(|one| one.get("name")?.as_str()).collect();
+    let near = nearest(name, names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let there = if names.is_empty() { "the server has none".into() } else { names.join(", ") };
+    let told = format!("there is no prompt {name}{near} (there: {there})");
+    UsedWrongly(docent_screen::one_line(&told).into_owned())
+}
+
+fn list(
+    prompts: &[Value],
+    peer: &dyn Peer,
+    desk: &Desk,
+    as_json: bool,
+) -> anyhow::Result<ExitCode> {
+    if as_json {
+        print_json(&desk.console, &json!({"prompts": prompts}))?;
+    } else if prompts.is_empty() {
+        desk.console.tell(&format!("{} has no prompts", layout::server_name(peer.server())));
+    } else {
+        let rows: Vec<Row> = prompts.iter().map(row).collect();
+        desk.console.print(&layout::rows(&rows, &desk.console.terminal))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn row(prompt: &Value) -> Row {
+    let text = |key: &str| prompt.get(key).and_then(Value::as_str).unwrap_or_default();
+    let about = if text("description").is_empty() { text("title") } else { text("description") };
+    let schema = schema(prompt);
+    let notes = layout::arguments(Schema::of(&schema), false);
+    Row { name: text("name").into(), about: about.into(), notes }
+}
+
+fn render(
+    name: &str,
+    result: &Value,
+    desk: &Desk,
+    flags: &PromptsFlags,
+) -> anyhow::Result<ExitCode> {
+    let bytes = Bytes::of(flags.save.as_deref(), &desk.folder, &desk.console);
+    let mut showing = Showing::new(&desk.console, bytes, name);
+    let messages = result.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for message in messages {
+        // Who speaks matters only where more than one message does.
+        if messages.len() > 1 {
+            let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
+            desk.console.print(&format!("[{}]\n", docent_screen::one_line(role)))?;
+        }
+        match message.get("content") {
+            Some(Value::Array(blocks)) => {
+                for block in blocks {
+                    showing.block(block)?;
+                }
+            }
+            Some(Value::String(text)) => showing.text(text)?,
+            Some(block) => showing.block(block)?,
+            None => {}
+        }
+    }
+    Ok(ExitCode::from(u8::from(showing.lost)))
+}

@@ -1,0 +1,301 @@
+//! Reads JSON Schemas as servers write them: references followed, unions spread, properties gathered.
+//!
+//! Nothing is validated here. Schemas come from outside, so that every walk has a bound.
+
+use serde_json::{Map, Value};
+
+/// References and unions inside each other that are followed.
+const DEEPEST: usize = 16;
+/// Branches of one union that are looked at.
+const WIDEST: usize = 64;
+/// Parts of one object's schema that are looked at.
+const MOST_PARTS: usize = 256;
+/// Properties of one object.
+const MOST_PROPERTIES: usize = 2000;
+/// A longer name has no near one: it is nobody's misspelling.
+const LONGEST_NAME: usize = 200;
+
+/// A schema inside a document that holds its definitions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schema<'a> {
+    root: &'a Value,
+    node: &'a Value,
+}
+
+/// The types of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Text.
+    String,
+    /// Any number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// True or false.
+    Boolean,
+    /// Null.
+    Null,
+    /// A list.
+    Array,
+    /// Names and values.
+    Object,
+    /// The schema does not say.
+    Any,
+}
+
+impl Kind {
+    fn named(word: &str) -> Self {
+        match word {
+            "string" => Self::String,
+            "number" => Self::Number,
+            "integer" => Self::Integer,
+            "boolean" => Self::Boolean,
+            "null" => Self::Null,
+            "array" => Self::Array,
+            "object" => Self::Object,
+            _ => Self::Any,
+        }
+    }
+
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Number => "number",
+            Self::Integer => "integer",
+            Self::Boolean => "boolean",
+            Self::Null => "null",
+            Self::Array => "array",
+            Self::Object => "object",
+            Self::Any => "any",
+        }
+    }
+
+    /// Whether it has no parts.
+    pub(crate) fn is_scalar(self) -> bool {
+        !matches!(self, Self::Array | Self::Object | Self::Any)
+    }
+}
+
+/// A schema without unions: what one kind of value must look like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Branch<'a> {
+    /// The schema.
+    pub(crate) schema: Schema<'a>,
+    /// The kind.
+    pub(crate) kind: Kind,
+}
+
+/// A named part of an object.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Property<'a> {
+    /// Its key.
+    pub(crate) name: &'a str,
+    /// What it must look like.
+    pub(crate) schema: Schema<'a>,
+    /// Whether it must be there.
+    pub(crate) required: bool,
+}
+
+impl<'a> Schema<'a> {
+    /// A whole document.
+    pub(crate) fn of(root: &'a Value) -> Self {
+        Self { root, node: root }.resolved()
+    }
+
+    fn at(self, node: &'a Value) -> Self {
+        Self { root: self.root, node }.resolved()
+    }
+
+    /// The schema behind its references, where they lead somewhere.
+    fn resolved(mut self) -> Self {
+        for _ in 0..DEEPEST {
+            let Some(reference) = self.node.get("$ref").and_then(Value::as_str) else { break };
+            let pointer = reference.strip_prefix('#').unwrap_or("/no such place");
+            let Some(node) = self.root.pointer(pointer) else { break };
+            self.node = node;
+        }
+        self
+    }
+
+    /// What stands under a keyword.
+    pub(crate) fn get(self, keyword: &str) -> Option<&'a Value> {
+        self.node.get(keyword)
+    }
+
+    /// The text under a keyword.
+    pub(crate) fn text(self, keyword: &str) -> Option<&'a str> {
+        self.get(keyword)?.as_str()
+    }
+
+    /// The list under a keyword; empty where there is none.
+    pub(crate) fn items(self, keyword: &str) -> &'a [Value] {
+        self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a value may be, in the order written.
+    pub(crate) fn branches(self) -> Vec<Branch<'a>> {
+        let mut all = Vec::new();
+        self.spread(DEEPEST, &mut all);
+        all.truncate(WIDEST);
+        all
+    }
+
+    fn spread(self, depth: usize, all: &mut Vec<Branch<'a>>) {
+        if all.len() >= WIDEST {
+            return;
+        }
+        let unions = ["anyOf", "oneOf"].map(|union| self.items(union));
+        if depth > 0 && unions.iter().any(|union| !union.is_empty()) {
+            for one in unions.into_iter().flatten() {
+                self.at(one).spread(depth - 1, all);
+            }
+            return;
+        }
+        // `allOf` with one member is how a description is put beside a reference.
+        if let [one] = self.items("allOf")
+            && depth > 0
+            && self.get("type").is_none()
+        {
+            return self.at(one).spread(depth - 1, all);
+        }
+        let kinds: Vec<Kind> = match self.get("type") {
+            Some(Value::String(word)) => vec![Kind::named(word)],
+            Some(Value::Array(words)) => {
+                words.iter().filter_map(Value::as_str).map(Kind::named).collect()
+            }
+            _ if self.get("properties").is_some() => vec![Kind::Object],
+            _ if self.get("items").is_some() => vec![Kind::Array],
+            _ => vec![Kind::Any],
+        };
+        all.extend(kinds.into_iter().map(|kind| Branch { schema: self, kind }));
+    }
+
+    /// The properties of an object, those of its `allOf` and of the objects of a union included.
+    pub(crate) fn properties(self) -> Vec<Property<'a>> {
+        let mut all: Vec<Property<'a>> = Vec::new();
+        self.gather(true, &mut { MOST_PARTS }, &mut all);
+        all
+    }
+
+    fn gather(self, certain: bool, left: &mut usize, all: &mut Vec<Property<'a>>) {
+        let needed = self.items("required");
+        let own = self.get("properties").and_then(Value::as_object);
+        for (name, node) in own.into_iter().flat_map(Map::iter) {
+            if all.len() >= MOST_PROPERTIES {
+                return;
+            }
+            if all.iter().any(|known| known.name == name) {
+                continue;
+            }
+            let required = certain && needed.iter().any(|needed| needed == name);
+            all.push(Property { name, schema: self.at(node), required });
+        }
+        let parts = [("allOf", certain), ("anyOf", false), ("oneOf", false)];
+        for (part, certain) in parts {
+            for one in self.items(part) {
+                // A schema may lead back to itself, as often as it has branches.
+                let Some(fewer) = left.checked_sub(1) else { return };
+                *left = fewer;
+                self.at(one).gather(certain, left, all);
+            }
+        }
+    }
+
+    /// What keys without a name of their own must look like: none where they are not foreseen.
+    pub(crate) fn other_keys(self) -> Option<Schema<'a>> {
+        const ANYTHING: &Value = &Value::Bool(true);
+        match self.get("additionalProperties") {
+            Some(Value::Bool(true)) => Some(Self { root: self.root, node: ANYTHING }),
+            Some(node @ Value::Object(_)) => Some(self.at(node)),
+            Some(_) => None,
+            None => {
+                let nothing_said = self.properties().is_empty();
+                nothing_said.then_some(Self { root: self.root, node: ANYTHING })
+            }
+        }
+    }
+
+    /// What the members of an array must look like.
+    pub(crate) fn members(self) -> Option<Schema<'a>> {
+        self.get("items").map(|node| self.at(node))
+    }
+
+    /// The values that it names, one by one.
+    pub(crate) fn choices(self) -> Vec<&'a Value> {
+        let named = self.items("enum");
+        if !named.is_empty() {
+            return named.iter().collect();
+        }
+        self.get("const").into_iter().collect()
+    }
+
+    /// The choices of every branch.
+    pub(crate) fn all_choices(self) -> Vec<&'a Value> {
+        self.branches().iter().flat_map(|branch| branch.schema.choices()).collect()
+    }
+
+    /// Its type in words: `string`, `array of integer`, `string or null`.
+    pub(crate) fn kind_words(self) -> String {
+        let mut words: Vec<String> = Vec::new();
+        for branch in self.branches() {
+            let word = match (branch.kind, branch.schema.members()) {
+                (Kind::Array, Some(members)) => {
+                    let inner: Vec<&str> =
+                        members.branches().iter().map(|branch| branch.kind.word()).collect();
+                    if inner == ["any"] {
+                        "array".into()
+                    } else {
+                        format!("array of {}", inner.join(" or "))
+                    }
+                }
+                // A constant says more than its type.
+                (Kind::Any, _) if !branch.schema.choices().is_empty() => continue,
+                (kind, _) => kind.word().to_owned(),
+            };
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        if words.is_empty() { "choice".into() } else { words.join(" or ") }
+    }
+
+    /// The values or bounds that it names, in words.
+    pub(crate) fn accepted(self) -> String {
+        let choices = self.all_choices();
+        if !choices.is_empty() {
+            return choices.into_iter().map(plain).collect::<Vec<_>>().join(", ");
+        }
+        let mut all = Vec::new();
+        for (least, most, unit) in [
+            ("minimum", "maximum", ""),
+            ("minLength", "maxLength", " characters"),
+            ("minItems", "maxItems", " items"),
+        ] {
+            match (self.get(least), self.get(most)) {
+                (Some(least), Some(most)) => all.push(format!("{least} to {most}{unit}")),
+                (Some(least), None) => all.push(format!("{least} or more{unit}")),
+                (None, Some(most)) => all.push(format!("at most {most}{unit}")),
+                (None, None) => {}
+            }
+        }
+        for keyword in ["format", "contentEncoding", "contentMediaType", "pattern"] {
+            all.extend(self.text(keyword).map(|text| format!("{keyword} {text}")));
+        }
+        all.join(", ")
+    }
+}
+
+/// A value as it is typed: text without quotes.
+pub(crate) fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The word of a list that is most like another one.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |known: &&str| strsim::damerau_levenshtein(known, word);
+    let known = known.into_iter().filter(|known| known.len() <= LONGEST_NAME);
+    let near = known.min_by_key(distance).filter(|_| word.len() <= LONGEST_NAME)?;
+    // Beyond that it is another word, not another spelling.
+    (distance(&near) <= near.chars().count().max(word.chars().count()).div_ceil(2)).then_some(near)
+}

@@ -1,0 +1,311 @@
+//! Finding a capability among all servers, and looking at it.
+
+use super::{Near, about};
+use crate::{Downstream, Hub};
+use docent_index::{Item, Shortlist, embed::Table};
+use docent_tool::{Answer, CallContext, Tool, ToolError};
+use futures::future::join_all;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{fmt::Write as _, sync::Arc};
+
+/// Tools that one answer names.
+const MOST: usize = 20;
+/// Characters of a description that a list shows.
+const SHORT: usize = 160;
+
+pub(super) struct List(pub(super) Near);
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ListArgs {
+    /// What you want to do; none lists the servers
+    #[serde(default)]
+    query: Option<String>,
+    #[serde(default)]
+    limit: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Capabilities {
+    /// Servers with what fits, the best first.
+    servers: Vec<Capability>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Capability {
+    /// What `describe_mcp` and `call_mcp_tool` call it.
+    id: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
+    /// Words that it is filed under.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    /// What it may be asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    examples: Vec<String>,
+    /// How delicate its data are, where its file says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sensitivity: Option<String>,
+    /// How many tools it has.
+    tool_count: usize,
+    /// Those that fit.
+    tools: Vec<Brief>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Brief {
+    /// Its name on its server.
+    name: String,
+    /// What it does, in short.
+    about: String,
+}
+
+/// One tool, or one server, that can be found.
+struct Entry {
+    server: Arc<Downstream>,
+    tool: Option<Brief>,
+}
+
+impl Tool for List {
+    const NAME: &'static str = "list_mcp_capabilities";
+    const TITLE: &'static str = "Find capabilities";
+    const ABOUT: &'static str = "Find tools of connected MCP servers by what you want to do";
+    type Args = ListArgs;
+    type Answer = Capabilities;
+
+    async fn call(
+        &self,
+        args: ListArgs,
+        context: &CallContext,
+    ) -> Result<Answer<Capabilities>, ToolError> {
+        let hub = self.0.hub()?;
+        join_all(hub.servers().iter().map(|server| server.learned(hub.settings().patience))).await;
+        let entries = entries(&hub, context);
+        let most = args.limit.unwrap_or(MOST).min(100);
+        let servers = match args.query.as_deref().map(str::trim).filter(|query| !query.is_empty()) {
+            Some(query) => found(entries, query, most),
+            None => every(entries),
+        };
+        let text = told(&servers, args.query.as_deref());
+        Ok(Answer::new(Capabilities { servers }, text))
+    }
+}
+
+fn entries(hub: &Hub, context: &CallContext) -> Vec<Entry> {
+    let mut all = Vec::new();
+    for server in hub.servers() {
+        let known = server.known();
+        if !super::is_seen(&known, context) {
+            continue;
+        }
+        all.push(Entry { server: Arc::clone(&server), tool: None });
+        for tool in known.tools.iter().filter(|tool| context.may_use(&tool.public)) {
+            let own = server.spec().describe.get(&tool.name).map(String::as_str);
+            let about = own.or(tool.text("description")).unwrap_or_default();
+            let brief = Brief { name: tool.name.clone(), about: short(about) };
+            all.push(Entry { server: Arc::clone(&server), tool: Some(brief) });
+        }
+    }
+    all
+}
+
+fn short(text: &str) -> String {
+    let first = text.trim().split("\n\n").next().unwrap_or_default();
+    let line = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = docent_screen::visible(&line).into_owned();
+    if line.chars().count() <= SHORT {
+        return line;
+    }
+    let cut: String = line.chars().take(SHORT).collect();
+    format!("{cut}…")
+}
+
+fn item(entry: &Entry) -> Item {
+    let about = &entry.server.spec().about;
+    let name = entry.server.name();
+    match &entry.tool {
+        Some(tool) => Item {
+            name: format!("{} {name}", tool.name),
+            text: format!("{} {} {}", tool.about, about.tags.join(" "), about.domains.join(" ")),
+        },
+        None => Item {
+            name: format!("{name} {}", about.title.clone().unwrap_or_default()),
+            text: [
+                about.description.clone().unwrap_or_default(),
+                about.tags.join(" "),
+                about.domains.join(" "),
+                about.examples.join(" "),
+            ]
+            .join(" "),
+        },
+    }
+}
+
+/// What fits, grouped by server, the server with the best hit first.
+fn found(entries: Vec<Entry>, query: &str, most: usize) -> Vec<Capability> {
+    let items: Vec<Item> = entries.iter().map(item).collect();
+    let mut hits = Shortlist::new(Table::built_in(), &items).search(query, most);
+    // Among equals, the server that is configured to come first does.
+    let priority =
+        |place: usize| entries.get(place).map_or(0, |entry| entry.server.spec().about.priority);
+    hits.sort_by(|left, right| {
+        right.1.total_cmp(&left.1).then(priority(right.0).cmp(&priority(left.0)))
+    });
+    let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+    let mut servers: Vec<Capability> = Vec::new();
+    for (place, _) in hits {
+        let Some(entry) = entries.get_mut(place).and_then(Option::take) else { continue };
+        let at = match servers.iter().position(|known| known.id == entry.server.name()) {
+            Some(at) => at,
+            None => {
+                servers.push(capability(&entry.server));
+                servers.len() - 1
+            }
+        };
+        if let (Some(server), Some(tool)) = (servers.get_mut(at), entry.tool) {
+            server.tools.push(tool);
+        }
+    }
+    servers
+}
+
+fn every(entries: Vec<Entry>) -> Vec<Capability> {
+    let servers = entries.iter().filter(|entry| entry.tool.is_none());
+    let mut all: Vec<_> = servers
+        .map(|entry| (entry.server.spec().about.priority, capability(&entry.server)))
+        .collect();
+    all.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
+    all.into_iter().map(|(_, server)| server).collect()
+}
+
+fn capability(server: &Downstream) -> Capability {
+    let known = server.known();
+    let spec = &server.spec().about;
+    Capability {
+        id: server.name().to_owned(),
+        about: about(server, &known).map(|text| short(&text)),
+        tags: spec.tags.clone(),
+        examples: spec.examples.clone(),
+        sensitivity: spec.sensitivity.clone(),
+        tool_count: known.tools.len(),
+        tools: Vec::new(),
+    }
+}
+
+fn told(servers: &[Capability], query: Option<&str>) -> String {
+    if servers.is_empty() {
+        return match query {
+            Some(query) => {
+                format!("Nothing fits {query:?}. Ask without a query to see every server.")
+            }
+            None => "No MCP server is configured.".into(),
+        };
+    }
+    let mut text = String::new();
+    for server in servers {
+        let about = server.about.as_deref().unwrap_or("");
+        let dash = if about.is_empty() { "" } else { ": " };
+        // Writing to a string can't fail.
+        writeln!(text, "{}{dash}{about} ({} tools)", server.id, server.tool_count)
+            .unwrap_or_default();
+        for tool in &server.tools {
+            writeln!(text, "- {}: {}", tool.name, tool.about).unwrap_or_default();
+        }
+    }
+    text
+}
+
+pub(super) struct Describe(pub(super) Near);
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct DescribeArgs {
+    id: String,
+    #[serde(default)]
+    tools: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Described {
+    /// The server.
+    id: String,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
+    /// How to use it, as it says itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    /// Its tools.
+    tools: Vec<Full>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Full {
+    /// Its name.
+    name: String,
+    /// What it does.
+    about: String,
+    /// JSON Schema of its arguments.
+    input_schema: Value,
+    /// JSON Schema of its structured answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<Value>,
+    /// What may be assumed of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Value>,
+}
+
+impl Tool for Describe {
+    const NAME: &'static str = "describe_mcp";
+    const TITLE: &'static str = "Describe a server's tools";
+    const ABOUT: &'static str = "Show the tools of a server and their arguments";
+    type Args = DescribeArgs;
+    type Answer = Described;
+
+    async fn call(
+        &self,
+        args: DescribeArgs,
+        context: &CallContext,
+    ) -> Result<Answer<Described>, ToolError> {
+        let server = self.0.server(&args.id, context).await?;
+        let known = server.known();
+        let usable: Vec<_> =
+            known.tools.iter().filter(|tool| context.may_use(&tool.public)).collect();
+        for wanted in &args.tools {
+            if !usable.iter().any(|tool| tool.name == *wanted) {
+                let names: Vec<_> = usable.iter().map(|tool| &tool.name).collect();
+                let problem = format!("`{}` has no tool {wanted:?}; it has {names:?}", args.id);
+                return Err(ToolError::argument("tools", problem));
+            }
+        }
+        let chosen =
+            usable.iter().filter(|tool| args.tools.is_empty() || args.tools.contains(&tool.name));
+        let full = |tool: &&Arc<crate::server::Definition>| {
+            let own = server.spec().describe.get(&tool.name).map(String::as_str);
+            let about = own.or(tool.text("description")).unwrap_or_default();
+            let mut input_schema = tool.fields.get("inputSchema").cloned().unwrap_or_default();
+            docent_screen::visible_json(&mut input_schema);
+            Full {
+                name: tool.name.clone(),
+                about: docent_screen::visible(about).into_owned(),
+                input_schema,
+                output_schema: tool.fields.get("outputSchema").cloned(),
+                annotations: tool.fields.get("annotations").cloned(),
+            }
+        };
+        let described = Described {
+            about: about(&server, &known),
+            instructions: known
+                .remembered
+                .instructions
+                .clone()
+                .map(|text| docent_screen::visible(&text).into_owned()),
+            tools: chosen.map(full).collect(),
+            id: args.id,
+        };
+        let text =
+            serde_json::to_string(&described).map_err(|error| ToolError::Bug(Box::new(error)))?;
+        Ok(Answer::new(described, text))
+    }
+}

@@ -1,0 +1,150 @@
+//! Four tools in the place of hundreds: find a capability, look at it, call it, or write a script that calls several.
+
+mod code;
+mod find;
+mod pass;
+
+use crate::{Downstream, Hub, server::Known};
+use docent_script::{Client, ToolDoc};
+use docent_tool::{
+    AnyTool, CallContext, Contents, Object, Outcome, ResourceInfo, Running, ToolError, ToolInfo,
+    erase,
+};
+use serde_json::Value;
+use std::sync::{Arc, Weak};
+
+/// Where the types of all clients are read.
+const TYPES: &str = "docent://mcp-clients/";
+
+/// Makes the four tools.
+pub(crate) struct Discover;
+
+impl Discover {
+    pub(crate) fn tools(hub: &Arc<Hub>, hidden: bool) -> Vec<Arc<dyn AnyTool>> {
+        let weak = || Near(Arc::downgrade(hub));
+        let all: [Arc<dyn AnyTool>; 4] = [
+            erase(find::List(weak())),
+            erase(find::Describe(weak())),
+            Arc::new(pass::Call(weak())),
+            erase(code::Execute(weak())),
+        ];
+        all.into_iter().map(|tool| Arc::new(Shown { tool, hidden }) as Arc<dyn AnyTool>).collect()
+    }
+}
+
+/// A tool that lists show, or don't.
+struct Shown {
+    tool: Arc<dyn AnyTool>,
+    hidden: bool,
+}
+
+impl AnyTool for Shown {
+    fn info(&self) -> ToolInfo {
+        // They stand for hundreds of tools, and are read with every request: every word counts.
+        ToolInfo {
+            hidden: self.hidden,
+            title: None,
+            output_schema: None,
+            hints: None,
+            ..self.tool.info()
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        self.tool.call(args, context)
+    }
+}
+
+/// The hub, for tools that it holds itself.
+struct Near(Weak<Hub>);
+
+impl Near {
+    fn hub(&self) -> Result<Arc<Hub>, ToolError> {
+        self.0.upgrade().ok_or_else(|| ToolError::failed("the server is closing"))
+    }
+
+    /// A server by its name, once it is known what it offers.
+    async fn server(
+        &self,
+        name: &str,
+        context: &CallContext,
+    ) -> Result<Arc<Downstream>, ToolError> {
+        let hub = self.hub()?;
+        if let Some(server) = hub.server(name) {
+            server.learned(hub.settings().patience).await;
+            if is_seen(&server.known(), context) {
+                return Ok(server);
+            }
+        }
+        let names: Vec<String> = hub
+            .servers()
+            .iter()
+            .filter(|server| is_seen(&server.known(), context))
+            .map(|server| server.name().to_owned())
+            .collect();
+        Err(ToolError::argument(
+            "server",
+            format!("no server is called {name:?}; there are {names:?}"),
+        ))
+    }
+}
+
+/// Whether a client may use any tool of a server.
+fn is_seen(known: &Known, context: &CallContext) -> bool {
+    known.tools.is_empty() || known.tools.iter().any(|tool| context.may_use(&tool.public))
+}
+
+/// A server as scripts import it, with the tools that this client may use.
+fn client(server: &Downstream, context: &CallContext) -> Client {
+    let known = server.known();
+    let doc = |tool: &Arc<crate::server::Definition>| ToolDoc {
+        name: tool.name.clone(),
+        about: tool.text("description").map(|text| docent_screen::visible(text).into_owned()),
+        input_schema: tool.fields.get("inputSchema").cloned().unwrap_or_default(),
+        output_schema: tool.fields.get("outputSchema").cloned(),
+    };
+    let usable = known.tools.iter().filter(|tool| !tool.changed && context.may_use(&tool.public));
+    Client {
+        id: server.name().to_owned(),
+        about: about(server, &known),
+        tools: usable.map(doc).collect(),
+    }
+}
+
+/// What a server is for: as configured, else as it says itself.
+fn about(server: &Downstream, known: &Known) -> Option<String> {
+    let own = server.spec().about.description.clone();
+    let told = || known.remembered.instructions.clone();
+    let titled =
+        || known.remembered.info.get("description").and_then(Value::as_str).map(str::to_owned);
+    own.or_else(titled).or_else(told).map(|text| docent_screen::visible(&text).into_owned())
+}
+
+/// The types of every server's client, as resources.
+pub(crate) fn resources(hub: &Hub) -> Vec<ResourceInfo> {
+    let info = |name: &str| ResourceInfo {
+        uri: format!("{TYPES}{name}.d.ts"),
+        name: format!("{name}.d.ts"),
+        title: Some(format!("TypeScript types of mcp-clients/{name}")),
+        mime: Some("text/typescript".into()),
+        ..ResourceInfo::default()
+    };
+    hub.servers().iter().map(|server| info(server.name())).collect()
+}
+
+pub(crate) fn read(
+    hub: &Hub,
+    uri: &str,
+    context: &CallContext,
+) -> Option<Result<Vec<Contents>, ToolError>> {
+    let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
+    let text = match hub.server(name).filter(|server| is_seen(&server.known(), context)) {
+        Some(server) => docent_script::declarations(&client(&server, context)),
+        None => return Some(Err(ToolError::not_found(format!("no server is called {name}")))),
+    };
+    Some(Ok(vec![Contents::Text { uri: uri.into(), mime: Some("text/typescript".into()), text }]))
+}

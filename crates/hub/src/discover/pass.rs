@@ -1,0 +1,65 @@
+//! Calling a tool of a server by the names that discovery gave.
+
+use super::Near;
+use docent_tool::{
+    AnyTool, CallContext, Object, Outcome, Running, ToolError, ToolInfo, argument_schema,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::{sync::Arc, time::Duration};
+
+/// The inner call has its own time.
+const LONGEST: Duration = Duration::from_hours(2);
+
+pub(super) struct Call(pub(super) Near);
+
+#[derive(Deserialize, JsonSchema)]
+struct Args {
+    server: String,
+    tool: String,
+    #[serde(default)]
+    arguments: Object,
+}
+
+impl AnyTool for Call {
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: "call_mcp_tool".into(),
+            title: Some("Call a server's tool".into()),
+            about: "Call a tool of a server".into(),
+            input_schema: Arc::new(argument_schema::<Args>()),
+            patience: Some(LONGEST),
+            ..ToolInfo::default()
+        }
+    }
+
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        Box::pin(async move {
+            let args: Args = serde_json::from_value(args.into())
+                .map_err(|error| ToolError::argument("arguments", error.to_string()))?;
+            let server = self.0.server(&args.server, context).await?;
+            let known = server.known();
+            let Some(tool) = known.tool(&args.tool) else {
+                let names: Vec<&str> = known.tools.iter().map(|tool| tool.name.as_str()).collect();
+                let nearest = names.iter().max_by(|left, right| {
+                    let near = |name: &str| strsim::jaro_winkler(name, &args.tool);
+                    near(left).total_cmp(&near(right))
+                });
+                let hint =
+                    nearest.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+                let problem = format!("`{}` has no tool {:?}{hint}", args.server, args.tool);
+                return Err(ToolError::argument("tool", problem));
+            };
+            context.call(&tool.public, args.arguments).await.map_err(|error| match error {
+                ToolError::Argument { field, problem } => {
+                    ToolError::argument(format!("arguments.{field}"), problem)
+                }
+                other => other,
+            })
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! All servers together: one provider with a part for each, and tools that find, describe and call.
+
+use crate::{
+    Dialer, Downstream, Exposure, Memory, Spec, Status,
+    discover::Discover,
+    server::{Addresses, Shared, provider_part},
+};
+use docent_tool::{AnyTool, Change, Provider, Running};
+use serde_json::json;
+use std::{
+    collections::HashSet,
+    sync::{Arc, PoisonError, RwLock, Weak},
+    time::Duration,
+};
+use tokio::sync::broadcast;
+
+/// Changes that wait for a server that is slow to hear them.
+const CHANGES: usize = 256;
+
+/// How servers are shown.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What of their tools a list shows.
+    pub exposure: Exposure,
+    /// The tokens of all definitions from which on `auto` lists four tools instead.
+    pub auto_tokens: usize,
+    /// How long a list waits for servers that have never been seen.
+    pub patience: Duration,
+    /// Bounds of scripts.
+    pub script: docent_script::Limits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            exposure: Exposure::Auto,
+            auto_tokens: 10_000,
+            patience: Duration::from_secs(10),
+            script: docent_script::Limits::default(),
+        }
+    }
+}
+
+/// Every server that docent fronts.
+pub struct Hub {
+    this: Weak<Self>,
+    settings: Settings,
+    shared: Arc<Shared>,
+    servers: RwLock<Vec<Arc<Downstream>>>,
+}
+
+impl Hub {
+    /// Makes a hub without servers.
+    pub fn new(settings: Settings, dialer: Arc<dyn Dialer>, memory: Memory) -> Arc<Self> {
+        let shared = Shared {
+            dialer,
+            memory,
+            changes: broadcast::Sender::new(CHANGES),
+            addresses: Addresses::default(),
+        };
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            settings,
+            shared: Arc::new(shared),
+            servers: RwLock::default(),
+        })
+    }
+
+    /// Every server, in the order configured.
+    pub fn servers(&self) -> Vec<Arc<Downstream>> {
+        self.servers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// One server.
+    pub fn server(&self, name: &str) -> Option<Arc<Downstream>> {
+        self.servers().into_iter().find(|server| server.name() == name)
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Brings the servers in step with what is configured: what is new is added, what is gone is ended, what is different
+    /// is started anew, and the rest is left alone. Must be called inside a runtime.
+    pub fn configure(&self, specs: Vec<Spec>) {
+        let before = self.servers();
+        let mut seen = HashSet::new();
+        let mut next = Vec::new();
+        for spec in specs.into_iter().filter(|spec| seen.insert(spec.name.clone())) {
+            let same = before.iter().find(|server| *server.spec() == spec);
+            next.push(match same {
+                Some(server) => Arc::clone(server),
+                None => Downstream::new(spec, Arc::clone(&self.shared)),
+            });
+        }
+        let is_in = |all: &[Arc<Downstream>], one: &Arc<Downstream>| {
+            all.iter().any(|other| Arc::ptr_eq(one, other))
+        };
+        let gone: Vec<_> = before.iter().filter(|server| !is_in(&next, server)).cloned().collect();
+        let new: Vec<_> = next.iter().filter(|server| !is_in(&before, server)).cloned().collect();
+        *self.servers.write().unwrap_or_else(PoisonError::into_inner) = next;
+        if gone.is_empty() && new.is_empty() {
+            return;
+        }
+        for server in &new {
+            server.begin();
+        }
+        tokio::spawn(async move {
+            futures::future::join_all(gone.iter().map(|server| server.close())).await;
+        });
+        for change in [Change::Tools, Change::Resources, Change::Prompts] {
+            drop(self.shared.changes.send(change));
+        }
+    }
+
+    /// How every server does.
+    pub fn status(&self) -> Vec<Status> {
+        self.servers().iter().map(|server| server.status()).collect()
+    }
+
+    /// Ends every server.
+    pub async fn close(&self) {
+        let all = self.servers();
+        futures::future::join_all(all.iter().map(|server| server.close())).await;
+    }
+
+    /// Whether lists show four tools in the place of the servers' own.
+    pub(crate) fn discovers(&self) -> bool {
+        match self.settings.exposure {
+            Exposure::Direct => false,
+            Exposure::Discover => true,
+            Exposure::Auto => self.tokens() > self.settings.auto_tokens,
+        }
+    }
+
+    /// About what all definitions take of a model's context: four bytes of JSON are a token.
+    pub fn tokens(&self) -> usize {
+        let size = |server: &Arc<Downstream>| -> usize {
+            let known = server.known();
+            known.tools.iter().map(|tool| json!(tool.fields).to_string().len()).sum()
+        };
+        self.servers().iter().map(size).sum::<usize>() / 4
+    }
+}
+
+impl Provider for Hub {
+    fn key(&self) -> &'static str {
+        "hub"
+    }
+
+    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+        let hidden = self.discovers();
+        let part = |server: Arc<Downstream>| provider_part(server, hidden, self.settings.patience);
+        self.servers().into_iter().map(part).collect()
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        match self.this.upgrade() {
+            Some(hub) if !self.servers().is_empty() => Discover::tools(&hub, !self.discovers()),
+            _ => Vec::new(),
+        }
+    }
+
+    fn resources(&self) -> Running<'_, Vec<docent_tool::ResourceInfo>> {
+        Box::pin(std::future::ready(crate::discover::resources(self)))
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        context: &'a docent_tool::CallContext,
+    ) -> Running<'a, Option<Result<Vec<docent_tool::Contents>, docent_tool::ToolError>>> {
+        Box::pin(std::future::ready(crate::discover::read(self, uri, context)))
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.shared.changes.subscribe())
+    }
+}

@@ -1,0 +1,21 @@
+//! Other MCP servers as one [`Provider`](docent_tool::Provider).
+//!
+//! A [`Hub`] holds a [`Downstream`] for each server that is configured. Nothing is started before it is needed: what a
+//! server offers is remembered from the last time, and looked at again when it runs. How a server is reached is the
+//! [`Dialer`]'s business; this crate speaks JSON-RPC over the [`Line`](docent_dial::Line) that it gets.
+
+mod discover;
+mod hub;
+mod memory;
+mod peer;
+mod server;
+mod spec;
+mod stderr;
+mod tolerant;
+
+pub use hub::{Hub, Settings};
+pub use memory::{Memory, Remembered};
+pub use peer::{Era, Hears, Opened, Peer, Quiet, Request, RequestError, handshake};
+pub use server::{Downstream, Health, State, Status};
+pub use spec::{About, Dialer, Exposure, Spec, Way};
+pub use stderr::Tail;

@@ -1,0 +1,460 @@
+//! The client's side of one connection: ids, answers that come in any order, progress, questions, and the handshake.
+
+use crate::tolerant;
+use docent_dial::{Event, Failure, Line, Listener, Outgoing};
+use docent_tool::{Object, Progress};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::{Notify, oneshot};
+
+/// The newest revision with sessions, which is what a server is asked for first.
+const SESSION_VERSION: &str = "2025-11-25";
+/// The revision without sessions.
+const STATELESS_VERSION: &str = "2026-07-28";
+/// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, version.
+const NO_HANDSHAKE: [i64; 4] = [-32601, -32602, -32600, -32022];
+
+/// How a server wants to be spoken to.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Era {
+    /// After a handshake, in the revision that it named.
+    Session(String),
+    /// With everything on each request.
+    Stateless,
+}
+
+impl Era {
+    /// The revision, as the server named it.
+    pub fn version(&self) -> &str {
+        match self {
+            Self::Session(version) => version,
+            Self::Stateless => STATELESS_VERSION,
+        }
+    }
+}
+
+/// Why a request has no result.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RequestError {
+    /// The server says so.
+    #[error("{message} ({code})")]
+    Rpc {
+        /// Its code.
+        code: i64,
+        /// Its message.
+        message: String,
+        /// What it says beside that.
+        data: Option<Value>,
+    },
+    /// It did not get there, or the answer did not get back.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    /// Nothing was heard of it for this long.
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    TimedOut(Duration),
+}
+
+/// One request.
+#[derive(Default)]
+pub struct Request {
+    /// Its parameters.
+    pub params: Object,
+    /// Header fields beyond those that follow from it.
+    pub headers: Vec<(String, String)>,
+    /// Hears how far it is. Having one asks the server to tell.
+    pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+    /// How long nothing may be heard of it; progress starts the time anew.
+    pub patience: Option<Duration>,
+    /// Starts the time anew as well.
+    pub heard: Arc<Notify>,
+}
+
+impl Request {
+    /// A request with these parameters and nothing else.
+    pub fn new(params: Object) -> Self {
+        Self { params, ..Self::default() }
+    }
+}
+
+/// Whoever takes what a server says by itself. Called on the reading task: it must not wait.
+pub trait Hears: Send + Sync {
+    /// The server asks. The answer goes to [`Peer::answer`].
+    fn asked(&self, id: Value, method: &str, params: Value);
+    /// The server tells.
+    fn told(&self, method: &str, params: Value);
+    /// The server wrote something that is no message.
+    fn noise(&self, text: String);
+    /// The session is gone, and the connection isn't.
+    fn session_lost(&self);
+    /// The connection is gone.
+    fn closed(&self, failure: &Failure);
+}
+
+/// Hears nothing.
+pub struct Quiet;
+
+impl Hears for Quiet {
+    fn asked(&self, _: Value, _: &str, _: Value) {}
+    fn told(&self, _: &str, _: Value) {}
+    fn noise(&self, _: String) {}
+    fn session_lost(&self) {}
+    fn closed(&self, _: &Failure) {}
+}
+
+/// What takes the events of a line: made before the line, because the line needs it.
+pub(crate) struct Core {
+    pending: Mutex<HashMap<u64, Pending>>,
+    next: AtomicU64,
+    hears: Arc<dyn Hears>,
+    closed: OnceLock<Failure>,
+}
+
+struct Pending {
+    reply: oneshot::Sender<Result<Value, RequestError>>,
+    progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
+    heard: Arc<Notify>,
+}
+
+impl Core {
+    fn pending(&self) -> MutexGuard<'_, HashMap<u64, Pending>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn message(&self, mut message: Value) {
+        tolerant::message(&mut message);
+        let Value::Object(fields) = &mut message else { return };
+        let id = fields.get("id").filter(|id| !id.is_null()).cloned();
+        if let Some(Value::String(method)) = fields.remove("method") {
+            let params = fields.remove("params").unwrap_or_default();
+            match id {
+                Some(id) => self.hears.asked(id, &method, params),
+                None if method == "notifications/progress" => self.progress(&params),
+                None => self.hears.told(&method, params),
+            }
+            return;
+        }
+        let Some(pending) = id.as_ref().and_then(number).and_then(|id| self.pending().remove(&id))
+        else {
+            // An answer to a request that was given up, or to none.
+            return;
+        };
+        let reply = match (fields.remove("error"), fields.remove("result")) {
+            (Some(error), _) if !error.is_null() => Err(rpc(error)),
+            (_, Some(result)) => Ok(result),
+            _ => Err(Failure::Malformed("neither a result nor an error".into()).into()),
+        };
+        // Nobody may be waiting any more.
+        drop(pending.reply.send(reply));
+    }
+
+    fn progress(&self, params: &Value) {
+        let pending = self.pending();
+        let known = params.get("progressToken").and_then(number).and_then(|id| pending.get(&id));
+        let Some(known) = known else { return };
+        known.heard.notify_one();
+        let Some(tell) = &known.progress else { return };
+        let field = |name: &str| params.get(name).and_then(Value::as_f64);
+        let message = params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        tell(Progress { done: field("progress").unwrap_or(0.0), total: field("total"), message });
+    }
+
+    fn lose(&self, failure: &Failure) {
+        let all: Vec<Pending> = self.pending().drain().map(|(_, pending)| pending).collect();
+        for pending in all {
+            drop(pending.reply.send(Err(failure.clone().into())));
+        }
+    }
+}
+
+impl Listener for Core {
+    fn event(&self, event: Event) {
+        match event {
+            Event::Message(message) => self.message(message),
+            Event::Noise(text) => self.hears.noise(text),
+            Event::Lost { id, failure } => {
+                let lost = number(&id).and_then(|id| self.pending().remove(&id));
+                if let Some(lost) = lost {
+                    drop(lost.reply.send(Err(failure.into())));
+                }
+            }
+            Event::SessionLost => self.hears.session_lost(),
+            Event::Closed(failure) => {
+                let failure = self.closed.get_or_init(|| failure);
+                self.lose(failure);
+                self.hears.closed(failure);
+            }
+        }
+    }
+}
+
+/// Ids are ours, and numbers; some servers write them as text.
+fn number(id: &Value) -> Option<u64> {
+    id.as_u64().or_else(|| id.as_str()?.parse().ok())
+}
+
+fn rpc(mut error: Value) -> RequestError {
+    let message = match error.get_mut("message").map(Value::take) {
+        Some(Value::String(text)) => text,
+        Some(other) if !other.is_null() => other.to_string(),
+        _ => error.to_string(),
+    };
+    let code = error.get("code").and_then(Value::as_i64).unwrap_or(-32603);
+    RequestError::Rpc { code, message, data: error.get_mut("data").map(Value::take) }
+}
+
+/// A server at the other end of a line.
+pub struct Peer {
+    line: Arc<dyn Line>,
+    core: Arc<Core>,
+    era: OnceLock<Era>,
+    /// What may be asked of this side.
+    capabilities: Value,
+}
+
+impl Peer {
+    /// Opens a line with `dial`, which is handed whatever takes its events. `capabilities` is what the server is told that
+    /// it may ask for.
+    pub async fn open<F>(
+        hears: Arc<dyn Hears>,
+        capabilities: Value,
+        dial: impl FnOnce(Arc<dyn Listener>) -> F,
+    ) -> Result<Self, Failure>
+    where
+        F: Future<Output = Result<Arc<dyn Line>, Failure>>,
+    {
+        let core = Arc::new(Core {
+            pending: Mutex::default(),
+            next: AtomicU64::new(1),
+            hears,
+            closed: OnceLock::new(),
+        });
+        let line = dial(Arc::clone(&core) as Arc<dyn Listener>).await?;
+        Ok(Self { line, core, era: OnceLock::new(), capabilities })
+    }
+
+    /// Why the line is dead, if it is.
+    pub fn closed(&self) -> Option<&Failure> {
+        self.core.closed.get()
+    }
+
+    /// How the server is spoken to, once that is known.
+    pub fn era(&self) -> Option<&Era> {
+        self.era.get()
+    }
+
+    /// Asks, and waits for the answer. Dropping the future cancels the request at the server.
+    pub async fn request(&self, method: &str, request: Request) -> Result<Value, RequestError> {
+        let Request { mut params, headers, progress, patience, heard } = request;
+        let id = self.core.next.fetch_add(1, Ordering::Relaxed);
+        if progress.is_some() || self.era.get() == Some(&Era::Stateless) {
+            self.add_meta(&mut params, progress.is_some().then_some(id));
+        }
+        let (reply, answered) = oneshot::channel();
+        let pending = Pending { reply, progress, heard: Arc::clone(&heard) };
+        self.core.pending().insert(id, pending);
+        let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
+        if let Some(failure) = self.core.closed.get() {
+            open.done = true;
+            self.core.pending().remove(&id);
+            return Err(failure.clone().into());
+        }
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        if let Err(failure) = self.line.send(Outgoing { message, headers }).await {
+            open.done = true;
+            self.core.pending().remove(&id);
+            return Err(failure.into());
+        }
+        let result = wait(answered, patience, &heard).await?;
+        open.done = true;
+        result
+    }
+
+    fn add_meta(&self, params: &mut Object, token: Option<u64>) {
+        let meta = params.entry("_meta").or_insert_with(|| json!({}));
+        let Value::Object(meta) = meta else { return };
+        if let Some(token) = token {
+            meta.insert("progressToken".into(), token.into());
+        }
+        if self.era.get() == Some(&Era::Stateless) {
+            for (key, value) in self.stateless_meta() {
+                meta.entry(key).or_insert(value);
+            }
+        }
+    }
+
+    fn stateless_meta(&self) -> [(String, Value); 3] {
+        [
+            ("io.modelcontextprotocol/protocolVersion".into(), STATELESS_VERSION.into()),
+            ("io.modelcontextprotocol/clientInfo".into(), own_name()),
+            ("io.modelcontextprotocol/clientCapabilities".into(), self.capabilities.clone()),
+        ]
+    }
+
+    /// Tells the server something.
+    pub async fn notify(&self, method: &str, params: Object) -> Result<(), Failure> {
+        let message = if params.is_empty() {
+            json!({"jsonrpc": "2.0", "method": method})
+        } else {
+            json!({"jsonrpc": "2.0", "method": method, "params": params})
+        };
+        self.line.send(message.into()).await
+    }
+
+    /// Answers what the server asked.
+    pub async fn answer(&self, id: Value, answer: Result<Value, RequestError>) {
+        let message = match answer {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(RequestError::Rpc { code, message, data }) => {
+                let mut error = json!({"code": code, "message": message});
+                if let Some(data) = data {
+                    error["data"] = data;
+                }
+                json!({"jsonrpc": "2.0", "id": id, "error": error})
+            }
+            Err(other) => {
+                let error = json!({"code": -32603, "message": other.to_string()});
+                json!({"jsonrpc": "2.0", "id": id, "error": error})
+            }
+        };
+        if let Err(failure) = self.line.send(message.into()).await {
+            tracing::debug!(%failure, "an answer did not reach its server");
+        }
+    }
+
+    /// Ends the connection.
+    pub async fn close(&self) {
+        self.line.close().await;
+        let failure = Failure::Lost("docent closed the connection".into());
+        self.core.lose(self.core.closed.get_or_init(|| failure));
+    }
+}
+
+async fn wait(
+    answered: oneshot::Receiver<Result<Value, RequestError>>,
+    patience: Option<Duration>,
+    heard: &Notify,
+) -> Result<Result<Value, RequestError>, RequestError> {
+    let gone = |_| Failure::Lost("the connection ended".into()).into();
+    let Some(patience) = patience else { return answered.await.map_err(gone) };
+    let mut answered = answered;
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answered => return answer.map_err(gone),
+            () = heard.notified() => {}
+            () = tokio::time::sleep(patience) => return Err(RequestError::TimedOut(patience)),
+        }
+    }
+}
+
+/// A request that waits for its answer. Given up, it is cancelled at the server, under its own id.
+struct InFlight<'a> {
+    peer: &'a Peer,
+    id: u64,
+    done: bool,
+    cancels: bool,
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        if self.done || self.peer.core.pending().remove(&self.id).is_none() || !self.cancels {
+            return;
+        }
+        let (line, id) = (Arc::clone(&self.peer.line), self.id);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            line.abandon(&id.into());
+            let params = json!({"requestId": id, "reason": "nobody waits for the answer any more"});
+            let message =
+                json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            if let Err(failure) = line.send(message.into()).await {
+                tracing::debug!(%failure, "a cancellation did not reach its server");
+            }
+        });
+    }
+}
+
+/// What a server said of itself.
+#[derive(Debug, Clone)]
+pub struct Opened {
+    /// How it is spoken to.
+    pub era: Era,
+    /// Its name, version and the like.
+    pub info: Value,
+    /// What it can do.
+    pub capabilities: Value,
+    /// How a model should use it.
+    pub instructions: Option<String>,
+}
+
+fn own_name() -> Value {
+    json!({"name": "docent", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// Finds out how a server wants to be spoken to, beginning with what worked the last time.
+pub async fn handshake(peer: &Peer, last: Option<&Era>) -> Result<Opened, RequestError> {
+    if last == Some(&Era::Stateless) {
+        // Where a server has gone back to sessions, the handshake says so.
+        match discover(peer).await {
+            Err(RequestError::Rpc { .. }) => {}
+            other => return other,
+        }
+    }
+    match initialize(peer).await {
+        Err(RequestError::Rpc { code, message, data }) if NO_HANDSHAKE.contains(&code) => {
+            let refused = RequestError::Rpc { code, message, data };
+            match discover(peer).await {
+                Err(RequestError::Rpc { .. }) => Err(refused),
+                other => other,
+            }
+        }
+        Err(RequestError::Failed(Failure::Refused { status: 400, text })) => {
+            let refused = Failure::Refused { status: 400, text };
+            discover(peer).await.map_err(|_| refused.into())
+        }
+        other => other,
+    }
+}
+
+async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
+    let mut params = Object::new();
+    params.insert("protocolVersion".into(), SESSION_VERSION.into());
+    params.insert("capabilities".into(), peer.capabilities.clone());
+    params.insert("clientInfo".into(), own_name());
+    let mut result = peer.request("initialize", Request::new(params)).await?;
+    let version = result.get("protocolVersion").and_then(Value::as_str);
+    let version = version.unwrap_or(SESSION_VERSION).to_owned();
+    peer.line.agreed(&version);
+    let opened = opened(Era::Session(version), &mut result);
+    peer.era.get_or_init(|| opened.era.clone());
+    peer.notify("notifications/initialized", Object::new()).await?;
+    Ok(opened)
+}
+
+async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
+    let mut params = Object::new();
+    params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
+    let mut result = peer.request("server/discover", Request::new(params)).await?;
+    peer.line.agreed(STATELESS_VERSION);
+    let opened = opened(Era::Stateless, &mut result);
+    peer.era.get_or_init(|| Era::Stateless);
+    Ok(opened)
+}
+
+fn opened(era: Era, result: &mut Value) -> Opened {
+    let mut take = |name: &str| result.get_mut(name).map(Value::take).unwrap_or_default();
+    Opened {
+        era,
+        info: take("serverInfo"),
+        capabilities: take("capabilities"),
+        instructions: take("instructions").as_str().map(str::to_owned),
+    }
+}

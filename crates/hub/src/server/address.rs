@@ -1,0 +1,120 @@
+//! Addresses of resources: which server one belongs to, and what it is called where two servers have the same.
+
+use regex::Regex;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Addresses that are remembered because an answer named them.
+const MOST_SEEN: usize = 10_000;
+
+/// Who had an address first.
+#[derive(Default)]
+pub(crate) struct Addresses(Mutex<HashMap<String, String>>);
+
+impl Addresses {
+    fn owners(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first server that names an address has it.
+    pub(crate) fn claim(&self, address: &str, server: &str) {
+        let mut owners = self.owners();
+        if owners.len() < MOST_SEEN {
+            owners.entry(address.to_owned()).or_insert_with(|| server.to_owned());
+        }
+    }
+
+    /// Whether this server has it.
+    pub(crate) fn is_of(&self, address: &str, server: &str) -> bool {
+        self.owners().get(address).is_some_and(|owner| owner == server)
+    }
+
+    /// Whether some other server has it.
+    pub(crate) fn is_of_another(&self, address: &str, server: &str) -> bool {
+        self.owners().get(address).is_some_and(|owner| owner != server)
+    }
+
+    /// As docent's clients know it.
+    pub(crate) fn public(&self, address: &str, server: &str) -> String {
+        if self.is_of_another(address, server) {
+            format!("{}{address}", prefix(server))
+        } else {
+            address.to_owned()
+        }
+    }
+
+    /// The server is gone.
+    pub(crate) fn release(&self, server: &str) {
+        self.owners().retain(|_, owner| owner != server);
+    }
+}
+
+/// Stands before an address that two servers have.
+pub(crate) fn prefix(server: &str) -> String {
+    format!("docent+{server}:")
+}
+
+/// A family of addresses.
+pub(crate) struct Template {
+    pattern: Regex,
+}
+
+impl Template {
+    /// Reads an RFC 6570 template well enough to tell its members from others.
+    pub(crate) fn new(template: &str) -> Option<Self> {
+        let mut pattern = String::from("^");
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (expression, after) = after.split_once('}')?;
+            pattern.push_str(&regex::escape(before));
+            pattern.push_str(match expression.chars().next() {
+                Some('+' | '#' | '/') => ".*",
+                Some('?' | '&') => r"(?:[?&].*)?",
+                _ => "[^/?#]+",
+            });
+            rest = after;
+        }
+        pattern.push_str(&regex::escape(rest));
+        pattern.push('$');
+        Regex::new(&pattern).ok().map(|pattern| Self { pattern })
+    }
+
+    pub(crate) fn has(&self, address: &str) -> bool {
+        self.pattern.is_match(address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_tell_their_members() {
+        let cases = [
+            ("demo://text/{id}", "demo://text/1", true),
+            ("demo://text/{id}", "demo://text/1/2", false),
+            ("demo://text/{id}", "demo://blob/1", false),
+            ("file:///{+path}", "file:///a/b/c", true),
+            ("x:{a}{?q}", "x:1?q=2", true),
+            ("x:{a}{?q}", "x:1", true),
+            ("x.y", "xzy", false),
+        ];
+        for (template, address, want) in cases {
+            assert_eq!(Template::new(template).unwrap().has(address), want, "{template} {address}");
+        }
+        assert!(Template::new("x{a").is_none());
+    }
+
+    #[test]
+    fn the_second_owner_of_an_address_gets_a_longer_one() {
+        let addresses = Addresses::default();
+        addresses.claim("a:b", "one");
+        addresses.claim("a:b", "two");
+        assert_eq!(addresses.public("a:b", "one"), "a:b");
+        assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b");
+        addresses.release("one");
+        assert_eq!(addresses.public("a:b", "two"), "a:b");
+    }
+}

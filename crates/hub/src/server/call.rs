@@ -1,0 +1,170 @@
+//! A tool of a server, as docent's own clients use it.
+
+use super::{Downstream, cache, exchange::Asking, known::Definition};
+use docent_screen::{visible, visible_json};
+use docent_tool::{
+    AnyTool, Block, CallContext, Failure, FailureKind, Object, Outcome, Running, ToolError,
+    ToolInfo,
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// Where an answer says which server and tool it comes from.
+const ORIGIN: &str = "docent/origin";
+/// The hub watches the time of each call by itself; this is the most that any may take, progress or not.
+const LONGEST: Duration = Duration::from_hours(2);
+
+/// A tool of a server.
+pub(crate) struct Proxied {
+    pub(crate) server: Arc<Downstream>,
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) hidden: bool,
+}
+
+impl AnyTool for Proxied {
+    fn info(&self) -> ToolInfo {
+        let definition = &self.definition;
+        let mut fields = definition.fields.clone();
+        let mut object = |name: &str| match fields.remove(name) {
+            Some(Value::Object(object)) => Some(object),
+            _ => None,
+        };
+        let mut input = object("inputSchema").unwrap_or_default();
+        input.entry("type").or_insert_with(|| "object".into());
+        let (output, meta) = (object("outputSchema"), object("_meta"));
+        let mut input = Value::Object(input);
+        visible_json(&mut input);
+        let Value::Object(input) = input else { return ToolInfo::default() };
+        let own = self.server.spec().describe.get(&definition.name).map(String::as_str);
+        let about = own.or(definition.text("description")).unwrap_or_default();
+        let info = ToolInfo {
+            name: definition.public.clone(),
+            title: definition.text("title").map(|title| visible(title).into_owned()),
+            about: visible(about).into_owned(),
+            input_schema: Arc::new(input),
+            output_schema: output.map(Arc::new),
+            hints: None,
+            meta,
+            hidden: self.hidden,
+            patience: Some(LONGEST),
+            extra: Object::new(),
+        };
+        // docent runs a task of the server's as an ordinary call.
+        for known in ["name", "title", "description", "execution"] {
+            fields.remove(known);
+        }
+        ToolInfo { extra: fields, ..info }
+    }
+
+    fn call<'a>(
+        &'a self,
+        args: Object,
+        context: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        Box::pin(self.server.call(&self.definition, args, context))
+    }
+}
+
+impl Downstream {
+    pub(crate) async fn call(
+        &self,
+        definition: &Definition,
+        arguments: Object,
+        context: &CallContext,
+    ) -> Result<Outcome, ToolError> {
+        let shared = format!("{} {}", definition.name, Value::Object(arguments.clone()));
+        let private = format!("{} {shared}", context.client());
+        if let Some(kept) = self.cache.get(&private).or_else(|| self.cache.get(&shared)) {
+            return Ok(self.outcome(kept, &definition.name));
+        }
+        let headers = headers(definition, &arguments);
+        let mut params = Object::new();
+        params.insert("name".into(), definition.name.clone().into());
+        params.insert("arguments".into(), arguments.into());
+        let asking = Asking {
+            method: "tools/call",
+            tool: Some(&definition.name),
+            params: &params,
+            headers,
+            may_repeat: definition.may_repeat(),
+            is_task: definition.is_task(),
+        };
+        let result = self.exchange(&asking, context).await?;
+        let fresh = self.spec().cache.filter(|_| definition.only_reads());
+        if let Some(time) = cache::time_to_live(&result).or(fresh) {
+            let key = if cache::is_public(&result) { shared } else { private };
+            if result.get("isError").and_then(Value::as_bool) != Some(true) {
+                self.cache.put(key, &result, time);
+            }
+        }
+        Ok(self.outcome(result, &definition.name))
+    }
+
+    pub(super) fn held_back(&self, tool: &str) -> ToolError {
+        let name = self.name();
+        let message = format!(
+            "the tool `{tool}` of the server `{name}` is held back: its definition has changed since it was approved"
+        );
+        let hint = format!("Look at it and approve it: docent servers approve {name} {tool}");
+        Failure::new(FailureKind::Tool, message).hint(hint).into()
+    }
+
+    /// The server's answer, with its origin.
+    fn outcome(&self, mut result: Value, tool: &str) -> Outcome {
+        let mut take = |name: &str| result.get_mut(name).map(Value::take);
+        let content = match take("content") {
+            Some(Value::Array(blocks)) => blocks,
+            // Some servers answer with one block, or with nothing but their own fields.
+            Some(Value::Object(block)) => vec![Value::Object(block)],
+            Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
+            _ => Vec::new(),
+        };
+        let structured = take("structuredContent").filter(|value| !value.is_null());
+        let is_error = take("isError").and_then(|value| value.as_bool()).unwrap_or(false);
+        let mut meta = match take("_meta") {
+            Some(Value::Object(meta)) => meta,
+            _ => Object::new(),
+        };
+        meta.insert(ORIGIN.into(), json!({"server": self.name(), "tool": tool}));
+        for block in &content {
+            self.remember_address(block);
+        }
+        let content =
+            content.into_iter().map(|block| Block::Raw(self.public_block(block))).collect();
+        Outcome { content, structured, is_error, partial: false, meta: Some(meta) }
+    }
+
+    /// An address that an answer names can be read, whether or not a list has it.
+    fn remember_address(&self, block: &Value) {
+        let uri = block.get("uri").or_else(|| block.pointer("/resource/uri"));
+        if let Some(uri) = uri.and_then(Value::as_str) {
+            self.shared.addresses.claim(uri, self.name());
+        }
+    }
+
+    fn public_block(&self, mut block: Value) -> Value {
+        for path in ["/uri", "/resource/uri"] {
+            if let Some(Value::String(uri)) = block.pointer_mut(path) {
+                *uri = self.shared.addresses.public(uri, self.name());
+            }
+        }
+        block
+    }
+}
+
+/// Arguments that the schema wants in header fields (`x-mcp-header`), as revision 2026-07-28 has it.
+fn headers(definition: &Definition, arguments: &Object) -> Vec<(String, String)> {
+    let properties =
+        definition.fields.get("inputSchema").and_then(|schema| schema.get("properties"));
+    let Some(Value::Object(properties)) = properties else { return Vec::new() };
+    let header = |(name, schema): (&String, &Value)| {
+        let header = schema.get("x-mcp-header")?.as_str()?;
+        let value = match arguments.get(name)? {
+            Value::String(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => arguments.get(name)?.to_string(),
+            _ => return None,
+        };
+        Some((format!("Mcp-Param-{header}"), value))
+    };
+    properties.iter().filter_map(header).collect()
+}

@@ -1,0 +1,445 @@
+//! Starting a server, learning what it offers, and noticing that it is gone.
+
+use super::{Downstream, Known, known::compare, locked};
+use crate::{Era, Hears, Opened, Peer, Remembered, Request, RequestError, handshake};
+use docent_dial::Failure;
+use docent_tool::{Change, Object};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Pages of one list, so that a server that never ends its list is stopped.
+const MOST_PAGES: usize = 1000;
+/// Items of one list.
+const MOST_ITEMS: usize = 20_000;
+/// A call waits this long for a server that failed a moment ago; beyond that it is told at once.
+const WORTH_WAITING: Duration = Duration::from_secs(2);
+const FIRST_BACKOFF: Duration = Duration::from_millis(250);
+const LONGEST_BACKOFF: Duration = Duration::from_mins(1);
+
+/// A server that can be asked.
+pub(crate) struct Connection {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) era: Era,
+    pub(crate) capabilities: Value,
+    used: Mutex<Instant>,
+    in_flight: AtomicUsize,
+    /// The stream of a server without sessions.
+    pub(crate) listening: Mutex<Option<tokio::task::AbortHandle>>,
+}
+
+impl Connection {
+    /// Counts a request as running until the guard is dropped.
+    pub(crate) fn busy(self: &Arc<Self>) -> Busy {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        Busy(Arc::clone(self))
+    }
+
+    /// How long nothing has been asked, where nothing is.
+    fn unused(&self) -> Option<Duration> {
+        (self.in_flight.load(Ordering::Acquire) == 0).then(|| locked(&self.used).elapsed())
+    }
+}
+
+pub(crate) struct Busy(Arc<Connection>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        *locked(&self.0.used) = Instant::now();
+        self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// When a server that failed may be tried again. Each failure in a row doubles the time.
+#[derive(Default)]
+pub(crate) struct Backoff {
+    failures: u32,
+    until: Option<Instant>,
+}
+
+impl Backoff {
+    fn failed(&mut self) {
+        let doubled = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(16));
+        self.failures += 1;
+        // Servers that failed together are not tried together.
+        let jitter = getrandom::u32().map_or(0, |random| random % 400) + 800;
+        self.until = Some(Instant::now() + doubled.min(LONGEST_BACKOFF) * jitter / 1000);
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.until
+            .map(|until| until.saturating_duration_since(Instant::now()))
+            .filter(|left| !left.is_zero())
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.left().is_some()
+    }
+}
+
+/// Why a server can't be asked.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Unavailable(pub(crate) String);
+
+impl Downstream {
+    pub(crate) fn live(&self) -> Option<Arc<Connection>> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        current.as_ref().filter(|connection| connection.peer.closed().is_none()).cloned()
+    }
+
+    /// The server, started if need be. A caller that goes away does not stop what others wait for.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Unavailable> {
+        if let Some(live) = self.live() {
+            return Ok(live);
+        }
+        let one = Arc::clone(&self.connecting).lock_owned().await;
+        if let Some(live) = self.live() {
+            return Ok(live);
+        }
+        let Some(this) = self.this.upgrade().filter(|this| !this.closing.is_cancelled()) else {
+            return Err(Unavailable("it is no longer configured".into()));
+        };
+        let left = locked(&self.backoff).left();
+        if let Some(left) = left {
+            if left > WORTH_WAITING {
+                let why = self.counters.last_failure().unwrap_or_default();
+                return Err(Unavailable(format!(
+                    "{why}; it is tried again in {} s",
+                    left.as_secs_f64().ceil()
+                )));
+            }
+            tokio::time::sleep(left).await;
+        }
+        let attempt = tokio::spawn(async move {
+            let _one = one;
+            let connected = this.connect().await;
+            match &connected {
+                Ok(_) => *locked(&this.backoff) = Backoff::default(),
+                Err(Unavailable(why)) => {
+                    locked(&this.backoff).failed();
+                    this.counters.failed(why.clone());
+                }
+            }
+            // Lists no longer wait for it, whether it came up or not.
+            this.learned.send_replace(true);
+            connected
+        });
+        attempt.await.unwrap_or_else(|error| Err(Unavailable(error.to_string())))
+    }
+
+    async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, Unavailable> {
+        let patience = self.spec.start_timeout;
+        let Ok(opened) = tokio::time::timeout(patience, self.open()).await else {
+            let seconds = patience.as_secs_f64();
+            return Err(self.unavailable(&format!("it did not come up within {seconds} s")));
+        };
+        let (peer, opened, remembered) =
+            opened.map_err(|error| self.unavailable(&error.to_string()))?;
+        let connection = Arc::new(Connection {
+            peer,
+            era: opened.era,
+            capabilities: opened.capabilities,
+            used: Mutex::new(Instant::now()),
+            in_flight: AtomicUsize::new(0),
+            listening: Mutex::default(),
+        });
+        self.learn(remembered);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) =
+            Some(Arc::clone(&connection));
+        self.counters.starts.fetch_add(1, Ordering::Relaxed);
+        self.cache.clear();
+        self.watch_again(&connection);
+        self.end_when_unused(&connection);
+        Ok(connection)
+    }
+
+    /// What went wrong, with the last words of a program.
+    fn unavailable(&self, why: &str) -> Unavailable {
+        let last = self.stderr.last(3);
+        if last.is_empty() {
+            return Unavailable(why.to_owned());
+        }
+        Unavailable(format!("{why}; its last words: {}", last.join(" | ")))
+    }
+
+    async fn open(self: &Arc<Self>) -> Result<(Arc<Peer>, Opened, Remembered), RequestError> {
+        let ear = Arc::new(Ear { server: Weak::clone(&self.this), peer: OnceLock::new() });
+        let dial =
+            |listener| self.shared.dialer.dial(&self.spec, listener, Arc::clone(&self.stderr));
+        let peer =
+            Arc::new(Peer::open(Arc::clone(&ear) as Arc<dyn Hears>, capabilities(), dial).await?);
+        ear.peer.get_or_init(|| Arc::downgrade(&peer));
+        let last = self.known().remembered.era.clone();
+        let learned = async {
+            let opened = handshake(&peer, last.as_ref()).await?;
+            let remembered = self.list_all(&peer, &opened).await?;
+            Ok((opened, remembered))
+        };
+        match learned.await {
+            Ok((opened, remembered)) => Ok((peer, opened, remembered)),
+            Err(error) => {
+                peer.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn list_all(&self, peer: &Peer, opened: &Opened) -> Result<Remembered, RequestError> {
+        let can = |what: &str| opened.capabilities.get(what).is_some_and(|can| !can.is_null());
+        // A server that says nothing of itself is asked for tools all the same.
+        let tools = can("tools") || !(can("resources") || can("prompts"));
+        let (tools, resources, templates, prompts) = tokio::join!(
+            list(peer, tools, "tools/list", "tools"),
+            list(peer, can("resources"), "resources/list", "resources"),
+            list(peer, can("resources"), "resources/templates/list", "resourceTemplates"),
+            list(peer, can("prompts"), "prompts/list", "prompts"),
+        );
+        let approved = &self.known().remembered;
+        let (tools, held_back) = compare(approved, tools?, self.spec.pinned);
+        Ok(Remembered {
+            way: self.spec.digest(),
+            era: Some(opened.era.clone()),
+            info: opened.info.clone(),
+            capabilities: opened.capabilities.clone(),
+            instructions: opened.instructions.clone(),
+            tools,
+            held_back,
+            resources: resources?,
+            templates: templates?,
+            prompts: prompts?,
+        })
+    }
+
+    /// Puts what a server says now in the place of what was known, and tells what is different.
+    fn learn(&self, now: Remembered) {
+        let before = self.known();
+        if before.remembered == now {
+            return;
+        }
+        for name in
+            now.held_back.keys().filter(|name| !before.remembered.held_back.contains_key(*name))
+        {
+            tracing::warn!(
+                server = self.name(),
+                tool = name,
+                "its definition has changed: it is held back until `docent servers approve`"
+            );
+        }
+        let next = Known::new(now, &self.spec, &self.shared.addresses);
+        for tool in next.tools.iter().filter(|tool| !tool.flags.is_empty()) {
+            tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags, "the description of a tool is odd");
+        }
+        let (old, new) = (&before.remembered, &next.remembered);
+        let changes = [
+            (old.tools != new.tools || old.held_back != new.held_back, Change::Tools),
+            (old.resources != new.resources || old.templates != new.templates, Change::Resources),
+            (old.prompts != new.prompts, Change::Prompts),
+        ];
+        let (memory, name, kept) =
+            (self.shared.memory.clone(), self.name().to_owned(), new.clone());
+        tokio::task::spawn_blocking(move || memory.save(&name, &kept));
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        self.learned.send_replace(true);
+        for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
+            self.tell(change);
+        }
+    }
+
+    /// The server says that a list of its has changed.
+    fn list_again(&self) {
+        self.cache.clear();
+        let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
+        tokio::spawn(async move {
+            let opened = Opened {
+                era: connection.era.clone(),
+                info: this.known().remembered.info.clone(),
+                capabilities: connection.capabilities.clone(),
+                instructions: this.known().remembered.instructions.clone(),
+            };
+            match this.list_all(&connection.peer, &opened).await {
+                Ok(now) => this.learn(now),
+                Err(error) => {
+                    tracing::debug!(server = this.name(), %error, "lists could not be read again");
+                }
+            }
+        });
+    }
+
+    fn end_when_unused(&self, connection: &Arc<Connection>) {
+        let Some(idle) = self.spec.idle.filter(|_| !self.spec.warm) else { return };
+        let (this, connection) = (Weak::clone(&self.this), Arc::downgrade(connection));
+        tokio::spawn(async move {
+            let mut left = idle;
+            loop {
+                tokio::time::sleep(left).await;
+                let (Some(this), Some(connection)) = (this.upgrade(), connection.upgrade()) else {
+                    return;
+                };
+                if connection.peer.closed().is_some() {
+                    return;
+                }
+                let watched = !locked(&this.watched).is_empty();
+                match connection.unused().filter(|_| !watched) {
+                    Some(unused) if unused >= idle => {
+                        this.forget(&connection.peer);
+                        connection.peer.close().await;
+                        tracing::debug!(server = this.name(), "ended: nobody has used it");
+                        return;
+                    }
+                    Some(unused) => left = idle - unused,
+                    None => left = idle,
+                }
+            }
+        });
+    }
+
+    /// This connection serves no further calls.
+    fn forget(&self, peer: &Peer) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|known| std::ptr::eq(&raw const *known.peer, peer)) {
+            *current = None;
+        }
+    }
+
+    /// A server that is watched or kept warm is brought back by itself; others when they are needed.
+    fn gone(&self, failure: &Failure) {
+        if self.closing.is_cancelled() {
+            return;
+        }
+        self.counters.losses.fetch_add(1, Ordering::Relaxed);
+        self.counters.failed(failure.to_string());
+        if self.spec.warm || !locked(&self.watched).is_empty() {
+            self.bring_back();
+        }
+    }
+
+    pub(super) fn bring_back(&self) {
+        let Some(this) = self.this.upgrade() else { return };
+        tokio::spawn(async move {
+            while !this.closing.is_cancelled() && this.live().is_none() {
+                if this.connection().await.is_ok() {
+                    return;
+                }
+                let left = locked(&this.backoff).left().unwrap_or(FIRST_BACKOFF);
+                tokio::select! {
+                    () = tokio::time::sleep(left) => {}
+                    () = this.closing.cancelled() => return,
+                }
+            }
+        });
+    }
+}
+
+/// What docent can do for a server: pass its questions on to the client that called.
+fn capabilities() -> Value {
+    json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}})
+}
+
+/// A whole list. A server that does not know the method has nothing of the kind.
+async fn list(
+    peer: &Peer,
+    wanted: bool,
+    method: &str,
+    key: &str,
+) -> Result<Vec<Object>, RequestError> {
+    let mut all = Vec::new();
+    if !wanted {
+        return Ok(all);
+    }
+    let mut cursor: Option<Value> = None;
+    for _ in 0..MOST_PAGES {
+        let mut params = Object::new();
+        if let Some(cursor) = &cursor {
+            params.insert("cursor".into(), cursor.clone());
+        }
+        let mut page = match peer.request(method, Request::new(params)).await {
+            Err(RequestError::Rpc { code: -32601, .. }) => return Ok(all),
+            other => other?,
+        };
+        let items = page.get_mut(key).map(Value::take).unwrap_or_default();
+        let Value::Array(items) = items else { return Ok(all) };
+        all.extend(items.into_iter().filter_map(|item| match item {
+            Value::Object(item) => Some(item),
+            _ => None,
+        }));
+        let next = page.get_mut("nextCursor").map(Value::take).filter(|next| !next.is_null());
+        if next.is_none() || next == cursor || all.len() >= MOST_ITEMS {
+            break;
+        }
+        cursor = next;
+    }
+    all.truncate(MOST_ITEMS);
+    Ok(all)
+}
+
+/// What a server says by itself on one connection.
+struct Ear {
+    server: Weak<Downstream>,
+    peer: OnceLock<Weak<Peer>>,
+}
+
+impl Ear {
+    fn peer(&self) -> Option<Arc<Peer>> {
+        self.peer.get()?.upgrade()
+    }
+}
+
+impl Hears for Ear {
+    fn asked(&self, id: Value, method: &str, params: Value) {
+        if let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) {
+            server.asked(peer, id, method, params);
+        }
+    }
+
+    fn told(&self, method: &str, params: Value) {
+        let Some(server) = self.server.upgrade() else { return };
+        match method {
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => server.list_again(),
+            "notifications/resources/updated" => server.updated(&params),
+            "notifications/message" => server.said(&params),
+            _ => tracing::debug!(server = server.name(), method, "a notification is passed over"),
+        }
+    }
+
+    fn noise(&self, text: String) {
+        if let Some(server) = self.server.upgrade() {
+            tracing::debug!(server = server.name(), text = %docent_screen::one_line(&text), "wrote what is no message");
+            server.counters.heard_noise(text);
+        }
+    }
+
+    fn session_lost(&self) {
+        let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) else { return };
+        server.forget(&peer);
+        server.gone(&Failure::Lost("the server no longer knows the session".into()));
+        // Requests that still run on it go on.
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            peer.close().await;
+        });
+    }
+
+    fn closed(&self, failure: &Failure) {
+        let Some(server) = self.server.upgrade() else { return };
+        if let Some(peer) = self.peer() {
+            let was_current = server
+                .current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref()
+                .is_some_and(|known| Arc::ptr_eq(&known.peer, &peer));
+            server.forget(&peer);
+            if was_current {
+                server.gone(failure);
+            }
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! One request to a server on behalf of a client: tried again where that is safe, with the server's questions answered
+//! meanwhile, in whichever way the two revisions ask them.
+
+use super::{
+    Downstream,
+    asks::{Asked, Question},
+    connection::{Connection, Unavailable},
+    locked,
+};
+use crate::{Era, Request, RequestError};
+use docent_dial::Failure;
+use docent_tool::{Ask, CallContext, InputNeeded, Object, ToolError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Tries in all.
+const TRIES: u32 = 3;
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Rounds of questions in one request.
+const MOST_ROUNDS: usize = 16;
+/// How long a request waits for a client that answers by asking again.
+const PARKED_FOR: Duration = Duration::from_mins(10);
+const MOST_PARKED: usize = 256;
+
+/// What is asked of a server.
+pub(crate) struct Asking<'a> {
+    pub(crate) method: &'static str,
+    /// The tool that is called.
+    pub(crate) tool: Option<&'a str>,
+    pub(crate) params: &'a Object,
+    pub(crate) headers: Vec<(String, String)>,
+    /// Whether asking twice does no harm.
+    pub(crate) may_repeat: bool,
+    /// Whether the server runs it as a task and no other way.
+    pub(crate) is_task: bool,
+}
+
+/// What travels with a client that answers by asking again.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Carried {
+    /// The request waits here.
+    Parked { id: String },
+    /// The server waits for the answers to these, and wants its own state back.
+    Needed { requests: Object, state: Value },
+}
+
+/// A request that is under way.
+struct Open {
+    reply: docent_tool::Running<'static, Result<Value, Lost>>,
+    asked: Asked,
+    heard: Arc<Notify>,
+    context: Arc<Mutex<CallContext>>,
+    questions: usize,
+}
+
+/// Why there is no result.
+enum Lost {
+    HeldBack(String),
+    Unavailable(Unavailable),
+    Request(RequestError),
+}
+
+/// Requests that wait for a client to come back.
+#[derive(Default)]
+pub(crate) struct Parked(Mutex<HashMap<String, (Open, Question, String)>>);
+
+impl Downstream {
+    /// Asks the server.
+    pub(crate) async fn exchange(
+        &self,
+        asking: &Asking<'_>,
+        context: &CallContext,
+    ) -> Result<Value, ToolError> {
+        let carried = context.state().and_then(|state| serde_json::from_str(&state).ok());
+        let mut extra = Object::new();
+        match carried {
+            Some(Carried::Parked { id }) => {
+                let parked = locked(&self.parked.0).remove(&id);
+                let Some((mut open, question, key)) = parked else {
+                    return Err(ToolError::failed(
+                        "the call waited too long for its answer, and was given up: call again",
+                    ));
+                };
+                *locked(&open.context) = context.clone();
+                self.asks.come_back(&mut open.asked, &open.context);
+                self.put(&mut open, question, key, context).await?;
+                let result = self.drive(open, context).await;
+                return self.end(asking, result, context, &mut extra).await;
+            }
+            Some(Carried::Needed { requests, state }) => {
+                extra = self.answers(requests, state, context).await?;
+            }
+            None => {}
+        }
+        let result = self.tries(asking, &extra, context).await;
+        self.end(asking, result, context, &mut extra).await
+    }
+
+    /// Answers a server that wants more input, as often as it does.
+    async fn end(
+        &self,
+        asking: &Asking<'_>,
+        first: Result<Value, ToolError>,
+        context: &CallContext,
+        extra: &mut Object,
+    ) -> Result<Value, ToolError> {
+        let mut result = first?;
+        for _ in 0..MOST_ROUNDS {
+            if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
+                return Ok(result);
+            }
+            let requests = match result.get_mut("inputRequests").map(Value::take) {
+                Some(Value::Object(requests)) => requests,
+                _ => Object::new(),
+            };
+            let state = result.get_mut("requestState").map(Value::take).unwrap_or_default();
+            *extra = self.answers(requests, state, context).await?;
+            result = self.tries(asking, extra, context).await?;
+        }
+        Err(ToolError::failed(format!("the server `{}` never stopped asking", self.name())))
+    }
+
+    /// Puts a server's questions to the client: the parameters that carry the answers back.
+    async fn answers(
+        &self,
+        requests: Object,
+        state: Value,
+        context: &CallContext,
+    ) -> Result<Object, ToolError> {
+        let (mut responses, mut open) = (Object::new(), Vec::new());
+        for (key, request) in &requests {
+            let params = request.get("params").cloned().unwrap_or_default();
+            let ask = match request.get("method").and_then(Value::as_str) {
+                Some("sampling/createMessage") => Ask::Sample(params),
+                Some("elicitation/create") => Ask::Elicit(params),
+                Some("roots/list") => Ask::Roots,
+                _ => continue,
+            };
+            match context.ask(key, ask.clone()).await {
+                Ok(answer) => drop(responses.insert(key.clone(), answer)),
+                Err(ToolError::NeedsInput(needed)) => open.extend(needed.asks),
+                Err(ToolError::ClientLacks(_)) if ask == Ask::Roots => {
+                    responses.insert(key.clone(), self.own_roots());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !open.is_empty() {
+            let carried = serde_json::to_string(&Carried::Needed { requests, state });
+            let state = Some(carried.map_err(|error| ToolError::Bug(Box::new(error)))?);
+            return Err(ToolError::NeedsInput(InputNeeded { asks: open, state }));
+        }
+        let mut extra = Object::new();
+        if !responses.is_empty() {
+            extra.insert("inputResponses".into(), responses.into());
+        }
+        if !state.is_null() {
+            extra.insert("requestState".into(), state);
+        }
+        Ok(extra)
+    }
+
+    async fn tries(
+        &self,
+        asking: &Asking<'_>,
+        extra: &Object,
+        context: &CallContext,
+    ) -> Result<Value, ToolError> {
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            let open = self.start(asking, extra, context)?;
+            let lost = match self.follow(open, context).await {
+                Ok(result) => return Ok(result),
+                Err(Ended::Told(error)) => return Err(error),
+                Err(Ended::Lost(lost)) => lost,
+            };
+            if attempt >= TRIES || !is_worth_another_try(&lost, asking.may_repeat) {
+                return Err(self.told(lost));
+            }
+            tracing::debug!(server = self.name(), attempt, "asked again");
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        Err(ToolError::failed("no try was left"))
+    }
+
+    async fn drive(&self, open: Open, context: &CallContext) -> Result<Value, ToolError> {
+        self.follow(open, context).await.map_err(|ended| match ended {
+            Ended::Told(error) => error,
+            Ended::Lost(lost) => self.told(lost),
+        })
+    }
+
+    fn start(
+        &self,
+        asking: &Asking<'_>,
+        extra: &Object,
+        context: &CallContext,
+    ) -> Result<Open, ToolError> {
+        let gone =
+            || ToolError::failed(format!("the server `{}` is no longer configured", self.name()));
+        let this = self.this.upgrade().ok_or_else(gone)?;
+        let mut params = asking.params.clone();
+        params.extend(extra.clone());
+        let shared = Arc::new(Mutex::new(context.clone()));
+        let heard = Arc::new(Notify::new());
+        let asked = self.asks.enter(&shared);
+        let follower = Arc::clone(&shared);
+        let request = Request {
+            params,
+            headers: asking.headers.clone(),
+            progress: Some(Box::new(move |progress| locked(&follower).report(progress))),
+            patience: Some(self.spec.timeout),
+            heard: Arc::clone(&heard),
+        };
+        let (method, is_task, tool) =
+            (asking.method, asking.is_task, asking.tool.map(str::to_owned));
+        let reply = Box::pin(async move {
+            let permit = Arc::clone(&this.permits).acquire_owned().await;
+            let connection = this.connection().await.map_err(Lost::Unavailable)?;
+            // A server that was started for this call may only now have said that it is another tool.
+            if let Some(tool) =
+                tool.filter(|tool| this.known().tool(tool).is_some_and(|now| now.changed))
+            {
+                return Err(Lost::HeldBack(tool));
+            }
+            let _busy = connection.busy();
+            let result = ask(&this, &connection, method, request, is_task).await;
+            drop(permit);
+            match &result {
+                Ok(_) | Err(RequestError::Rpc { .. }) => this.counters.answered(),
+                Err(RequestError::TimedOut(_)) => this.counters.timed_out(),
+                Err(error) => this.counters.failed(error.to_string()),
+            }
+            result.map_err(Lost::Request)
+        });
+        Ok(Open { reply, asked, heard, context: shared, questions: 0 })
+    }
+
+    /// Waits for the answer, and puts what the server asks to the client meanwhile.
+    async fn follow(&self, mut open: Open, context: &CallContext) -> Result<Value, Ended> {
+        loop {
+            tokio::select! {
+                biased;
+                reply = &mut open.reply => return reply.map_err(Ended::Lost),
+                question = open.asked.questions.recv() => {
+                    let Some(question) = question else { continue };
+                    open.questions += 1;
+                    let key = format!("{}-{}", self.name(), open.questions);
+                    match self.ask_client(&question, &key, context).await {
+                        Put::Answer(answer) => {
+                            question.answer(answer).await;
+                            open.heard.notify_one();
+                        }
+                        Put::Later(needed) => return Err(Ended::Told(self.park(open, question, key, needed))),
+                    }
+                }
+                stop = context.stopped() => return Err(Ended::Told(ToolError::Stopped(stop))),
+            }
+        }
+    }
+
+    async fn ask_client(&self, question: &Question, key: &str, context: &CallContext) -> Put {
+        match context.ask(key, question.ask.clone()).await {
+            Ok(answer) => Put::Answer(Ok(answer)),
+            Err(ToolError::NeedsInput(_)) if question.ask == Ask::Roots => {
+                Put::Answer(Ok(self.own_roots()))
+            }
+            Err(ToolError::NeedsInput(needed)) => Put::Later(needed),
+            Err(ToolError::ClientLacks(_)) if question.ask == Ask::Roots => {
+                Put::Answer(Ok(self.own_roots()))
+            }
+            Err(error) => Put::Answer(Err(RequestError::Rpc {
+                code: -32600,
+                message: error.to_string(),
+                data: None,
+            })),
+        }
+    }
+
+    /// The client has come back: its answer goes to the server.
+    async fn put(
+        &self,
+        open: &mut Open,
+        question: Question,
+        key: String,
+        context: &CallContext,
+    ) -> Result<(), ToolError> {
+        match self.ask_client(&question, &key, context).await {
+            Put::Answer(answer) => {
+                question.answer(answer).await;
+                open.heard.notify_one();
+                Ok(())
+            }
+            Put::Later(_) => Err(ToolError::failed("the question of the server was not answered")),
+        }
+    }
+
+    /// Keeps a request while its client asks again with an answer.
+    fn park(&self, open: Open, question: Question, key: String, needed: InputNeeded) -> ToolError {
+        let mut parked = locked(&self.parked.0);
+        if parked.len() >= MOST_PARKED {
+            return ToolError::failed("too many calls wait for answers of their clients");
+        }
+        let mut random = [0_u8; 16];
+        if let Err(error) = getrandom::fill(&mut random) {
+            return ToolError::failed(format!("no randomness: {error}"));
+        }
+        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
+        open.asked.leave();
+        parked.insert(id.clone(), (open, question, key));
+        drop(parked);
+        let this = std::sync::Weak::clone(&self.this);
+        tokio::spawn(async move {
+            tokio::time::sleep(PARKED_FOR).await;
+            if let Some(this) = this.upgrade() {
+                // Its request is cancelled at the server by that.
+                drop(locked(&this.parked.0).remove(&id));
+            }
+        });
+        ToolError::NeedsInput(InputNeeded { asks: needed.asks, state })
+    }
+
+    /// A failure in the client's words, with the server's name.
+    fn told(&self, lost: Lost) -> ToolError {
+        let name = self.name();
+        match lost {
+            Lost::HeldBack(tool) => self.held_back(&tool),
+            Lost::Unavailable(Unavailable(why)) => {
+                ToolError::failed(format!("the server `{name}` is not available: {why}"))
+            }
+            Lost::Request(RequestError::Rpc { code, message, data }) => {
+                let code = i32::try_from(code).unwrap_or(-32603);
+                ToolError::Refused { code, message, data: named(data, name) }
+            }
+            Lost::Request(RequestError::TimedOut(time)) => ToolError::failed(format!(
+                "the server `{name}` did not answer within {} s, and the call was cancelled; raise its `timeout_ms` if it needs longer",
+                time.as_secs_f64()
+            )),
+            Lost::Request(RequestError::Failed(failure)) => {
+                ToolError::failed(format!("the server `{name}`: {failure}"))
+            }
+        }
+    }
+}
+
+/// How one try ended without a result.
+enum Ended {
+    Lost(Lost),
+    Told(ToolError),
+}
+
+/// What became of a question.
+enum Put {
+    Answer(Result<Value, RequestError>),
+    Later(InputNeeded),
+}
+
+async fn ask(
+    server: &Downstream,
+    connection: &Connection,
+    method: &str,
+    request: Request,
+    is_task: bool,
+) -> Result<Value, RequestError> {
+    if is_task && connection.era != Era::Stateless {
+        return server.run_task(connection, request).await;
+    }
+    connection.peer.request(method, request).await
+}
+
+fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
+    match lost {
+        Lost::Unavailable(_) | Lost::HeldBack(_) => false,
+        // Nothing was sent, or the server did not know the session it was sent in.
+        Lost::Request(RequestError::Failed(
+            Failure::Unreachable(_) | Failure::Refused { status: 404, .. },
+        )) => true,
+        Lost::Request(RequestError::Failed(
+            Failure::Lost(_) | Failure::Refused { status: 502..=504, .. },
+        )) => may_repeat,
+        Lost::Request(RequestError::Rpc { code: -32603, .. }) => may_repeat,
+        Lost::Request(_) => false,
+    }
+}
+
+/// The server's name beside what it said.
+fn named(data: Option<Value>, name: &str) -> Option<Value> {
+    match data {
+        None | Some(Value::Null) => Some(json!({"server": name})),
+        Some(Value::Object(mut fields)) => {
+            fields.entry("server").or_insert_with(|| name.into());
+            Some(Value::Object(fields))
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,189 @@
+//! What a server offers, as of the last time that it was asked: a snapshot, replaced whole.
+
+use super::address::{Addresses, Template};
+use crate::{Remembered, Spec, spec::digest};
+use docent_screen::suspicious;
+use docent_tool::Object;
+use serde_json::Value;
+use std::{collections::HashSet, sync::Arc};
+
+/// Characters of a public name. Some clients take no more.
+const LONGEST_NAME: usize = 64;
+
+/// A snapshot.
+pub(crate) struct Known {
+    pub(crate) remembered: Remembered,
+    pub(crate) tools: Vec<Arc<Definition>>,
+    pub(crate) templates: Vec<Template>,
+}
+
+/// A tool of a server.
+pub(crate) struct Definition {
+    /// As the server calls it.
+    pub(crate) name: String,
+    /// As docent's clients call it.
+    pub(crate) public: String,
+    /// As it was approved.
+    pub(crate) fields: Object,
+    /// What the server says of it now, where that is something else.
+    pub(crate) changed: bool,
+    /// What is odd about its description.
+    pub(crate) flags: Vec<&'static str>,
+}
+
+impl Definition {
+    fn hint(&self, name: &str) -> bool {
+        let hints = self.fields.get("annotations");
+        hints.and_then(|hints| hints.get(name)).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Whether a second call does no harm.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.hint("readOnlyHint") || self.hint("idempotentHint")
+    }
+
+    /// Whether it changes nothing.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.hint("readOnlyHint")
+    }
+
+    /// Whether the server runs it as a task and no other way.
+    pub(crate) fn is_task(&self) -> bool {
+        let support = self.fields.get("execution").and_then(|all| all.get("taskSupport"));
+        support.and_then(Value::as_str) == Some("required")
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.fields.get(name).and_then(Value::as_str)
+    }
+}
+
+impl Known {
+    pub(crate) fn new(remembered: Remembered, spec: &Spec, addresses: &Addresses) -> Self {
+        let mut taken = HashSet::new();
+        let tools = remembered.tools.iter().filter_map(|fields| {
+            let name = fields.get("name")?.as_str()?.to_owned();
+            let public = public_name(spec, &name);
+            // Two names that become one would shadow each other: the second is told apart by its digest.
+            let public = if taken.insert(public.clone()) { public } else { marked(&public, &name) };
+            let changed = remembered.held_back.contains_key(&name);
+            let flags = flags(fields);
+            Some(Arc::new(Definition { name, public, fields: fields.clone(), changed, flags }))
+        });
+        let tools = tools.filter(|tool| spec.offers(&tool.name)).collect();
+        let uri = |fields: &Object| fields.get("uri").and_then(Value::as_str).map(str::to_owned);
+        for address in remembered.resources.iter().filter_map(uri) {
+            addresses.claim(&address, &spec.name);
+        }
+        let template = |fields: &Object| Template::new(fields.get("uriTemplate")?.as_str()?);
+        let templates = remembered.templates.iter().filter_map(template).collect();
+        Self { tools, templates, remembered }
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Definition>> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+}
+
+/// The name that docent's clients use.
+pub(crate) fn public_name(spec: &Spec, tool: &str) -> String {
+    if let Some(other) = spec.rename.get(tool) {
+        return other.clone();
+    }
+    let whole = format!("{}__{tool}", spec.name);
+    let legal = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let plain: String = whole.chars().map(|c| if legal(c) { c } else { '_' }).collect();
+    if plain == whole && plain.len() <= LONGEST_NAME { plain } else { marked(&plain, &whole) }
+}
+
+/// A name that had to be changed, with a digest of what it stands for.
+fn marked(plain: &str, whole: &str) -> String {
+    let own: String = digest(&whole.into()).chars().take(6).collect();
+    let kept: String = plain.chars().take(LONGEST_NAME - own.len() - 1).collect();
+    format!("{kept}_{own}")
+}
+
+fn flags(fields: &Object) -> Vec<&'static str> {
+    let description = fields.get("description").and_then(Value::as_str).unwrap_or_default();
+    let mut flags: Vec<_> = suspicious(description).into_iter().map(|found| found.what).collect();
+    // What a model reads of the arguments counts as well.
+    let schema = fields.get("inputSchema").map(ToString::to_string).unwrap_or_default();
+    flags.extend(suspicious(&schema).into_iter().map(|found| found.what));
+    flags.sort_unstable();
+    flags.dedup();
+    flags
+}
+
+/// What a server says now, held against what was approved: its tools, those that are held back, and whether anything the
+/// client sees is different.
+pub(crate) fn compare(
+    approved: &Remembered,
+    listed: Vec<Object>,
+    pinned: bool,
+) -> (Vec<Object>, std::collections::BTreeMap<String, Object>) {
+    let mut held_back = std::collections::BTreeMap::new();
+    let name = |fields: &Object| fields.get("name").and_then(Value::as_str).map(str::to_owned);
+    let tools = listed.into_iter().filter_map(|fields| {
+        let own = name(&fields)?;
+        let before = approved.tools.iter().find(|known| name(known).as_ref() == Some(&own));
+        match before {
+            Some(before) if pinned && *before != fields => {
+                held_back.insert(own, fields);
+                Some(before.clone())
+            }
+            _ => Some(fields),
+        }
+    });
+    (tools.collect(), held_back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Way;
+    use serde_json::json;
+
+    fn tool(name: &str, about: &str) -> Object {
+        json!({"name": name, "description": about}).as_object().unwrap().clone()
+    }
+
+    fn spec(name: &str) -> Spec {
+        let headers = std::collections::BTreeMap::new();
+        Spec::new(name, Way::Remote { url: String::new(), sse: None, headers })
+    }
+
+    #[test]
+    fn a_definition_that_changes_is_held_back_and_a_new_one_is_not() {
+        let approved =
+            Remembered { tools: vec![tool("a", "one"), tool("b", "one")], ..Remembered::default() };
+        let now = vec![tool("a", "two"), tool("c", "new")];
+        let (tools, held) = compare(&approved, now.clone(), true);
+        assert_eq!(tools, [tool("a", "one"), tool("c", "new")]);
+        assert_eq!(held.into_iter().collect::<Vec<_>>(), [("a".to_owned(), tool("a", "two"))]);
+        let (tools, held) = compare(&approved, now.clone(), false);
+        assert_eq!((tools, held.len()), (now, 0));
+    }
+
+    #[test]
+    fn public_names_are_whole_legal_and_apart() {
+        let mut files = spec("files");
+        files.rename.insert("old".into(), "new".into());
+        let names = ["read", "old", "r ead", "r\u{fc}ead"];
+        let public: Vec<String> = names.iter().map(|name| public_name(&files, name)).collect();
+        assert_eq!(public[..2], ["files__read", "new"]);
+        assert!(public[2] != public[3] && public[2].starts_with("files__r_ead_"), "{public:?}");
+        let long = public_name(&files, &"x".repeat(100));
+        assert_eq!(long.len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn odd_descriptions_are_flagged() {
+        let known = Remembered {
+            tools: vec![tool("a", "Adds."), tool("b", "Adds.\u{200b}\u{202e}")],
+            ..Remembered::default()
+        };
+        let known = Known::new(known, &spec("s"), &Addresses::default());
+        let flagged: Vec<bool> = known.tools.iter().map(|tool| !tool.flags.is_empty()).collect();
+        assert_eq!(flagged, [false, true]);
+    }
+}

@@ -1,0 +1,157 @@
+//! One server: what is known of it, whether it runs, and everything that is asked of it.
+
+mod address;
+mod asks;
+mod cache;
+mod call;
+mod connection;
+mod exchange;
+mod known;
+mod provider;
+mod status;
+mod tasks;
+mod watching;
+
+pub(crate) use address::Addresses;
+pub(crate) use known::{Definition, Known};
+pub use status::{Health, State, Status};
+
+use crate::{Dialer, Memory, Spec, Tail};
+use asks::Asks;
+use cache::Cache;
+use connection::{Backoff, Connection};
+use docent_tool::{Change, Level};
+use exchange::Parked;
+use status::Counters;
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    time::Duration,
+};
+use tokio::sync::{Semaphore, broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+/// What all servers of a hub share.
+pub(crate) struct Shared {
+    pub(crate) dialer: Arc<dyn Dialer>,
+    pub(crate) memory: Memory,
+    pub(crate) changes: broadcast::Sender<Change>,
+    pub(crate) addresses: Addresses,
+}
+
+/// A server that docent fronts.
+pub struct Downstream {
+    this: Weak<Self>,
+    spec: Spec,
+    shared: Arc<Shared>,
+    current: RwLock<Option<Arc<Connection>>>,
+    connecting: Arc<tokio::sync::Mutex<()>>,
+    backoff: Mutex<Backoff>,
+    known: RwLock<Arc<Known>>,
+    /// Whether what it offers is known, or can't be for now.
+    learned: watch::Sender<bool>,
+    asks: Asks,
+    permits: Arc<Semaphore>,
+    counters: Counters,
+    stderr: Arc<Tail>,
+    watched: Mutex<BTreeSet<String>>,
+    level: Mutex<Option<Level>>,
+    cache: Cache,
+    parked: Parked,
+    closing: CancellationToken,
+}
+
+impl Downstream {
+    pub(crate) fn new(spec: Spec, shared: Arc<Shared>) -> Arc<Self> {
+        let remembered = shared.memory.load(&spec);
+        let is_known = remembered.is_some();
+        let known = Known::new(remembered.unwrap_or_default(), &spec, &shared.addresses);
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            permits: Arc::new(Semaphore::new(spec.concurrency.max(1))),
+            spec,
+            shared,
+            current: RwLock::default(),
+            connecting: Arc::default(),
+            backoff: Mutex::default(),
+            known: RwLock::new(Arc::new(known)),
+            learned: watch::Sender::new(is_known),
+            asks: Asks::default(),
+            counters: Counters::default(),
+            stderr: Arc::default(),
+            watched: Mutex::default(),
+            level: Mutex::default(),
+            cache: Cache::default(),
+            parked: Parked::default(),
+            closing: CancellationToken::new(),
+        })
+    }
+
+    /// What is configured of it.
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// Starts it where something is to be learned of it, or where it is to be kept running.
+    pub(crate) fn begin(self: &Arc<Self>) {
+        if self.spec.warm || !*self.learned.borrow() {
+            let this = Arc::clone(self);
+            tokio::spawn(async move {
+                if let Err(error) = this.connection().await {
+                    tracing::warn!(server = this.name(), %error, "a server is not available");
+                }
+            });
+        }
+    }
+
+    /// Starts it now, whether or not anybody needs it.
+    pub async fn try_now(&self) {
+        // Why it failed is told by its status.
+        drop(self.connection().await);
+    }
+
+    /// Waits until what it offers is known, or can't be for now.
+    pub(crate) async fn learned(&self, patience: Duration) {
+        let mut learned = self.learned.subscribe();
+        let known = learned.wait_for(|known| *known);
+        // Past that, what there is must do: the client is told when there is more.
+        drop(tokio::time::timeout(patience, known).await);
+    }
+
+    pub(crate) fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn tell(&self, change: Change) {
+        // Nobody may be listening yet.
+        drop(self.shared.changes.send(change));
+    }
+
+    /// Ends it, in an orderly way.
+    pub(crate) async fn close(&self) {
+        self.closing.cancel();
+        let current = self.current.write().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(connection) = current {
+            connection.peer.close().await;
+        }
+        self.shared.addresses.release(self.name());
+    }
+}
+
+/// A server as a provider, with its tools in lists or not.
+pub(crate) fn provider_part(
+    server: Arc<Downstream>,
+    hidden: bool,
+    patience: Duration,
+) -> Arc<dyn docent_tool::Provider> {
+    Arc::new(provider::Part { server, hidden, patience })
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,144 @@
+//! How a server does, told from its real traffic.
+
+use super::{Downstream, locked};
+use serde::Serialize;
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+/// Whether a server runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Not running; it is started when it is needed.
+    Idle,
+    /// Running.
+    Ready,
+    /// It failed, and is not tried before a while has passed.
+    Waiting,
+}
+
+/// What has been seen of a server.
+#[derive(Debug, Clone, Serialize)]
+pub struct Health {
+    /// Times that it was started or reached.
+    pub starts: u64,
+    /// Times that its connection was lost.
+    pub losses: u64,
+    /// Requests that it answered.
+    pub answers: u64,
+    /// Requests that it refused or that got lost.
+    pub failures: u64,
+    /// Requests that it did not answer in time.
+    pub timeouts: u64,
+    /// Things that it wrote and that are no messages.
+    pub noise: u64,
+    /// The last of them.
+    pub last_noise: Option<String>,
+    /// Why it last failed.
+    pub last_failure: Option<String>,
+    /// Milliseconds since it last answered.
+    pub answered_ms_ago: Option<u64>,
+}
+
+/// A server as `docent servers list` and the inspector show it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// Whether it runs.
+    pub state: State,
+    /// The revision that it speaks, once that is known.
+    pub protocol: Option<String>,
+    /// What it calls itself.
+    pub server: serde_json::Value,
+    /// How many tools it offers.
+    pub tools: usize,
+    /// Tools whose definition has changed since it was approved.
+    pub held_back: Vec<String>,
+    /// Tools whose description is odd, and what is odd about it.
+    pub flagged: Vec<(String, Vec<&'static str>)>,
+    /// What has been seen of it.
+    pub health: Health,
+    /// The last lines of its standard error.
+    pub stderr: Vec<String>,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    pub(super) starts: AtomicU64,
+    pub(super) losses: AtomicU64,
+    answers: AtomicU64,
+    failures: AtomicU64,
+    timeouts: AtomicU64,
+    noise: AtomicU64,
+    last_noise: Mutex<Option<String>>,
+    last_failure: Mutex<Option<String>>,
+    answered: Mutex<Option<Instant>>,
+}
+
+impl Counters {
+    pub(super) fn answered(&self) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        *locked(&self.answered) = Some(Instant::now());
+    }
+
+    pub(super) fn failed(&self, why: String) {
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        *locked(&self.last_failure) = Some(why);
+    }
+
+    pub(super) fn timed_out(&self) {
+        self.timeouts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn heard_noise(&self, text: String) {
+        self.noise.fetch_add(1, Ordering::Relaxed);
+        *locked(&self.last_noise) = Some(docent_screen::one_line(&text).into_owned());
+    }
+
+    pub(super) fn last_failure(&self) -> Option<String> {
+        locked(&self.last_failure).clone()
+    }
+}
+
+impl Downstream {
+    /// How it does.
+    pub fn status(&self) -> Status {
+        let known = self.known();
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &self.counters;
+        let ago = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let state = match (self.live(), locked(&self.backoff).waits()) {
+            (Some(_), _) => State::Ready,
+            (None, true) => State::Waiting,
+            (None, false) => State::Idle,
+        };
+        let flagged = known.tools.iter().filter(|tool| !tool.flags.is_empty());
+        Status {
+            name: self.name().to_owned(),
+            state,
+            protocol: known.remembered.era.as_ref().map(|era| era.version().to_owned()),
+            server: known.remembered.info.clone(),
+            tools: known.tools.len(),
+            held_back: known.remembered.held_back.keys().cloned().collect(),
+            flagged: flagged.map(|tool| (tool.name.clone(), tool.flags.clone())).collect(),
+            health: Health {
+                starts: count(&counters.starts),
+                losses: count(&counters.losses),
+                answers: count(&counters.answers),
+                failures: count(&counters.failures),
+                timeouts: count(&counters.timeouts),
+                noise: count(&counters.noise),
+                last_noise: locked(&counters.last_noise).clone(),
+                last_failure: counters.last_failure(),
+                answered_ms_ago: locked(&counters.answered).map(ago),
+            },
+            stderr: self.stderr.last(20),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Tools that a server of revision 2025-11-25 runs as tasks and no other way: started, followed, and fetched.
+
+use super::{Downstream, connection::Connection};
+use crate::{Request, RequestError};
+use docent_dial::Failure;
+use docent_tool::Object;
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// How long the server is asked to keep a task.
+const KEEP: Duration = Duration::from_hours(1);
+
+impl Downstream {
+    /// Runs a call as a task and waits for its result. The request for the result stays open until there is one, and the
+    /// server's questions come meanwhile.
+    pub(crate) async fn run_task(
+        &self,
+        connection: &Connection,
+        mut request: Request,
+    ) -> Result<Value, RequestError> {
+        let heard = Arc::clone(&request.heard);
+        let ttl = u64::try_from(KEEP.as_millis()).unwrap_or(u64::MAX);
+        request.params.insert("task".into(), json!({"ttl": ttl}));
+        let created = connection.peer.request("tools/call", request).await?;
+        let Some(id) = created.pointer("/task/taskId").and_then(Value::as_str) else {
+            // It answered at once, which is as good.
+            return Ok(created);
+        };
+        let mut params = Object::new();
+        params.insert("taskId".into(), id.into());
+        let mut cancel = CancelTask { connection, id: Some(id.to_owned()) };
+        let fetch = Request { patience: Some(KEEP), heard, ..Request::new(params) };
+        let result = connection.peer.request("tasks/result", fetch).await;
+        cancel.id = None;
+        match result {
+            Err(RequestError::Rpc { code: -32601, .. }) => {
+                Err(Failure::Malformed("it made a task, and has no tasks/result".into()).into())
+            }
+            other => other,
+        }
+    }
+}
+
+/// A task that nobody waits for is cancelled at the server.
+struct CancelTask<'a> {
+    connection: &'a Connection,
+    id: Option<String>,
+}
+
+impl Drop for CancelTask<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let peer = Arc::clone(&self.connection.peer);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            let mut params = Object::new();
+            params.insert("taskId".into(), id.into());
+            let request =
+                Request { patience: Some(Duration::from_secs(10)), ..Request::new(params) };
+            if let Err(error) = peer.request("tasks/cancel", request).await {
+                tracing::debug!(%error, "a task could not be cancelled");
+            }
+        });
+    }
+}

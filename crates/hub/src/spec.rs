@@ -1,0 +1,215 @@
+//! What is configured of a server, and how it is reached.
+
+use crate::Tail;
+use docent_dial::{Failure, Line, Listener, Running};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// One server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// Names it in routes, scopes and audit lines.
+    pub name: String,
+    /// How it is reached.
+    pub way: Way,
+    /// What it is for, for people and for discovery.
+    pub about: About,
+    /// Started with docent, and kept.
+    pub warm: bool,
+    /// How long it may be unused before it is ended; `None` keeps it.
+    pub idle: Option<Duration>,
+    /// How long it may take to start.
+    pub start_timeout: Duration,
+    /// How long nothing may be heard of a call. Progress starts the time anew.
+    pub timeout: Duration,
+    /// Calls that may run at once.
+    pub concurrency: usize,
+    /// How long answers of tools that only read are kept where the server says nothing of it.
+    pub cache: Option<Duration>,
+    /// Other names for its tools.
+    pub rename: BTreeMap<String, String>,
+    /// Tools that are not offered; patterns with `*`.
+    pub hide: Vec<String>,
+    /// The only tools that are offered, where there are any; patterns with `*`.
+    pub only: Vec<String>,
+    /// Other descriptions for its tools.
+    pub describe: BTreeMap<String, String>,
+    /// Whether definitions that change are held back.
+    pub pinned: bool,
+    /// Folders that it is told of when no client can be asked.
+    pub roots: Vec<String>,
+}
+
+/// How a server is reached. Values may hold secrets, so they are not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Way {
+    /// A program, over its standard input and output.
+    Program {
+        /// What to run.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables beside those that every program gets.
+        env: BTreeMap<String, String>,
+        /// Its working folder.
+        cwd: Option<std::path::PathBuf>,
+    },
+    /// An address.
+    Remote {
+        /// `http`, `https`, `ws` or `wss`.
+        url: String,
+        /// Whether it is the older transport with two addresses; `None` finds out.
+        sse: Option<bool>,
+        /// Header fields of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+impl std::fmt::Debug for Way {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program { command, args, env, .. } => f
+                .debug_struct("Program")
+                .field("command", command)
+                .field("args", args)
+                .field("env", &env.keys().collect::<Vec<_>>())
+                .finish_non_exhaustive(),
+            Self::Remote { url, headers, .. } => f
+                .debug_struct("Remote")
+                .field("url", url)
+                .field("headers", &headers.keys().collect::<Vec<_>>())
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+/// What a server is for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct About {
+    /// Name for people.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+    /// Words that it is found by.
+    pub tags: Vec<String>,
+    /// Fields of knowledge that it is found by.
+    pub domains: Vec<String>,
+    /// What it may be asked.
+    pub examples: Vec<String>,
+    /// Higher comes first among equals.
+    pub priority: i64,
+    /// As its file has it: who it is meant for.
+    pub visibility: Option<String>,
+    /// As its file has it: how delicate its data are.
+    pub sensitivity: Option<String>,
+}
+
+impl Spec {
+    /// A server with nothing but a way to it.
+    pub fn new(name: impl Into<String>, way: Way) -> Self {
+        Self {
+            name: name.into(),
+            way,
+            about: About::default(),
+            warm: false,
+            idle: Some(Duration::from_mins(10)),
+            start_timeout: Duration::from_secs(30),
+            timeout: Duration::from_mins(1),
+            concurrency: 64,
+            cache: None,
+            rename: BTreeMap::new(),
+            hide: Vec::new(),
+            only: Vec::new(),
+            describe: BTreeMap::new(),
+            pinned: true,
+            roots: Vec::new(),
+        }
+    }
+
+    /// Tells one way from another without telling the secrets in it. What was learned of a server holds for its way alone.
+    pub(crate) fn digest(&self) -> String {
+        let way = match &self.way {
+            Way::Program { command, args, env, cwd } => {
+                json!([command, args, env.keys().collect::<Vec<_>>(), cwd])
+            }
+            // A token that is renewed makes no other server.
+            Way::Remote { url, sse, headers } => {
+                json!([url, sse, headers.keys().collect::<Vec<_>>()])
+            }
+        };
+        digest(&way)
+    }
+
+    /// Whether a tool is offered at all.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
+        (self.only.is_empty() || any(&self.only)) && !any(&self.hide)
+    }
+}
+
+/// A short digest of some JSON.
+pub(crate) fn digest(value: &Value) -> String {
+    let hash = Sha256::digest(value.to_string().as_bytes());
+    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A pattern with `*` for any characters.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    let mut rest = rest;
+    for part in middle {
+        let Some((_, after)) = rest.split_once(part) else { return false };
+        rest = after;
+    }
+    rest.ends_with(last)
+}
+
+/// What of the servers' tools a client sees in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Exposure {
+    /// Everything.
+    Direct,
+    /// Four tools that find, describe and call the others.
+    Discover,
+    /// The one or the other, by how many tokens everything would take.
+    #[default]
+    Auto,
+}
+
+/// Makes connections.
+pub trait Dialer: Send + Sync {
+    /// Starts or reaches a server. What a program writes to its standard error goes to `stderr`.
+    fn dial<'a>(
+        &'a self,
+        spec: &'a Spec,
+        listener: Arc<dyn Listener>,
+        stderr: Arc<Tail>,
+    ) -> Running<'a, Result<Arc<dyn Line>, Failure>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_as_people_read_them() {
+        let cases = [
+            ("echo", "echo", true),
+            ("echo", "echoes", false),
+            ("*", "anything", true),
+            ("read_*", "read_file", true),
+            ("read_*", "write_file", false),
+            ("*_file", "read_file", true),
+            ("a*c*e", "abcde", true),
+            ("a*c*e", "ace", true),
+            ("a*c*e", "aec", false),
+        ];
+        for (pattern, name, want) in cases {
+            assert_eq!(fits(pattern, name), want, "{pattern} {name}");
+        }
+    }
+}

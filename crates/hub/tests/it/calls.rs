@@ -1,0 +1,190 @@
+//! Calls: names, answers, errors, tries, time.
+
+use crate::stage::{
+    Does, Person, Scripts, call, context, hub, result, session, spec, text, tool, tools, until,
+    words,
+};
+use docent_hub::Memory;
+use docent_tool::{ToolError, nobody};
+use serde_json::json;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+#[tokio::test]
+async fn an_answer_keeps_its_fields_and_names_its_origin() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("echo")]), |message| {
+        result(message, json!({
+            "content": [{"type": "text", "text": "hi", "annotations": {"priority": 1}, "odd": 7}],
+            "structuredContent": {"n": 1}, "_meta": {"own": true},
+        }))
+    }));
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let outcome = call(&hub, "one__echo", &nobody()).await.unwrap();
+    let docent_tool::Block::Raw(block) = &outcome.content[0] else { panic!() };
+    assert_eq!(
+        *block,
+        json!({"type": "text", "text": "hi", "annotations": {"priority": 1}, "odd": 7})
+    );
+    assert_eq!(outcome.structured, Some(json!({"n": 1})));
+    let meta = outcome.meta.unwrap();
+    assert_eq!(meta["own"], true);
+    assert_eq!(meta["docent/origin"], json!({"server": "one", "tool": "echo"}));
+    assert_eq!(scripts.of("tools/call")[0]["params"]["name"], "echo");
+}
+
+#[tokio::test]
+async fn an_error_keeps_code_message_and_data_and_names_the_server() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("echo")]), |message| {
+            let error = json!({"code": -32042, "message": "no", "data": {"why": "so"}});
+            Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+        }),
+    );
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let Err(ToolError::Refused { code, message, data }) = call(&hub, "one__echo", &nobody()).await
+    else {
+        panic!()
+    };
+    assert_eq!((code, message.as_str()), (-32042, "no"));
+    assert_eq!(data, Some(json!({"why": "so", "server": "one"})));
+}
+
+#[tokio::test]
+async fn answers_out_of_order_reach_their_own_calls() {
+    let scripts = Arc::new(Scripts::default());
+    let held = Arc::new(Mutex::new(Vec::new()));
+    scripts.put("one", session(json!([tool("a"), tool("b")]), move |message| {
+        let mut held = held.lock().unwrap();
+        held.push(json!({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": message["params"]["name"]}]}}));
+        if held.len() < 2 {
+            return Does::Says(Vec::new());
+        }
+        Does::Says(held.drain(..).rev().collect())
+    }));
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let (first, second) = (nobody(), nobody());
+    let (a, b) = tokio::join!(call(&hub, "one__a", &first), call(&hub, "one__b", &second));
+    assert_eq!((words(&a.unwrap()), words(&b.unwrap())), ("a".into(), "b".into()));
+}
+
+#[tokio::test]
+async fn only_what_may_be_repeated_is_tried_again() {
+    for (annotations, want) in
+        [(json!({"readOnlyHint": true}), 2), (json!({"idempotentHint": true}), 2), (json!({}), 1)]
+    {
+        let scripts = Arc::new(Scripts::default());
+        let mut definition = tool("act");
+        definition["annotations"] = annotations;
+        let calls = Arc::new(Mutex::new(0));
+        let counted = Arc::clone(&calls);
+        scripts.put(
+            "one",
+            session(json!([definition]), move |message| {
+                let mut calls = counted.lock().unwrap();
+                *calls += 1;
+                if *calls == 1 { Does::Ends } else { text(message, "done") }
+            }),
+        );
+        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+        let ended = call(&hub, "one__act", &nobody()).await;
+        assert_eq!((*calls.lock().unwrap(), ended.is_ok()), (want, want == 2));
+        if let Err(error) = ended {
+            assert!(error.to_string().contains("the server `one`"), "{error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("slow"), tool("quick")]), |message| {
+            if message["params"]["name"] == "slow" {
+                Does::Says(Vec::new())
+            } else {
+                text(message, "quick")
+            }
+        }),
+    );
+    let mut short = spec("one");
+    short.timeout = Duration::from_millis(50);
+    let hub = hub(&scripts, Memory::none(), vec![short]);
+    let error = call(&hub, "one__slow", &nobody()).await.unwrap_err();
+    assert!(error.to_string().contains("did not answer within 0.05 s"), "{error}");
+    until(|| !scripts.of("notifications/cancelled").is_empty()).await;
+    let slow = scripts.of("tools/call")[0]["id"].clone();
+    assert_eq!(scripts.of("notifications/cancelled")[0]["params"]["requestId"], slow);
+    assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "quick");
+    assert_eq!(*scripts.starts.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn progress_is_passed_on_and_starts_the_time_anew() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("slow")]), |_| Does::Says(Vec::new())));
+    let mut short = spec("one");
+    short.timeout = Duration::from_millis(400);
+    let hub = hub(&scripts, Memory::none(), vec![short]);
+    let person = Arc::new(Person::default());
+    let running = {
+        let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
+        tokio::spawn(async move { call(&hub, "one__slow", &context(&person)).await })
+    };
+    until(|| !scripts.of("tools/call").is_empty()).await;
+    let asked = scripts.of("tools/call")[0].clone();
+    let token = asked["params"]["_meta"]["progressToken"].clone();
+    for step in 1..=4 {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step}}));
+    }
+    scripts.say(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [{"type": "text", "text": "late"}]}}));
+    assert_eq!(words(&running.await.unwrap().unwrap()), "late");
+    assert_eq!(*person.steps.lock().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_as_long_as_its_server_says() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("kept"), tool("fresh")]), |message| {
+            let mut answer = json!({"content": [{"type": "text", "text": "x"}]});
+            if message["params"]["name"] == "kept" {
+                answer["ttlMs"] = json!(60_000);
+            }
+            result(message, answer)
+        }),
+    );
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    for name in ["one__kept", "one__kept", "one__fresh", "one__fresh"] {
+        assert_eq!(words(&call(&hub, name, &nobody()).await.unwrap()), "x");
+    }
+    let names: Vec<_> =
+        scripts.of("tools/call").iter().map(|call| call["params"]["name"].clone()).collect();
+    assert_eq!(names, ["kept", "fresh", "fresh"]);
+}
+
+#[tokio::test]
+async fn tools_are_renamed_hidden_and_described_anew() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("a"), tool("b"), tool("drop_all")]), |message| text(message, "ok")),
+    );
+    let mut spec = spec("one");
+    spec.rename.insert("a".into(), "alpha".into());
+    spec.describe.insert("b".into(), "The second.".into());
+    spec.hide.push("drop_*".into());
+    let hub = hub(&scripts, Memory::none(), vec![spec]);
+    let tools = tools(&hub).await;
+    assert_eq!(tools.keys().collect::<Vec<_>>(), ["alpha", "one__b"]);
+    assert_eq!(tools["one__b"].info().about, "The second.");
+    assert_eq!(words(&call(&hub, "alpha", &nobody()).await.unwrap()), "ok");
+    assert_eq!(scripts.of("tools/call")[0]["params"]["name"], "a");
+}

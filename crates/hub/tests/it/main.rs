@@ -1,0 +1,8 @@
+//! The hub against servers that are scripted message by message.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod calls;
+mod eras;
+mod lifecycle;
+mod questions;
+mod stage;

@@ -1,0 +1,241 @@
+//! Servers made of a function, and a client that writes down what it hears.
+
+use docent_dial::{Failure, Line, Listener, Running, pipes};
+use docent_hub::{Dialer, Exposure, Hub, Memory, Settings, Spec, Tail, Way};
+use docent_tool::{
+    AnyTool, Ask, Audience, Block, CallContext, Change, InputNeeded, Level, Object, Outcome,
+    Progress, Provider, ToolError,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, split},
+    sync::mpsc,
+};
+use tokio_util::sync::CancellationToken;
+
+/// What a scripted server does with one message: messages to send back, or the end.
+pub(crate) enum Does {
+    Says(Vec<Value>),
+    Ends,
+}
+
+pub(crate) type Script = dyn Fn(&Value) -> Does + Send + Sync;
+
+/// Starts scripted servers, and keeps what they were sent.
+#[derive(Default)]
+pub(crate) struct Scripts {
+    scripts: Mutex<HashMap<String, Arc<Script>>>,
+    pub(crate) heard: Arc<Mutex<Vec<Value>>>,
+    pub(crate) starts: Arc<Mutex<usize>>,
+    /// Lines for the running servers to say by themselves.
+    pub(crate) mouths: Arc<Mutex<Vec<mpsc::UnboundedSender<Value>>>>,
+}
+
+impl Scripts {
+    pub(crate) fn put(&self, name: &str, script: impl Fn(&Value) -> Does + Send + Sync + 'static) {
+        self.scripts.lock().unwrap().insert(name.into(), Arc::new(script));
+    }
+
+    /// Messages with this method that servers were sent.
+    pub(crate) fn of(&self, method: &str) -> Vec<Value> {
+        let heard = self.heard.lock().unwrap();
+        heard.iter().filter(|message| message["method"] == method).cloned().collect()
+    }
+
+    pub(crate) fn say(&self, message: Value) {
+        self.mouths.lock().unwrap().last().unwrap().send(message).unwrap();
+    }
+}
+
+impl Dialer for Scripts {
+    fn dial<'a>(
+        &'a self,
+        spec: &'a Spec,
+        listener: Arc<dyn Listener>,
+        stderr: Arc<Tail>,
+    ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
+        let script = self.scripts.lock().unwrap().get(&spec.name).cloned();
+        Box::pin(async move {
+            *self.starts.lock().unwrap() += 1;
+            let Some(script) = script else {
+                stderr.push("no such module");
+                return Err(Failure::Unreachable("it is not installed".into()));
+            };
+            let (here, there) = tokio::io::duplex(1 << 20);
+            let (mouth, mut says) = mpsc::unbounded_channel();
+            self.mouths.lock().unwrap().push(mouth);
+            let heard = Arc::clone(&self.heard);
+            tokio::spawn(async move {
+                let (reader, mut writer) = split(there);
+                let mut lines = BufReader::new(reader).lines();
+                loop {
+                    let out = tokio::select! {
+                        line = lines.next_line() => {
+                            let Ok(Some(line)) = line else { return };
+                            let message: Value = serde_json::from_str(&line).unwrap();
+                            heard.lock().unwrap().push(message.clone());
+                            match script(&message) {
+                                Does::Says(all) => all,
+                                Does::Ends => return,
+                            }
+                        }
+                        said = says.recv() => said.into_iter().collect(),
+                    };
+                    for message in out {
+                        writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+                    }
+                }
+            });
+            let (reader, writer) = split(here);
+            Ok(pipes::open(reader, writer, 1 << 20, listener))
+        })
+    }
+}
+
+/// A server of the session era with these tools; `call` answers `tools/call`.
+pub(crate) fn session(
+    tools: Value,
+    call: impl Fn(&Value) -> Does + Send + Sync + 'static,
+) -> impl Fn(&Value) -> Does + Send + Sync {
+    move |message: &Value| match message["method"].as_str() {
+        Some("initialize") => result(
+            message,
+            json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "s", "version": "1"}}),
+        ),
+        Some("tools/list") => result(message, json!({"tools": tools})),
+        Some("tools/call") => call(message),
+        _ => Does::Says(Vec::new()),
+    }
+}
+
+pub(crate) fn result(message: &Value, result: Value) -> Does {
+    Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})])
+}
+
+pub(crate) fn text(message: &Value, text: &str) -> Does {
+    result(message, json!({"content": [{"type": "text", "text": text}]}))
+}
+
+pub(crate) fn tool(name: &str) -> Value {
+    json!({"name": name, "description": format!("Does {name}."), "inputSchema": {"type": "object"}})
+}
+
+pub(crate) fn spec(name: &str) -> Spec {
+    let way =
+        Way::Program { command: name.into(), args: Vec::new(), env: BTreeMap::new(), cwd: None };
+    let mut spec = Spec::new(name, way);
+    spec.timeout = Duration::from_secs(5);
+    spec
+}
+
+pub(crate) fn hub(scripts: &Arc<Scripts>, memory: Memory, specs: Vec<Spec>) -> Arc<Hub> {
+    let settings = Settings { exposure: Exposure::Direct, ..Settings::default() };
+    let hub = Hub::new(settings, Arc::clone(scripts) as Arc<dyn Dialer>, memory);
+    hub.configure(specs);
+    hub
+}
+
+/// Waits until every server is known, and gives all tools by name.
+pub(crate) async fn tools(hub: &Arc<Hub>) -> BTreeMap<String, Arc<dyn AnyTool>> {
+    let mut all = BTreeMap::new();
+    for part in hub.parts() {
+        part.settled().await;
+        all.extend(part.tools().into_iter().map(|tool| (tool.info().name, tool)));
+    }
+    all
+}
+
+pub(crate) async fn call(
+    hub: &Arc<Hub>,
+    name: &str,
+    context: &CallContext,
+) -> Result<Outcome, ToolError> {
+    let tools = tools(hub).await;
+    tools
+        .get(name)
+        .unwrap_or_else(|| panic!("no {name} in {:?}", tools.keys()))
+        .call(Object::new(), context)
+        .await
+}
+
+pub(crate) fn words(outcome: &Outcome) -> String {
+    let word = |block: &Block| match block {
+        Block::Raw(value) => value["text"].as_str().unwrap_or_default().to_owned(),
+        other => format!("{other:?}"),
+    };
+    outcome.content.iter().map(word).collect()
+}
+
+/// A client that answers what it is asked, or says that it will ask again.
+#[derive(Default)]
+pub(crate) struct Person {
+    pub(crate) name: String,
+    pub(crate) answers: Mutex<BTreeMap<String, Value>>,
+    pub(crate) at_once: Option<Value>,
+    pub(crate) state: Mutex<Option<String>>,
+    pub(crate) asked: Mutex<Vec<Ask>>,
+    pub(crate) steps: Mutex<Vec<f64>>,
+    pub(crate) lines: Mutex<Vec<String>>,
+}
+
+impl Audience for Person {
+    fn progress(&self, progress: Progress) {
+        self.steps.lock().unwrap().push(progress.done);
+    }
+    fn log(&self, _: Level, logger: &str, data: Value) {
+        self.lines.lock().unwrap().push(format!("{logger}: {data}"));
+    }
+    fn emit(&self, _: Block) -> docent_tool::Running<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(
+        &'a self,
+        key: &'a str,
+        ask: Ask,
+    ) -> docent_tool::Running<'a, Result<Value, ToolError>> {
+        self.asked.lock().unwrap().push(ask.clone());
+        let known = self.answers.lock().unwrap().get(key).cloned().or_else(|| self.at_once.clone());
+        let needed = || {
+            ToolError::NeedsInput(InputNeeded { asks: vec![(key.to_owned(), ask)], state: None })
+        };
+        Box::pin(std::future::ready(known.ok_or_else(needed)))
+    }
+    fn state(&self) -> Option<String> {
+        self.state.lock().unwrap().clone()
+    }
+    fn client(&self) -> &str {
+        &self.name
+    }
+}
+
+pub(crate) fn context(person: &Arc<Person>) -> CallContext {
+    CallContext::new(Arc::clone(person) as Arc<dyn Audience>, CancellationToken::new(), None)
+}
+
+/// Waits until something holds.
+pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
+    for _ in 0..2000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("it never came to hold");
+}
+
+/// Waits for a change.
+pub(crate) async fn told(changes: &mut tokio::sync::broadcast::Receiver<Change>, want: &Change) {
+    let heard = async {
+        loop {
+            if changes.recv().await.unwrap() == *want {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), heard).await.unwrap();
+}

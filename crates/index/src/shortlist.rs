@@ -1,0 +1,159 @@
+//! A few hundred short texts, searched in memory: words and vectors as everywhere, without a store.
+
+use crate::{
+    Genre, Unit,
+    analysis::terms,
+    embed::{Document, Embedder, Vector},
+};
+use std::{collections::HashMap, sync::Arc};
+
+/// How often a name counts against a description.
+const NAME_WEIGHT: f32 = 3.0;
+/// What a vector counts beside the words.
+const VECTOR_WEIGHT: f32 = 0.5;
+/// As BM25 has them.
+const SATURATION: f32 = 1.2;
+const LENGTH: f32 = 0.5;
+
+/// One text.
+#[derive(Debug, Clone, Default)]
+pub struct Item {
+    /// What it is called.
+    pub name: String,
+    /// What is said of it.
+    pub text: String,
+}
+
+/// Texts that can be searched.
+#[derive(Debug)]
+pub struct Shortlist {
+    embedder: Arc<dyn Embedder>,
+    rows: Vec<Row>,
+    spread: HashMap<Box<str>, f32>,
+    average: f32,
+}
+
+#[derive(Debug)]
+struct Row {
+    counts: HashMap<Box<str>, f32>,
+    length: f32,
+    vector: Option<Vector>,
+}
+
+impl Shortlist {
+    /// Reads the texts.
+    pub fn new(embedder: Arc<dyn Embedder>, items: &[Item]) -> Self {
+        let units: Vec<Unit> = items
+            .iter()
+            .map(|item| Unit {
+                name: item.name.clone(),
+                doc: item.text.clone(),
+                body: item.text.clone(),
+                ..Unit::default()
+            })
+            .collect();
+        let documents: Vec<Document<'_>> =
+            units.iter().map(|unit| Document { unit, path: "", genre: Genre::Prose }).collect();
+        // Words alone must do where there are no vectors.
+        let vectors = embedder.documents(&documents).unwrap_or_default();
+        let mut vectors = vectors.into_iter();
+        let rows: Vec<Row> = items.iter().map(|item| row(item, vectors.next())).collect();
+        let mut spread = HashMap::new();
+        for row in &rows {
+            for term in row.counts.keys() {
+                *spread.entry(term.clone()).or_insert(0.0) += 1.0;
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "few rows")]
+        let average = rows.iter().map(|row| row.length).sum::<f32>() / rows.len().max(1) as f32;
+        Self { embedder, rows, spread, average }
+    }
+
+    /// The places of the texts that fit best, with their scores, best first. Texts that have nothing of the question are
+    /// left out.
+    pub fn search(&self, question: &str, most: usize) -> Vec<(usize, f32)> {
+        let mut wanted: Vec<Box<str>> = Vec::new();
+        terms(question, |term, _| {
+            if !wanted.iter().any(|known| **known == *term) {
+                wanted.push(term.into());
+            }
+        });
+        let vector = self.embedder.query(question).ok();
+        let mut found: Vec<(usize, f32)> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(place, row)| (place, self.score(row, &wanted, vector.as_ref())))
+            .filter(|(_, score)| *score > 0.0)
+            .collect();
+        found.sort_by(|left, right| right.1.total_cmp(&left.1).then(left.0.cmp(&right.0)));
+        found.truncate(most);
+        found
+    }
+
+    fn score(&self, row: &Row, wanted: &[Box<str>], vector: Option<&Vector>) -> f32 {
+        #[expect(clippy::cast_precision_loss, reason = "few rows")]
+        let all = self.rows.len() as f32;
+        let (mut words, mut best) = (0.0, 0.0);
+        for term in wanted {
+            let spread = self.spread.get(term).copied().unwrap_or(0.0);
+            let rarity = (1.0 + (all - spread + 0.5) / (spread + 0.5)).ln();
+            best += rarity;
+            let Some(count) = row.counts.get(term) else { continue };
+            let length = 1.0 - LENGTH + LENGTH * row.length / self.average.max(1.0);
+            words += rarity * count / (count + SATURATION * length);
+        }
+        let words = if best > 0.0 { words / best } else { 0.0 };
+        let near = vector.zip(row.vector.as_ref()).map_or(0.0, |(one, other)| one.cosine(other));
+        // A vector alone finds something for every question: it must be near to count without a word.
+        let near = if words > 0.0 || near > 0.45 { near.max(0.0) } else { 0.0 };
+        words + VECTOR_WEIGHT * near
+    }
+}
+
+fn row(item: &Item, vector: Option<Vector>) -> Row {
+    let mut counts = HashMap::new();
+    let mut length = 0.0;
+    for (text, weight) in [(&item.name, NAME_WEIGHT), (&item.text, 1.0)] {
+        terms(text, |term, _| {
+            *counts.entry(Box::from(term)).or_insert(0.0) += weight;
+            length += 1.0;
+        });
+    }
+    Row { counts, length, vector }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::Table;
+
+    #[test]
+    fn the_right_tool_comes_first() {
+        let tools = [
+            ("filesystem read_text_file", "Read the complete contents of a file as text."),
+            ("filesystem write_file", "Create a new file or overwrite an existing one."),
+            ("git git_log", "Shows the commit logs."),
+            ("time get_current_time", "Get current time in a specific timezone."),
+            ("memory create_entities", "Create multiple new entities in the knowledge graph."),
+        ];
+        let items: Vec<Item> = tools
+            .iter()
+            .map(|(name, text)| Item { name: (*name).into(), text: (*text).into() })
+            .collect();
+        let list = Shortlist::new(Table::built_in(), &items);
+        let cases = [
+            ("read a file", 0),
+            ("history of commits", 2),
+            ("what time is it in Tokyo", 3),
+            ("overwriting files", 1),
+            ("knowledge graph entity", 4),
+        ];
+        for (question, want) in cases {
+            let found = list.search(question, 3);
+            assert_eq!(found.first().map(|(place, _)| *place), Some(want), "{question}: {found:?}");
+        }
+        assert!(list.search("", 3).is_empty());
+        assert!(Shortlist::new(Table::built_in(), &[]).search("file", 3).is_empty());
+    }
+}

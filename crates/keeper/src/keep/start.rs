@@ -1,0 +1,136 @@
+//! Starting a program as ordered, within what the keeper was told at its own start.
+
+use super::marks::{Mark, Marks};
+use crate::{
+    Commands, Failed, Launch,
+    order::{Order, Setup},
+};
+use docent_sandbox::{Offered, Refused};
+use rustix::process::Pid;
+use std::{
+    error::Error,
+    ffi::{OsStr, OsString},
+    io,
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+/// A program that runs.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) pid: Pid,
+    pub(super) mark: Mark,
+    /// docent's ends of standard input, output and error.
+    pub(super) pipes: Vec<OwnedFd>,
+    /// Which controls of its sandbox are not in force.
+    pub(super) warnings: Vec<String>,
+}
+
+/// What starts programs.
+#[derive(Debug)]
+pub(super) struct Starter {
+    executable: OsString,
+    commands: Commands,
+    most: usize,
+    /// What the machine offers to sandboxes: looked at when the keeper starts, not for each program.
+    offered: Offered,
+    pub(super) marks: Marks,
+}
+
+impl Starter {
+    pub(super) fn new(setup: Setup) -> Self {
+        Self {
+            executable: setup.executable.into_os(),
+            commands: setup.commands,
+            most: setup.most,
+            offered: Offered::look(),
+            marks: Marks::new(),
+        }
+    }
+
+    /// Starts what is ordered, beside `running` others.
+    pub(super) fn start(&mut self, order: Order, running: usize) -> Result<Started, Failed> {
+        let launch = order.launch(&self.executable);
+        let path = launch.environment.kept.get(OsStr::new("PATH"));
+        self.commands.check_within(launch.program.as_os_str(), path.map(OsString::as_os_str))?;
+        if running >= self.most {
+            return Err(Failed::TooMany { most: self.most });
+        }
+        if let Some(folder) = launch.cwd.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Failed::NoFolder { folder: text(folder) });
+        }
+        let ready =
+            launch.command_with(&self.offered).map_err(|refused| explain(&launch, &refused))?;
+        let mut command = ready.command;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        let mark = self.marks.next();
+        let child = spawn(&mut command, &launch)?;
+        let warnings = ready.report.missing();
+        let warnings =
+            warnings.map(|control| format!("{} is not in force: {}", control.name, control.detail));
+        Ok(Started {
+            pid: Pid::from_child(&child),
+            mark,
+            warnings: warnings.collect(),
+            pipes: pipes(child),
+        })
+    }
+}
+
+fn spawn(command: &mut Command, launch: &Launch) -> Result<Child, Failed> {
+    command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => Failed::NoRoom,
+        _ => Failed::Start { program: text(&launch.program), reason: error.to_string() },
+    })
+}
+
+/// The child's pipes. Its process is waited for by its number, with all others.
+fn pipes(child: Child) -> Vec<OwnedFd> {
+    let Child { stdin, stdout, stderr, .. } = child;
+    let input = stdin.map(OwnedFd::from);
+    input.into_iter().chain(stdout.map(OwnedFd::from)).chain(stderr.map(OwnedFd::from)).collect()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Says what of a launch was refused.
+fn explain(launch: &Launch, refused: &Refused) -> Failed {
+    if matches!(refused, Refused::NoProgram { .. }) {
+        return missing(launch);
+    }
+    let mut reason = refused.to_string();
+    let mut cause = refused.source();
+    while let Some(error) = cause {
+        reason = format!("{reason}: {error}");
+        cause = error.source();
+    }
+    Failed::Sandbox { program: text(&launch.program), reason }
+}
+
+/// Tells a program that is not there from one that may not be executed.
+fn missing(launch: &Launch) -> Failed {
+    let program = &launch.program;
+    let searched = launch.environment.kept.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    let by_path = program.components().count() > 1 || program.is_absolute();
+    let mut places: Vec<PathBuf> = if by_path {
+        vec![launch.cwd.clone().unwrap_or_default().join(program)]
+    } else {
+        std::env::split_paths(&searched)
+            .filter(|entry| entry.is_absolute())
+            .map(|entry| entry.join(program))
+            .collect()
+    };
+    places.retain(|place| place.exists());
+    match places.first() {
+        Some(place) if by_path || place.is_file() => Failed::NotExecutable { program: text(place) },
+        _ if by_path => Failed::NotFound { program: text(program) },
+        _ => Failed::NotOnPath {
+            program: text(program),
+            searched: searched.to_string_lossy().into_owned(),
+        },
+    }
+}

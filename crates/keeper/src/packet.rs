@@ -1,0 +1,207 @@
+//! Messages with file descriptors over a socket of packets.
+//!
+//! The kernel bounds a packet, and an order may be longer, so a message is cut into parts. A packet is one byte that says
+//! whether more follows, and a part. Descriptors ride on the last packet.
+
+use rustix::{
+    io::Errno,
+    net::{
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+        SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg,
+        sendmsg, socketpair,
+    },
+};
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{BorrowedFd, OwnedFd},
+};
+
+/// Bytes of a message in one packet.
+const PART: usize = 32 * 1024;
+
+/// Bytes of a message. The kernel takes less than this as arguments and environment.
+pub(crate) const LONGEST: usize = 8 * 1024 * 1024;
+
+/// Descriptors of a message: standard input, output and error.
+const DESCRIPTORS: usize = 3;
+
+const LAST: u8 = 0;
+const MORE: u8 = 1;
+
+/// Two connected sockets that no program inherits.
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let kind = SocketType::SEQPACKET;
+    Ok(socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+/// The packets of a message.
+pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = Part<'_>> {
+    let count = message.chunks(PART).len();
+    message.chunks(PART).enumerate().map(move |(at, bytes)| {
+        let last = at + 1 == count;
+        Part { head: if last { LAST } else { MORE }, bytes }
+    })
+}
+
+/// A part of a message that is to be sent.
+pub(crate) struct Part<'a> {
+    head: u8,
+    bytes: &'a [u8],
+}
+
+impl Part<'_> {
+    /// Sends the part, with `descriptors` where it is the last. Never waits.
+    pub(crate) fn send(
+        &self,
+        socket: BorrowedFd<'_>,
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if self.head == LAST
+            && !descriptors.is_empty()
+            && !control.push(SendAncillaryMessage::ScmRights(descriptors))
+        {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let head = [self.head];
+        let packet = [IoSlice::new(&head), IoSlice::new(self.bytes)];
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        sendmsg(socket, &packet, &mut control, flags)?;
+        Ok(())
+    }
+}
+
+/// A message that came.
+#[derive(Debug)]
+pub(crate) struct Message {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) descriptors: Vec<OwnedFd>,
+}
+
+/// What one look at the socket brings.
+#[derive(Debug)]
+pub(crate) enum Received {
+    /// A whole message.
+    Message(Message),
+    /// A part; more follows.
+    Part,
+    /// The peer has closed its side.
+    End,
+}
+
+/// Puts parts together.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    bytes: Vec<u8>,
+}
+
+impl Inbox {
+    /// Takes one packet, without waiting unless `wait` says so. What is no part of a message is an error.
+    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<Received> {
+        let mut packet = vec![0; PART + 1];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let flags = if wait { flags } else { flags | RecvFlags::DONTWAIT };
+        let got = loop {
+            match recvmsg(socket, &mut [IoSliceMut::new(&mut packet)], &mut control, flags) {
+                Err(Errno::INTR) => {}
+                other => break other?,
+            }
+        };
+        let mut descriptors = Vec::new();
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(come) = message {
+                descriptors.extend(come);
+            }
+        }
+        if got.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        match packet.get(..got.bytes).and_then(<[u8]>::split_first) {
+            None => Ok(Received::End),
+            Some((&head, part)) => self.add(head, part, descriptors),
+        }
+    }
+
+    fn add(&mut self, head: u8, part: &[u8], descriptors: Vec<OwnedFd>) -> io::Result<Received> {
+        let odd = !matches!(head, LAST | MORE) || head == MORE && !descriptors.is_empty();
+        if odd || self.bytes.len() + part.len() > LONGEST {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        self.bytes.extend_from_slice(part);
+        if head == MORE {
+            return Ok(Received::Part);
+        }
+        Ok(Received::Message(Message { bytes: std::mem::take(&mut self.bytes), descriptors }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::send;
+    use std::{fs::File, os::fd::AsFd};
+
+    fn next(socket: &OwnedFd, inbox: &mut Inbox) -> io::Result<Option<Message>> {
+        loop {
+            match inbox.receive(socket.as_fd(), false)? {
+                Received::Message(message) => return Ok(Some(message)),
+                Received::Part => {}
+                Received::End => return Ok(None),
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_of_any_length_arrives_whole_with_its_descriptors() {
+        for length in [1, PART - 1, PART, PART + 1, 3 * PART] {
+            let (ours, theirs) = pair().unwrap();
+            let file = File::open("/dev/null").unwrap();
+            let sent: Vec<u8> = (0..=250).cycle().take(length).collect();
+            for part in parts(&sent) {
+                part.send(ours.as_fd(), &[file.as_fd(); 3]).unwrap();
+            }
+            drop(ours);
+            let mut inbox = Inbox::default();
+            let message = next(&theirs, &mut inbox).unwrap().unwrap();
+            assert!(message.bytes == sent, "{length}");
+            assert_eq!(message.descriptors.len(), 3, "{length}");
+            assert!(next(&theirs, &mut inbox).unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_no_packet_of_ours_is_an_error() {
+        let check = |packets: &[&[u8]]| {
+            let (ours, theirs) = pair().unwrap();
+            for packet in packets {
+                send(&ours, packet, SendFlags::empty()).unwrap();
+            }
+            let found = next(&theirs, &mut Inbox::default());
+            assert_eq!(found.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        };
+        check(&[&[2]]);
+        check(&[b"\xffxyz"]);
+        check(&[&[1, 65], &[7]]);
+        check(&[&vec![0; PART + 2]]);
+    }
+
+    #[test]
+    fn a_message_without_end_is_refused_at_the_bound() {
+        let mut inbox = Inbox::default();
+        let part = vec![0; PART];
+        let whole = LONGEST / PART;
+        assert!((0..whole).all(|_| inbox.add(MORE, &part, Vec::new()).is_ok()));
+        assert!(inbox.add(MORE, &part, Vec::new()).is_err());
+    }
+
+    #[test]
+    fn nothing_to_read_is_told_without_waiting() {
+        let (_ours, theirs) = pair().unwrap();
+        let found = next(&theirs, &mut Inbox::default());
+        assert_eq!(found.unwrap_err().kind(), io::ErrorKind::WouldBlock);
+    }
+}

@@ -1,0 +1,133 @@
+//! docent's side of one program: its pipes, and the socket through which it is ended and its end is told.
+
+use crate::{
+    Ended,
+    keeper::milliseconds,
+    order::{Answer, Request},
+    packet::{Inbox, Message, Received, parts},
+};
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    time::Duration,
+};
+use tokio::{
+    io::Interest,
+    net::{UnixStream, unix::pipe},
+    sync::{Mutex, OnceCell},
+};
+
+/// A program that runs. Its parts can be taken apart; dropping the process ends the program.
+#[derive(Debug)]
+pub struct Child {
+    /// The program's standard input.
+    pub stdin: pipe::Sender,
+    /// The program's standard output.
+    pub stdout: pipe::Receiver,
+    /// The program's standard error.
+    pub stderr: pipe::Receiver,
+    /// The process itself.
+    pub process: Process,
+}
+
+impl Child {
+    /// Closes the pipes and ends the program, as [`Process::end`] does.
+    pub async fn end(self, grace: Duration) -> Ended {
+        let Self { stdin, stdout, stderr, process } = self;
+        drop((stdin, stdout, stderr));
+        process.end(grace).await
+    }
+}
+
+/// A program's process. Dropping it ends the program with all descendants: it is asked to end, and killed when the keeper's
+/// grace is over.
+#[derive(Debug)]
+pub struct Process {
+    pid: u32,
+    warnings: Vec<String>,
+    link: Link,
+    ended: OnceCell<Ended>,
+}
+
+impl Process {
+    pub(crate) fn new(pid: u32, warnings: Vec<String>, link: Link) -> Self {
+        Self { pid, warnings, link, ended: OnceCell::new() }
+    }
+
+    /// Its number. Only the keeper may signal it.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Which controls of its sandbox are not in force, one line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Waits until the program has ended. Descendants that it left are killed then. Can be called any number of times, and
+    /// be given up.
+    pub async fn ended(&self) -> Ended {
+        let news = async {
+            let message = self.link.receive().await.ok().flatten();
+            match message.and_then(|message| serde_json::from_slice(&message.bytes).ok()) {
+                Some(Answer::Ended(ended)) => ended,
+                _ => Ended::KeeperGone,
+            }
+        };
+        *self.ended.get_or_init(|| news).await
+    }
+
+    /// Ends the program, and returns when nothing of it is left.
+    ///
+    /// Standard input should be closed by now: a program that heeds this has `grace` to end by itself. Then its group is
+    /// asked to end (SIGTERM), and after the same time again all is killed. The keeper goes on with that when the future is
+    /// dropped; of several calls, the earliest end counts.
+    pub async fn end(&self, grace: Duration) -> Ended {
+        let request = Request::End { grace_ms: milliseconds(grace) };
+        if let Ok(request) = serde_json::to_vec(&request) {
+            // Where the keeper is gone, the next line tells.
+            self.link.send(&request).await.ok();
+        }
+        let ended = self.ended().await;
+        // The keeper closes its side when the descendants are gone as well.
+        while let Ok(Some(_)) = self.link.receive().await {}
+        ended
+    }
+}
+
+/// A socket to the keeper.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// Stands for the socket in the runtime, which has no type for sockets of packets. It is never read as a stream.
+    socket: UnixStream,
+    inbox: Mutex<Inbox>,
+}
+
+impl Link {
+    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
+        let socket = std::os::unix::net::UnixStream::from(socket);
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket: UnixStream::from_std(socket)?, inbox: Mutex::default() })
+    }
+
+    pub(crate) async fn send(&self, message: &[u8]) -> io::Result<()> {
+        for part in parts(message) {
+            let send = || part.send(self.socket.as_fd(), &[]);
+            self.socket.async_io(Interest::WRITABLE, send).await?;
+        }
+        Ok(())
+    }
+
+    /// The next message, or `None` when the keeper has nothing more to say.
+    pub(crate) async fn receive(&self) -> io::Result<Option<Message>> {
+        let mut inbox = self.inbox.lock().await;
+        loop {
+            let receive = || inbox.receive(self.socket.as_fd(), false);
+            match self.socket.async_io(Interest::READABLE, receive).await? {
+                Received::Message(message) => return Ok(Some(message)),
+                Received::Part => {}
+                Received::End => return Ok(None),
+            }
+        }
+    }
+}

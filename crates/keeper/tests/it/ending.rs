@@ -1,0 +1,206 @@
+//! Programs end, by themselves or not, with all that they started.
+
+use crate::stage::{PATIENCE, PROBE, Stage, alive, launch, lines, pids, wait_until_gone};
+use docent_keeper::{Child, Confinement, Ended, Failed, Launch, Mode};
+use std::{process::Command, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    time::timeout,
+};
+
+const SHORT: Duration = Duration::from_millis(50);
+
+fn kill(pid: u32) {
+    let status = Command::new("kill").args(["-s", "KILL", &pid.to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+#[tokio::test]
+async fn an_end_is_told_as_it_was() {
+    let stage = Stage::new();
+    for code in [0, 1, 126, 255] {
+        let child = stage.start(&["exit", &code.to_string()]).await;
+        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Code(code));
+        // It is told as often as it is asked for, and to who comes late.
+        assert_eq!(child.process.ended().await, Ended::Code(code));
+        assert_eq!(child.end(SHORT).await, Ended::Code(code));
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_while_it_answers_is_told() {
+    let stage = Stage::new();
+    let mut child = stage.start(&["echo"]).await;
+    child.stdin.write_all(b"one\n").await.unwrap();
+    assert_eq!(lines(&mut child, 1).await, ["one"]);
+    let waiting = child.process.ended();
+    kill(child.process.pid());
+    assert_eq!(timeout(PATIENCE, waiting).await.unwrap(), Ended::Signal(9));
+    let mut rest = Vec::new();
+    timeout(PATIENCE, child.stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
+    assert!(rest.is_empty());
+}
+
+#[tokio::test]
+async fn a_program_gets_time_is_asked_and_then_killed() {
+    let stage = Stage::new();
+    for (role, grace, expected) in [
+        ("echo", PATIENCE, Ended::Code(0)),
+        ("hang", SHORT, Ended::Signal(15)),
+        ("stubborn", SHORT, Ended::Signal(9)),
+    ] {
+        let mut child = stage.start(&[role]).await;
+        if role == "stubborn" {
+            lines(&mut child, 1).await;
+        }
+        let pid = child.process.pid();
+        let ended = timeout(PATIENCE * 2, child.end(grace)).await.unwrap();
+        assert_eq!(ended, expected, "{role}");
+        assert!(!alive(pid), "{role}");
+    }
+}
+
+#[tokio::test]
+async fn one_task_may_end_what_another_waits_for() {
+    let stage = Stage::new();
+    let Child { stdin, process, .. } = stage.start(&["hang"]).await;
+    let process = std::sync::Arc::new(process);
+    let waiting = tokio::spawn({
+        let process = process.clone();
+        async move { process.ended().await }
+    });
+    drop(stdin);
+    let (long, short) = tokio::join!(process.end(PATIENCE * 9), process.end(SHORT));
+    assert_eq!((long, short), (Ended::Signal(15), Ended::Signal(15)), "the earlier one counts");
+    assert_eq!(timeout(PATIENCE, waiting).await.unwrap().unwrap(), Ended::Signal(15));
+}
+
+/// A program with five descendants, all of whom are alive.
+async fn brood(stage: &Stage, role: &[&str], mode: Mode) -> (Child, Vec<u32>) {
+    let confinement = Confinement::for_child([""; 0]).execute([PROBE]);
+    let launch = Launch::new(PROBE, role.iter().copied(), confinement, mode);
+    let mut child = stage.keeper.spawn(&launch).await.unwrap();
+    let mut family = pids(&lines(&mut child, 6).await);
+    family.push(child.process.pid());
+    assert_eq!(family.len(), 6);
+    assert!(family.iter().all(|pid| alive(*pid)), "{family:?}");
+    (child, family)
+}
+
+#[tokio::test]
+async fn descendants_end_with_their_program_whatever_they_did_to_get_away() {
+    for mode in [Mode::Off, Mode::Auto] {
+        let stage = Stage::new();
+        let (other, others) = brood(&stage, &["brood"], mode).await;
+
+        let (child, family) = brood(&stage, &["brood"], mode).await;
+        assert_ne!(timeout(PATIENCE, child.end(SHORT)).await.unwrap(), Ended::KeeperGone);
+        assert!(!family.iter().any(|pid| alive(*pid)), "nothing is left when `end` returns");
+
+        let (mut child, family) = brood(&stage, &["brood", "leave"], mode).await;
+        child.stdin.write_all(b"go\n").await.unwrap();
+        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Code(0));
+        wait_until_gone(&family);
+
+        let (child, family) = brood(&stage, &["brood"], mode).await;
+        kill(child.process.pid());
+        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Signal(9));
+        wait_until_gone(&family);
+
+        let (child, family) = brood(&stage, &["brood"], mode).await;
+        drop(child);
+        wait_until_gone(&family);
+
+        assert!(others.iter().all(|pid| alive(*pid)), "another program's are left alone");
+        drop(other);
+        wait_until_gone(&others);
+    }
+}
+
+/// How many processes have this word among their arguments.
+fn count(word: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|byte| *byte == 0).any(|arg| arg == word.as_bytes())).count()
+}
+
+#[tokio::test]
+async fn a_descendant_that_never_stays_is_caught() {
+    for round in 0..10 {
+        let stage = Stage::new();
+        let name = format!("hopper-{}-{round}", std::process::id());
+        let mut child = stage.start(&["hop", &name, "100000"]).await;
+        lines(&mut child, 1).await;
+        assert!(count(&name) > 0);
+        if round % 2 == 0 {
+            timeout(PATIENCE, child.end(SHORT)).await.unwrap();
+        } else {
+            stage.keeper.close().unwrap();
+        }
+        assert_eq!(count(&name), 0, "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
+    for inner_keeper_is_killed in [false, true] {
+        let stage = Stage::new();
+        let mut child = stage.start(&["docent", "off"]).await;
+        // Its keeper, two programs and five descendants, of which some say two lines.
+        let said = lines(&mut child, 10).await;
+        assert_eq!(said.last().unwrap(), "ready", "{said:?}");
+        let mut family = pids(&said);
+        assert!(family.len() >= 8 && family.iter().all(|pid| alive(*pid)), "{said:?}");
+        family.push(child.process.pid());
+        if inner_keeper_is_killed {
+            kill(family[0]);
+        }
+        assert_eq!(timeout(PATIENCE, child.end(SHORT)).await.unwrap(), Ended::Signal(15));
+        assert!(!family.iter().any(|pid| alive(*pid)), "{said:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_given_up_start_leaves_nothing() {
+    let stage = Stage::new();
+    for wait in 0..20 {
+        let order = launch(PROBE, &["hang"]);
+        let started = timeout(Duration::from_micros(wait * 100), stage.keeper.spawn(&order)).await;
+        drop(started);
+    }
+    let keeper = stage.keeper.pid();
+    let left = || {
+        let list = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"));
+        pids(&list.unwrap().split_whitespace().map(|pid| format!("- {pid}")).collect::<Vec<_>>())
+    };
+    // Programs that are yet to be started come before this one, since the keeper takes one order after the other.
+    drop(stage.start(&["echo"]).await);
+    wait_until_gone(&left());
+    assert!(left().iter().all(|pid| !alive(*pid)));
+}
+
+#[tokio::test]
+async fn a_closed_keeper_has_ended_everything() {
+    let stage = Stage::new();
+    let (_child, family) = brood(&stage, &["brood"], Mode::Off).await;
+    stage.keeper.close().unwrap();
+    assert!(!family.iter().any(|pid| alive(*pid)));
+    assert!(!alive(stage.keeper.pid()));
+    stage.keeper.close().unwrap();
+}
+
+#[tokio::test]
+async fn a_killed_keeper_is_told_and_its_programs_end() {
+    let stage = Stage::new();
+    let running = [stage.start(&["echo"]).await, stage.start(&["stubborn"]).await];
+    let pids = running.each_ref().map(|child| child.process.pid());
+    kill(stage.keeper.pid());
+    for child in running {
+        assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::KeeperGone);
+        assert_eq!(timeout(PATIENCE, child.end(PATIENCE)).await.unwrap(), Ended::KeeperGone);
+    }
+    wait_until_gone(&pids);
+    let failed = stage.refusal(&launch(PROBE, &["echo"])).await;
+    assert!(matches!(failed, Failed::KeeperGone), "{failed:?}");
+    assert!(failed.to_string().ends_with("restart docent"));
+}

@@ -1,0 +1,247 @@
+//! Orders that are refused, and orders that nobody in their right mind gives.
+
+use crate::stage::{PROBE, Stage, launch, lines};
+use docent_keeper::{Commands, Confinement, Failed, Launch, Mode};
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    recv, send, sendmsg, socketpair,
+};
+use std::{
+    fs::{self, File},
+    io::IoSlice,
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::{ffi::OsStringExt, fs::PermissionsExt},
+    },
+    process::{Child, Command, Stdio},
+};
+use tokio::io::AsyncWriteExt;
+
+#[tokio::test]
+async fn a_refusal_says_what_is_wrong_and_what_to_do() {
+    let stage = Stage::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(path("plain"), "text").unwrap();
+    let check = async |program: &str, expected: &str| {
+        let mut asked = launch(program, &[]);
+        asked.environment.kept = [("PATH".into(), path("").into())].into();
+        let failed = stage.refusal(&asked).await.to_string();
+        assert_eq!(failed, expected);
+    };
+    let on_path = |name: &str| {
+        let searched = path("");
+        format!(
+            "\"{name}\" is in no folder of PATH ({searched:?}); install it or give its whole path"
+        )
+    };
+    let not_executable = |path: &str| {
+        format!(
+            "\"{path}\" is no file that may be executed; run chmod +x on it or name another program"
+        )
+    };
+    check("nothing", &on_path("nothing")).await;
+    check("", &on_path("")).await;
+    check("/nothing", "\"/nothing\" is not there; install it or correct its path").await;
+    check(&path("plain"), &not_executable(&path("plain"))).await;
+    check("plain", &not_executable(&path("plain"))).await;
+    check("/usr", &not_executable("/usr")).await;
+    let mut asked = launch("/bin/true", &[]);
+    asked.cwd = Some(path("nowhere").into());
+    let failed = stage.refusal(&asked).await.to_string();
+    assert!(failed.ends_with("is not there; make it or name another"), "{failed}");
+}
+
+#[tokio::test]
+async fn what_the_kernel_refuses_is_told() {
+    let stage = Stage::new();
+    for argument in ["a\0b".to_owned(), "x".repeat(3 << 20)] {
+        let failed = stage.refusal(&launch("/bin/true", &[&argument])).await;
+        assert!(matches!(failed, Failed::Start { .. }), "{failed}");
+    }
+    let failed = stage.refusal(&launch("/bin/true", &[&"x".repeat(9 << 20)])).await;
+    assert!(matches!(failed, Failed::Order { .. }), "{failed}");
+    let odd = std::ffi::OsString::from_vec(b"/\xff".to_vec());
+    let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), Mode::Auto);
+    assert!(matches!(stage.refusal(&asked).await, Failed::Order { .. }));
+    // A script without an interpreter starts as far as the keeper knows; its end and its words tell.
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script");
+    fs::write(&script, "#!/nowhere\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let child = stage.keeper.spawn(&launch(script.to_str().unwrap(), &[])).await.unwrap();
+    assert_eq!(child.process.ended().await, docent_keeper::Ended::Code(126));
+}
+
+#[tokio::test]
+async fn a_sandbox_that_is_not_to_be_had_is_refused_or_told() {
+    let stage = Stage::new();
+    let order = |mode| {
+        let confinement = Confinement::for_child([""; 0]);
+        Launch { bubblewrap: true, ..Launch::new("/bin/true", [""; 0], confinement, mode) }
+    };
+    if docent_sandbox::Offered::look().bubblewrap.is_some() {
+        return;
+    }
+    let failed = stage.refusal(&order(Mode::Strict)).await;
+    assert!(matches!(failed, Failed::Sandbox { .. }), "{failed}");
+    assert!(failed.to_string().contains("bubblewrap is not installed"), "{failed}");
+    let child = stage.keeper.spawn(&order(Mode::Auto)).await.unwrap();
+    let warnings = child.process.warnings();
+    let told = "bubblewrap is not in force: bubblewrap is not installed";
+    assert!(warnings.iter().any(|line| line == told), "{warnings:?}");
+}
+
+#[tokio::test]
+async fn the_policy_holds_for_every_order() {
+    let allowed = vec!["cat".to_owned(), "sh".to_owned()];
+    let commands =
+        Commands { allowed, denied: vec!["sh".into()], path: Some("/usr/bin:/bin".into()) };
+    let stage = Stage::with(commands, 2);
+    let ordered = |program: &str, path: &str| {
+        let mut asked = launch(program, &[]);
+        asked.environment.kept = [("PATH".into(), path.into())].into();
+        asked
+    };
+    for (program, path, expected) in [
+        ("sh", "/usr/bin:/bin", "denied"),
+        ("/bin/sh", "/usr/bin:/bin", "denied"),
+        ("env", "/usr/bin:/bin", "not allowed"),
+        ("/usr/bin/cat", "/usr/bin:/bin", "not allowed"),
+        ("cat", "/tmp:/usr/bin:/bin", "other path"),
+    ] {
+        let found = match stage.refusal(&ordered(program, path)).await {
+            Failed::Denied { .. } => "denied",
+            Failed::NotAllowed { .. } => "not allowed",
+            Failed::OtherPath { .. } => "other path",
+            other => panic!("{other}"),
+        };
+        assert_eq!(found, expected, "{program} in {path}");
+    }
+    let cat = ordered("cat", "/usr/bin:/bin");
+    let first = stage.keeper.spawn(&cat).await.unwrap();
+    let second = stage.keeper.spawn(&cat).await.unwrap();
+    assert!(matches!(stage.refusal(&cat).await, Failed::TooMany { most: 2 }));
+    first.end(crate::stage::PATIENCE).await;
+    let third = stage.keeper.spawn(&cat).await.unwrap();
+    drop((second, third));
+}
+
+/// A keeper as a hostile docent has it: a socket, and a process to ask whether it still runs.
+struct Bare {
+    socket: OwnedFd,
+    process: Child,
+}
+
+fn sockets() -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap()
+}
+
+impl Bare {
+    fn new(setup: &[u8]) -> Self {
+        let (socket, theirs) = sockets();
+        let process =
+            Command::new(PROBE).arg("__keep").stdin(theirs).stderr(Stdio::null()).spawn().unwrap();
+        send(&socket, setup, SendFlags::NOSIGNAL).unwrap();
+        Self { socket, process }
+    }
+
+    fn working() -> Self {
+        let setup = serde_json::json!({
+            "executable": PROBE,
+            "commands": { "allowed": [], "denied": [] },
+            "grace_ms": 50,
+            "most": 4,
+        });
+        Self::new(&[b"\0".as_slice(), setup.to_string().as_bytes()].concat())
+    }
+
+    /// Sends a packet with descriptors.
+    fn hand(&self, packet: &[u8], descriptors: &[&OwnedFd]) {
+        let descriptors: Vec<_> = descriptors.iter().map(|fd| fd.as_fd()).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(8))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+        sendmsg(&self.socket, &[IoSlice::new(packet)], &mut control, SendFlags::NOSIGNAL).unwrap();
+    }
+
+    /// The socket of another program, on which these packets are sent.
+    fn program(&self, packets: &[&[u8]]) -> OwnedFd {
+        let (ours, theirs) = sockets();
+        for packet in packets {
+            send(&ours, packet, SendFlags::NOSIGNAL).unwrap();
+        }
+        self.hand(b"\0x", &[&theirs]);
+        ours
+    }
+}
+
+/// What the keeper says on a socket, empty at the end.
+fn hear(socket: &OwnedFd) -> String {
+    let mut bytes = [0; 4096];
+    let (got, _) = recv(socket, &mut bytes[..], rustix::net::RecvFlags::empty()).unwrap();
+    String::from_utf8_lossy(&bytes[..got]).into_owned()
+}
+
+#[test]
+fn a_hostile_order_ends_at_most_its_own_program() {
+    let keeper = Bare::working();
+    for packets in [
+        &[b"\x07".as_slice()][..],
+        &[b"\x01x", b"\x02"],
+        &[&vec![0; 40_000]],
+        &[b"\0{\"end\":{\"grace_ms\":1}}"],
+    ] {
+        let socket = keeper.program(packets);
+        // Closed with what it had not read: the first word of it is an error.
+        let mut bytes = [0; 16];
+        let got = recv(&socket, &mut bytes[..], rustix::net::RecvFlags::empty());
+        assert!(got.is_err() || got.is_ok_and(|(got, _)| got == 0), "{packets:?}");
+    }
+    for (packet, says) in [
+        (b"\0".as_slice(), "EOF"),
+        (b"\0{\"start\":{}}", "missing field"),
+        (b"\0{\"kill\":1}", "unknown variant"),
+        (b"\0{\"start\":{\"program\":\"x\",\"through\":\"/bin/sh\"}}", "unknown field"),
+        (b"\0\xff\xff", "expected value"),
+    ] {
+        let answer = hear(&keeper.program(&[packet]));
+        assert!(answer.contains("order") && answer.contains(says), "{answer}");
+    }
+    // A descriptor that is no socket is closed; the keeper goes on.
+    let file: OwnedFd = File::open("/dev/null").unwrap().into();
+    keeper.hand(b"\0x", &[&file]);
+    assert!(hear(&keeper.program(&[b"\0"])).contains("EOF"));
+}
+
+#[test]
+fn nonsense_on_docents_own_socket_ends_the_keeper() {
+    for packet in [b"\x09".as_slice(), b"\x01more", &vec![0; 40_000]] {
+        let mut keeper = Bare::working();
+        let socket = keeper.program(&[]);
+        send(&keeper.socket, packet, SendFlags::NOSIGNAL).unwrap();
+        assert!(keeper.process.wait().unwrap().success());
+        drop(socket);
+    }
+    let (ours, theirs) = sockets();
+    for descriptors in [&[&ours, &theirs][..], &[&theirs; 8]] {
+        let mut keeper = Bare::working();
+        keeper.hand(b"\0x", descriptors);
+        assert!(keeper.process.wait().unwrap().success());
+    }
+    for setup in [b"\0{}".as_slice(), b"\0", b"\x05", b"\0[[[["] {
+        let mut keeper = Bare::new(setup);
+        assert_eq!(keeper.process.wait().unwrap().code(), Some(2), "{setup:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_keepers_environment_is_empty() {
+    let stage = Stage::new();
+    let mut echo = stage.start(&["echo"]).await;
+    echo.stdin.write_all(b"x\n").await.unwrap();
+    lines(&mut echo, 1).await;
+    let environment = fs::read(format!("/proc/{}/environ", stage.keeper.pid())).unwrap();
+    assert!(environment.is_empty(), "{}", String::from_utf8_lossy(&environment));
+}

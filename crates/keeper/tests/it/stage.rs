@@ -1,0 +1,82 @@
+//! A keeper to test, orders for it, and a look at what is alive.
+
+use docent_keeper::{Child, Commands, Confinement, Failed, Keeper, Launch, Mode, Settings};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+/// The program that plays every part.
+pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-keeper-probe");
+
+/// How long a busy machine is waited for.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A keeper, closed at the end of its test.
+pub(crate) struct Stage {
+    pub(crate) keeper: Keeper,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(Commands::default(), 256)
+    }
+
+    pub(crate) fn with(commands: Commands, most: usize) -> Self {
+        let settings = Settings { commands, most, ..Settings::new(PROBE) };
+        Self { keeper: Keeper::start(settings).unwrap() }
+    }
+
+    /// Starts the probe in a role.
+    pub(crate) async fn start(&self, role: &[&str]) -> Child {
+        self.keeper.spawn(&launch(PROBE, role)).await.unwrap()
+    }
+
+    /// Why a program is not started.
+    pub(crate) async fn refusal(&self, launch: &Launch) -> Failed {
+        self.keeper.spawn(launch).await.unwrap_err()
+    }
+}
+
+/// An order without a sandbox.
+pub(crate) fn launch(program: &str, args: &[&str]) -> Launch {
+    Launch::new(program, args.iter().copied(), Confinement::default(), Mode::Off)
+}
+
+/// The next `count` lines of a program.
+pub(crate) async fn lines(child: &mut Child, count: usize) -> Vec<String> {
+    let mut lines = BufReader::new(&mut child.stdout).lines();
+    let mut found = Vec::new();
+    for _ in 0..count {
+        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
+        found.push(line.expect("no line").unwrap().expect("no more lines"));
+    }
+    found
+}
+
+/// The numbers of processes in lines of the form `role number`.
+pub(crate) fn pids(lines: &[String]) -> Vec<u32> {
+    lines.iter().filter_map(|line| line.split_once(' ')?.1.parse().ok()).collect()
+}
+
+/// Whether the process is alive: there, no zombie, and not another one with its number.
+pub(crate) fn alive(pid: u32) -> bool {
+    let Ok(status) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    let ours = fs::read_to_string(format!("/proc/{pid}/cmdline"));
+    !matches!(state, Some('Z' | 'X')) && ours.is_ok_and(|line| line.contains("docent-keeper-probe"))
+}
+
+/// Waits until none of the processes is alive, and says how long that took.
+pub(crate) fn wait_until_gone(pids: &[u32]) -> Duration {
+    let begin = Instant::now();
+    loop {
+        let left: Vec<&u32> = pids.iter().filter(|pid| alive(**pid)).collect();
+        if left.is_empty() {
+            return begin.elapsed();
+        }
+        assert!(begin.elapsed() < PATIENCE, "{left:?} of {pids:?} are alive");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,287 @@
+//! Edits on YAML, line by line: a block that is written with indentation, each entry on lines of its own.
+
+use super::{Change, Done, Place, line_end, splice, too_odd};
+use crate::problem::Problem;
+use serde_json::Value;
+use std::{fmt::Write as _, ops::Range};
+
+/// A line of the text.
+#[derive(Debug, Clone)]
+struct Line<'a> {
+    range: Range<usize>,
+    /// Without its end.
+    text: &'a str,
+    /// Spaces before the first character.
+    indent: usize,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Blank,
+    Comment,
+    Content,
+}
+
+/// The block of entries.
+struct Block {
+    /// The line of its key.
+    key: usize,
+    /// Where the key's colon ends.
+    colon: usize,
+    /// `{}` stands after the colon, here.
+    braces: Option<Range<usize>>,
+    /// The lines of its entries, without comments after the last.
+    entries: Range<usize>,
+    indent: Option<usize>,
+}
+
+pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
+    let lines = lines(text);
+    let end = line_end(text);
+    let Some(block) = find_block(place.block, &lines)? else {
+        let Change::Add(entry) = change else { return Err(too_odd()) };
+        let mut added = vec![format!("{}:", place.block)];
+        write_entry(&mut added, "  ", "  ", place.name, entry);
+        return Ok((appended(text, &added, end), true));
+    };
+    let indent = " ".repeat(block.indent.unwrap_or(2));
+    let render = |entry: &Value| {
+        let mut added = Vec::new();
+        write_entry(&mut added, &indent, &indent, place.name, entry);
+        added
+    };
+    let parts = match change {
+        Change::Add(entry) => {
+            let last = block.entries.end.checked_sub(1).filter(|_| !block.entries.is_empty());
+            let after = lines.get(last.unwrap_or(block.key)).ok_or_else(too_odd)?;
+            let mut parts: Vec<_> =
+                block.braces.into_iter().map(|braces| (braces, String::new())).collect();
+            let at = after.range.end;
+            parts.push((at..at, inserted(text, at, &render(entry), end)));
+            parts
+        }
+        Change::Replace(entry) => {
+            let range = our_lines(place, &lines, &block)?;
+            let whole = text.get(range.clone()).is_some_and(|lines| lines.ends_with('\n'));
+            let added = render(entry).join(end) + if whole { end } else { "" };
+            vec![(range, added)]
+        }
+        Change::Remove => {
+            let range = our_lines(place, &lines, &block)?;
+            let only = lines.get(block.entries.clone()).is_some_and(|lines| {
+                let outside = |line: &&Line<'_>| {
+                    line.kind == Kind::Content && !range.contains(&line.range.start)
+                };
+                lines.iter().find(outside).is_none()
+            });
+            let mut parts = Vec::new();
+            if only {
+                parts.push((block.colon..block.colon, " {}".to_owned()));
+            }
+            parts.push((with_break(text, range), String::new()));
+            parts
+        }
+    };
+    Ok((splice(text, &parts)?, false))
+}
+
+/// The text without its empty block.
+pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Problem> {
+    let lines = lines(text);
+    let Some(block) = find_block(place.block, &lines)? else { return Ok(text.to_owned()) };
+    let line = lines.get(block.key).ok_or_else(too_odd)?;
+    // A comment beside the key keeps it.
+    if block.braces.is_none_or(|braces| braces.end != line.range.start + line.text.len()) {
+        return Ok(text.to_owned());
+    }
+    splice(text, &[(with_break(text, line.range.clone()), String::new())])
+}
+
+fn lines(text: &str) -> Vec<Line<'_>> {
+    let mut start = 0;
+    let lines = text.split_inclusive('\n').map(|whole| {
+        let range = start..start + whole.len();
+        start = range.end;
+        let text = whole.strip_suffix('\n').unwrap_or(whole);
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        let body = text.trim_start_matches(' ');
+        let kind = match body.trim_start().chars().next() {
+            None => Kind::Blank,
+            Some('#') => Kind::Comment,
+            Some(_) => Kind::Content,
+        };
+        Line { range, text, indent: text.len() - body.len(), kind }
+    });
+    lines.collect()
+}
+
+/// The key that a line starts with, and what follows its colon.
+fn key_of<'a>(line: &Line<'a>) -> Option<(String, &'a str)> {
+    let body = line.text.trim_start_matches(' ');
+    let (key, rest) = match body.chars().next()? {
+        '"' => {
+            let mut escaped = false;
+            let end = body.char_indices().skip(1).find(|(_, c)| {
+                let ends = *c == '"' && !escaped;
+                escaped = *c == '\\' && !escaped;
+                ends
+            });
+            let (key, rest) = body.split_at(end?.0 + 1);
+            // The escapes that are written here are those of JSON.
+            (serde_json::from_str(key).ok()?, rest)
+        }
+        '\'' => {
+            let (key, rest) = body.strip_prefix('\'')?.split_once('\'')?;
+            (key.to_owned(), rest)
+        }
+        _ => {
+            let (key, _) = body.split_once(':')?;
+            (key.trim_end().to_owned(), body.strip_prefix(key)?)
+        }
+    };
+    let rest = rest.trim_start().strip_prefix(':')?;
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some((key, rest))
+}
+
+fn find_block(name: &str, lines: &[Line<'_>]) -> Result<Option<Block>, Problem> {
+    let top = |line: &Line<'_>| line.kind == Kind::Content && line.indent == 0;
+    let mut keys = lines.iter().enumerate().filter_map(|(index, line)| {
+        let (key, rest) = top(line).then(|| key_of(line)).flatten()?;
+        (key == name).then_some((index, line, rest))
+    });
+    let Some((key, line, rest)) = keys.next() else { return Ok(None) };
+    if keys.next().is_some() {
+        return Err(too_odd());
+    }
+    let colon = line.range.start + line.text.len() - rest.len();
+    let value = rest.trim_start();
+    let gap = rest.len() - value.len();
+    let after = value.strip_prefix("{}").map(str::trim_start);
+    let is_note = |text: &str| text.is_empty() || text.starts_with('#');
+    let braces = match after {
+        Some(after) if is_note(after) => Some(colon..colon + gap + 2),
+        _ if is_note(value) => None,
+        _ => return Err(too_odd()),
+    };
+    let below = lines.iter().skip(key + 1).take_while(|line| !top(line)).count();
+    let inside = lines.get(key + 1..key + 1 + below).ok_or_else(too_odd)?;
+    let content = |line: &&Line<'_>| line.kind == Kind::Content;
+    let indent = inside.iter().find(content).map(|line| line.indent);
+    let deep = |line: &Line<'_>| {
+        line.kind == Kind::Content
+            || line.kind == Kind::Comment && indent.is_some_and(|indent| line.indent > indent)
+    };
+    let last = inside.iter().rposition(deep).map_or(0, |last| last + 1);
+    Ok(Some(Block { key, colon, braces, entries: key + 1..key + 1 + last, indent }))
+}
+
+/// The lines of our entry: its key, and what is indented more.
+fn our_lines(
+    place: &Place<'_>,
+    lines: &[Line<'_>],
+    block: &Block,
+) -> Result<Range<usize>, Problem> {
+    let indent = block.indent.ok_or_else(too_odd)?;
+    let inside = lines.get(block.entries.clone()).ok_or_else(too_odd)?;
+    let ours = |line: &Line<'_>| {
+        line.kind == Kind::Content
+            && line.indent == indent
+            && key_of(line).is_some_and(|(key, _)| key == place.name)
+    };
+    let first = inside.iter().position(ours).ok_or_else(too_odd)?;
+    let mut last = first;
+    for (index, line) in inside.iter().enumerate().skip(first + 1) {
+        match line.kind {
+            Kind::Blank => {}
+            Kind::Content | Kind::Comment if line.indent > indent => last = index,
+            Kind::Content | Kind::Comment => break,
+        }
+    }
+    let start = inside.get(first).ok_or_else(too_odd)?.range.start;
+    let end = inside.get(last).ok_or_else(too_odd)?.range.end;
+    Ok(start..end)
+}
+
+/// At the end of a text without a last line break, the break before the range goes with it.
+fn with_break(text: &str, range: Range<usize>) -> Range<usize> {
+    let whole = text.get(range.clone()).is_some_and(|lines| lines.ends_with('\n'));
+    let before = text.get(..range.start).unwrap_or_default();
+    match before.strip_suffix('\n') {
+        Some(before) if !whole => before.strip_suffix('\r').unwrap_or(before).len()..range.end,
+        _ => range,
+    }
+}
+
+fn inserted(text: &str, at: usize, added: &[String], end: &str) -> String {
+    let added = added.join(end);
+    let whole = text.get(..at).is_none_or(|before| before.is_empty() || before.ends_with('\n'));
+    if whole { format!("{added}{end}") } else { format!("{end}{added}") }
+}
+
+fn appended(text: &str, added: &[String], end: &str) -> String {
+    format!("{text}{}", inserted(text, text.len(), added, end))
+}
+
+fn write_entry(lines: &mut Vec<String>, indent: &str, unit: &str, key: &str, value: &Value) {
+    let key = scalar(key);
+    match value {
+        Value::Object(map) if !map.is_empty() => {
+            lines.push(format!("{indent}{key}:"));
+            let inner = format!("{indent}{unit}");
+            for (key, value) in map {
+                write_entry(lines, &inner, unit, key, value);
+            }
+        }
+        Value::String(text) => lines.push(format!("{indent}{key}: {}", scalar(text))),
+        other => lines.push(format!("{indent}{key}: {}", flow(other))),
+    }
+}
+
+/// JSON, which YAML reads as well.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => {
+            let pair =
+                |(key, value): (&String, &Value)| format!("{}: {}", quoted(key), flow(value));
+            format!("{{{}}}", map.iter().map(pair).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A text without quotes where nothing else can be meant.
+fn scalar(text: &str) -> String {
+    const MEANT: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/'))
+        && !MEANT.contains(&text.to_ascii_lowercase().as_str());
+    if plain { text.to_owned() } else { quoted(text) }
+}
+
+/// What is no control character, and still no part of a YAML text.
+const UNSAFE: [char; 5] = ['\u{feff}', '\u{2028}', '\u{2029}', '\u{fffe}', '\u{ffff}'];
+
+/// In double quotes, with escapes for what YAML does not take as it is.
+fn quoted(text: &str) -> String {
+    let mut result = String::with_capacity(text.len() + 2);
+    result.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => result.extend(['\\', c]),
+            '\n' => result.push_str("\\n"),
+            '\t' => result.push_str("\\t"),
+            c if c.is_control() || UNSAFE.contains(&c) => {
+                // Writing to a text does not fail.
+                let _done = write!(result, "\\u{:04x}", u32::from(c));
+            }
+            c => result.push(c),
+        }
+    }
+    result.push('"');
+    result
+}

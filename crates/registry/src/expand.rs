@@ -1,0 +1,171 @@
+//! Variables put into a server's strings. A variable that is not set is a problem, never an empty string.
+
+use crate::{
+    problem::Problem,
+    server::{Need, Server, Way},
+    template::{Named, Piece, needs, pieces},
+};
+
+/// The server with the values of its variables in place. `lookup` is asked for the name of a variable, for `input:ID`,
+/// and for an editor's own names such as `workspaceFolder`.
+///
+/// An unset variable with a default takes the default, and so does an empty one. The strings of what comes back are no
+/// templates any more: a `${` in them is meant. Files of secrets are still to be read: see [`crate::with_secrets`].
+pub fn expand(
+    server: &Server,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<Server, Vec<Problem>> {
+    let mut filler = Filler { lookup, problems: Vec::new() };
+    let mut full = server.clone();
+    match &mut full.way {
+        Way::Program { command, args, env, inherit, cwd } => {
+            filler.fill("command", command);
+            for arg in args {
+                filler.fill("args", arg);
+            }
+            for (name, value) in env.iter_mut() {
+                filler.fill(&format!("env.{name}"), value);
+            }
+            if let Some(cwd) = cwd {
+                filler.fill("cwd", cwd);
+            }
+            for name in std::mem::take(inherit) {
+                if let Some(value) = lookup(&name)
+                    && !env.contains_key(&name)
+                {
+                    env.insert(name, value);
+                }
+            }
+        }
+        Way::Remote { url, headers, .. } => {
+            filler.fill("url", url);
+            for (name, value) in headers {
+                filler.fill(&format!("headers.{name}"), value);
+            }
+        }
+    }
+    if let Some(path) = &mut full.env_file {
+        filler.fill("env_file", path);
+    }
+    for secret in &mut full.secrets {
+        filler.fill("file", &mut secret.path);
+    }
+    let mut problems = filler.problems;
+    check_characters(&full.way, &mut problems);
+    if problems.is_empty() {
+        return Ok(full);
+    }
+    Err(problems.into_iter().map(|problem| problem.in_entry(&server.name)).collect())
+}
+
+impl Server {
+    /// What must be there before the server can be used, each thing once.
+    pub fn needs(&self) -> Vec<Need> {
+        let mut all = Vec::new();
+        let mut add = |template: &str| {
+            for need in needs(template) {
+                if !all.contains(&need) {
+                    all.push(need);
+                }
+            }
+        };
+        match &self.way {
+            Way::Program { command, args, env, cwd, .. } => {
+                add(command);
+                args.iter().chain(env.values()).chain(cwd).for_each(|text| add(text));
+            }
+            Way::Remote { url, headers, .. } => {
+                add(url);
+                headers.values().for_each(|text| add(text));
+            }
+        }
+        let files = self.env_file.iter().chain(self.secrets.iter().map(|secret| &secret.path));
+        files.clone().for_each(|path| add(path));
+        all.extend(files.map(|path| Need::File(path.clone())));
+        all
+    }
+}
+
+struct Filler<'a> {
+    lookup: &'a dyn Fn(&str) -> Option<String>,
+    problems: Vec<Problem>,
+}
+
+impl Filler<'_> {
+    fn fill(&mut self, field: &str, template: &mut String) {
+        let mut text = String::with_capacity(template.len());
+        for piece in pieces(template) {
+            match piece {
+                Piece::Text(part) => text.push_str(part),
+                Piece::Variable { named, default } => match self.value(named, default) {
+                    Ok(value) => text.push_str(&value),
+                    Err(problem) => self.problems.push(problem.in_field(field)),
+                },
+            }
+        }
+        *template = text;
+    }
+
+    fn value(&self, named: Named<'_>, default: Option<&str>) -> Result<String, Problem> {
+        let found = match named {
+            Named::Variable(name) | Named::Editor(name) => (self.lookup)(name),
+            Named::Input(id) => (self.lookup)(&format!("input:{id}")),
+        };
+        match (found, default) {
+            (Some(value), None) => Ok(value),
+            (Some(value), Some(_)) if !value.is_empty() => Ok(value),
+            (_, Some(default)) => Ok(default.to_owned()),
+            (None, None) => Err(missing(named)),
+        }
+    }
+}
+
+fn missing(named: Named<'_>) -> Problem {
+    match named {
+        Named::Variable(name) => Problem::new(
+            format!("the variable {name} is not set"),
+            format!("set {name}, or write a default: ${{{name}:-…}}"),
+        ),
+        Named::Input(id) => Problem::new(
+            format!("an editor asks its user for {id:?}, and nobody is asked here"),
+            format!("write a variable such as ${{env:NAME}} in the place of ${{input:{id}}}"),
+        ),
+        Named::Editor(name) => Problem::new(
+            format!("only an editor knows ${{{name}}}"),
+            "write the path or the value itself",
+        ),
+    }
+}
+
+/// A line break in a header would start another header, and no program can be given a NUL.
+fn check_characters(way: &Way, problems: &mut Vec<Problem>) {
+    let mut bad = |field: String, what: &str| {
+        problems.push(Problem::new(what, "take it out of the value").in_field(&field));
+    };
+    match way {
+        Way::Program { command, args, env, cwd, .. } => {
+            let texts = std::iter::once(("command", command))
+                .chain(args.iter().map(|arg| ("args", arg)))
+                .chain(cwd.iter().map(|cwd| ("cwd", cwd)));
+            for (field, _) in texts.filter(|(_, text)| text.contains('\0')) {
+                bad(field.to_owned(), "it has a NUL character");
+            }
+            for (name, value) in env {
+                if value.contains('\0') || name.contains(['\0', '=']) || name.is_empty() {
+                    bad(format!("env.{name}"), "it has a NUL character, or its name is no name");
+                }
+            }
+        }
+        Way::Remote { headers, .. } => {
+            for (name, value) in headers {
+                let plain = |b: u8| b.is_ascii_graphic() && b != b':';
+                if name.is_empty() || !name.bytes().all(plain) {
+                    bad(format!("headers.{name}"), "the name is no name of a header");
+                }
+                if value.contains(['\r', '\n', '\0']) {
+                    bad(format!("headers.{name}"), "it has a line break or a NUL character");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Fields taken out of an entry by name, with a problem for each that is of the wrong type. What is left is unknown.
+
+use crate::problem::Problem;
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// The fields of one entry.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    map: Map<String, Value>,
+    problems: Vec<Problem>,
+    /// A field without which the entry would do something else is wrong.
+    broken: bool,
+    /// What is wrong from here on breaks nothing.
+    aside: bool,
+}
+
+/// A value, or the file that holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Held {
+    Text(String),
+    File(String),
+}
+
+/// What a number of a timeout counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Seconds,
+    Milliseconds,
+}
+
+impl Fields {
+    pub(crate) const fn new(map: Map<String, Value>) -> Self {
+        Self { map, problems: Vec::new(), broken: false, aside: false }
+    }
+
+    /// What is wrong from here on is told and passed over.
+    pub(crate) const fn aside(&mut self) {
+        self.aside = true;
+    }
+
+    /// What is left, what is wrong, and whether the entry can't be used.
+    pub(crate) fn finish(self) -> (Map<String, Value>, Vec<Problem>, bool) {
+        (self.map, self.problems, self.broken)
+    }
+
+    pub(crate) fn wrong(&mut self, field: &str, what: &str, remedy: &str) {
+        self.broken |= !self.aside;
+        self.problems.push(Problem::new(what, remedy).in_field(field));
+    }
+
+    /// The first of these fields that is there and not null, taken out.
+    pub(crate) fn take<'a>(&mut self, names: &[&'a str]) -> Option<(&'a str, Value)> {
+        names.iter().find_map(|name| {
+            let value = self.map.shift_remove(*name)?;
+            (!value.is_null()).then_some((*name, value))
+        })
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.map.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// Puts the fields of another object among these, where they are not there yet.
+    pub(crate) fn merge(&mut self, other: Map<String, Value>) {
+        for (name, value) in other {
+            self.map.entry(name).or_insert(value);
+        }
+    }
+
+    pub(crate) fn text(&mut self, names: &[&str]) -> Option<String> {
+        let (name, value) = self.take(names)?;
+        let text = scalar(value);
+        if text.is_none() {
+            self.wrong(name, "it is not a text", "write a text in quotes");
+        }
+        text
+    }
+
+    pub(crate) fn texts(&mut self, names: &[&str]) -> Vec<String> {
+        let Some((name, value)) = self.take(names) else { return Vec::new() };
+        let texts = match value {
+            Value::Array(items) => items.into_iter().map(scalar).collect::<Option<Vec<_>>>(),
+            _ => None,
+        };
+        if texts.is_none() {
+            self.wrong(name, "it is not a list of texts", "write texts in quotes between [ and ]");
+        }
+        texts.unwrap_or_default()
+    }
+
+    pub(crate) fn flag(&mut self, names: &[&str]) -> Option<bool> {
+        let (name, value) = self.take(names)?;
+        let flag = value.as_bool();
+        if flag.is_none() {
+            self.wrong(name, "it is not true or false", "write true or false without quotes");
+        }
+        flag
+    }
+
+    pub(crate) fn number(&mut self, names: &[&str]) -> Option<f64> {
+        let (name, value) = self.take(names)?;
+        let number = value.as_f64();
+        if number.is_none() {
+            self.wrong(name, "it is not a number", "write a number without quotes");
+        }
+        number
+    }
+
+    /// A length of time: the first of these fields, each with what its number counts.
+    pub(crate) fn duration(&mut self, names: &[(&str, Unit)]) -> Option<Duration> {
+        let (name, unit) = *names.iter().find(|(name, _)| self.has(name))?;
+        let number = self.number(&[name])?;
+        let seconds = match unit {
+            Unit::Seconds => number,
+            Unit::Milliseconds => number / 1000.0,
+        };
+        let duration = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+        if duration.is_none() {
+            self.wrong(name, "it is no length of time", "write a number greater than 0");
+        }
+        duration
+    }
+
+    /// Names with texts, or with the files that hold them (`{"file": "path"}`).
+    pub(crate) fn pairs(&mut self, names: &[&str]) -> IndexMap<String, Held> {
+        let Some((field, value)) = self.take(names) else { return IndexMap::new() };
+        let Value::Object(map) = value else {
+            self.wrong(field, "it is not an object", "write names with texts between { and }");
+            return IndexMap::new();
+        };
+        let mut pairs = IndexMap::new();
+        for (name, value) in map {
+            match held(value) {
+                Some(held) => {
+                    pairs.insert(name, held);
+                }
+                None => self.wrong(
+                    &format!("{field}.{name}"),
+                    "it is neither a text nor a file",
+                    "write a text in quotes, or {\"file\": \"path\"}",
+                ),
+            }
+        }
+        pairs
+    }
+}
+
+/// Numbers and truth values are taken for what they look like: many write a port without quotes.
+fn scalar(value: Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn held(value: Value) -> Option<Held> {
+    if let Value::Object(map) = &value {
+        let path = map.get("file")?.as_str()?;
+        return (map.len() == 1).then(|| Held::File(path.to_owned()));
+    }
+    scalar(value).map(Held::Text)
+}

@@ -1,0 +1,31 @@
+//! The files in which programs write down MCP servers: read, and written with docent in them.
+//!
+//! Nothing here reads the environment, starts a program or prints: the home folder, the platform and the values of
+//! variables are handed in, and what is wrong comes back as a list of [`Problem`]s beside what could be read.
+
+mod client;
+mod edit;
+mod entry;
+mod expand;
+mod fields;
+mod parse;
+mod places;
+mod plan;
+mod problem;
+mod read;
+mod secrets;
+mod server;
+mod shape;
+mod template;
+
+pub use client::Client;
+pub use edit::{Edited, with_server, with_table, without_server, without_table};
+pub use expand::expand;
+pub use places::{Places, Platform, Scope, Source, candidates, find, is_installed};
+pub use plan::{Folders, Plan, PlanError, Receipt, undo};
+pub use problem::Problem;
+pub use read::{Form, Input, Reading, read, read_tables};
+pub use secrets::with_secrets;
+pub use server::{
+    Meta, Need, RemoteKind, SecretFile, SecretUse, Sensitivity, Server, Visibility, Way,
+};

@@ -1,0 +1,148 @@
+//! Text to values: JSON with and without comments, TOML, YAML. Bounded in size and depth by its parsers.
+
+use crate::{client::Syntax, problem::Problem};
+use jsonc_parser::{
+    CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, ast, parse_to_ast,
+    tokens::Token,
+};
+use serde_json::{Map, Value};
+use toml_edit::{Document, Item, Table};
+
+/// The largest file that is read.
+pub(crate) const MOST_BYTES: usize = 32 << 20;
+/// How often YAML's aliases may be followed.
+const ALIASED: usize = 10_000;
+
+/// The text without its byte order mark, and the mark.
+pub(crate) fn split_mark(text: &str) -> (&'static str, &str) {
+    text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest))
+}
+
+/// The value of a text without byte order mark. A blank text is an empty object.
+pub(crate) fn parse(syntax: Syntax, text: &str) -> Result<Value, Problem> {
+    if text.len() > MOST_BYTES {
+        return Err(Problem::new(
+            format!("the file is larger than {} MB", MOST_BYTES >> 20),
+            "make it smaller, or name another file",
+        ));
+    }
+    if text.trim().is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    match syntax {
+        Syntax::Json | Syntax::JsonWithComments => {
+            let tree = json(syntax, text)?.value;
+            Ok(tree.map_or_else(|| Value::Object(Map::new()), Value::from))
+        }
+        Syntax::Toml => toml(text),
+        Syntax::Yaml => match yaml(text)? {
+            // Comments and nothing else.
+            Value::Null => Ok(Value::Object(Map::new())),
+            value => Ok(value),
+        },
+    }
+}
+
+/// The tree of a JSON text, with every token and comment.
+pub(crate) fn json(syntax: Syntax, text: &str) -> Result<ParseResult<'_>, Problem> {
+    let lenient = syntax == Syntax::JsonWithComments;
+    let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+    let options = ParseOptions {
+        allow_comments: lenient,
+        allow_loose_object_property_names: false,
+        allow_trailing_commas: lenient,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(text, &collect, &options).map_err(|error| {
+        Problem::new(format!("it is not valid JSON: {error}"), "mend the file where it says so")
+    })?;
+    // The parser lets comments after the value pass.
+    let mut tokens = parsed.tokens.iter().flatten().map(|token| &token.token);
+    let is_comment =
+        |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
+    if !lenient && tokens.any(is_comment) {
+        return Err(Problem::new(
+            "it is not valid JSON: it has a comment, which this client does not read",
+            "take the comment out",
+        ));
+    }
+    Ok(parsed)
+}
+
+/// Keys that an object of a JSON text has more than once.
+pub(crate) fn repeated_keys<'a>(object: &'a ast::Object<'_>) -> Vec<&'a str> {
+    let mut seen = std::collections::HashSet::new();
+    let names = object.properties.iter().map(|property| property.name.as_str());
+    names.filter(|name| !seen.insert(*name)).collect()
+}
+
+fn toml(text: &str) -> Result<Value, Problem> {
+    let document = toml_document(text)?;
+    Ok(item_value(document.as_item()))
+}
+
+/// A TOML text with the place of everything in it.
+pub(crate) fn toml_document(text: &str) -> Result<Document<&str>, Problem> {
+    Document::parse(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let what = first_line(error.message());
+        Problem::new(format!("it is not valid TOML: {what} on line {line}"), "mend the file")
+    })
+}
+
+fn item_value(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Value(value) => toml_value(value),
+        Item::Table(table) => table_value(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(table_value).collect(),
+    }
+}
+
+fn table_value(table: &Table) -> Value {
+    table.iter().map(|(key, item)| (key.to_owned(), item_value(item))).collect()
+}
+
+fn toml_value(value: &toml_edit::Value) -> Value {
+    use toml_edit::Value as Toml;
+    match value {
+        Toml::String(text) => text.value().clone().into(),
+        Toml::Integer(number) => (*number.value()).into(),
+        Toml::Float(number) => (*number.value()).into(),
+        Toml::Boolean(flag) => (*flag.value()).into(),
+        Toml::Datetime(date) => date.value().to_string().into(),
+        Toml::Array(array) => array.iter().map(toml_value).collect(),
+        Toml::InlineTable(table) => {
+            table.iter().map(|(key, value)| (key.to_owned(), toml_value(value))).collect()
+        }
+    }
+}
+
+fn yaml(text: &str) -> Result<Value, Problem> {
+    let mut options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_nodes: 1_000_000,
+            max_events: 4_000_000,
+            max_depth: 32,
+            max_recorded_anchor_events: ALIASED,
+        },
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::Error,
+    };
+    options.alias_limits.max_total_replayed_events = ALIASED;
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let reason = error.to_string();
+        let reason = first_line(&reason).trim_start_matches("error: ");
+        Problem::new(format!("it is not valid YAML: {reason}"), "mend the file")
+    })
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

@@ -1,0 +1,151 @@
+//! Where clients keep their configuration, on each platform.
+
+use crate::client::Client;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The folders of a user and of a project, handed in by whoever knows them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The user's home folder.
+    pub home: PathBuf,
+    /// Where programs keep their configuration: `~/.config`, or what `XDG_CONFIG_HOME` names.
+    pub config_home: PathBuf,
+    /// `%APPDATA%`, on Windows.
+    pub app_data: Option<PathBuf>,
+    /// The project that is worked on.
+    pub project: Option<PathBuf>,
+    /// The platform.
+    pub platform: Platform,
+}
+
+/// The platform, as far as the places of files depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platform {
+    /// Linux, and what is like it.
+    Linux,
+    /// macOS.
+    Mac,
+    /// Windows.
+    Windows,
+}
+
+/// Whom a configuration is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The user, everywhere.
+    User,
+    /// One project.
+    Project,
+}
+
+/// A client's configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Whose it is.
+    pub client: Client,
+    /// Whom it is for.
+    pub scope: Scope,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// The configurations that exist.
+pub fn find(places: &Places) -> Vec<Source> {
+    let all = Client::ALL.iter().flat_map(|client| candidates(*client, places));
+    all.filter(|source| source.path.is_file()).collect()
+}
+
+/// Where a client looks for its configuration, whether or not it is there: the user's first, and the one to write to
+/// before others.
+pub fn candidates(client: Client, places: &Places) -> Vec<Source> {
+    let user = |path: PathBuf| Source { client, scope: Scope::User, path };
+    let mut all: Vec<Source> = user_files(client, places).into_iter().map(user).collect();
+    if let (Some(project), Some(file)) = (&places.project, project_file(client)) {
+        let path = project.join(file);
+        if all.iter().all(|source| source.path != path) {
+            all.push(Source { client, scope: Scope::Project, path });
+        }
+    }
+    all
+}
+
+/// Whether the client has been used by this user: a folder or a file of its own is there.
+pub fn is_installed(client: Client, places: &Places) -> bool {
+    match client {
+        // Its file is in the home folder itself.
+        Client::ClaudeCode => {
+            places.home.join(".claude.json").exists() || places.home.join(".claude").is_dir()
+        }
+        Client::VsCode => editor_folders(places).iter().any(|folder| folder.is_dir()),
+        _ => user_files(client, places).iter().any(|file| file.parent().is_some_and(Path::is_dir)),
+    }
+}
+
+/// Where programs with a window keep what is the user's.
+fn support(places: &Places) -> PathBuf {
+    match places.platform {
+        Platform::Linux => places.config_home.clone(),
+        Platform::Mac => places.home.join("Library/Application Support"),
+        Platform::Windows => app_data(places),
+    }
+}
+
+fn app_data(places: &Places) -> PathBuf {
+    places.app_data.clone().unwrap_or_else(|| places.home.join("AppData").join("Roaming"))
+}
+
+fn editor_folders(places: &Places) -> [PathBuf; 2] {
+    ["Code", "Code - Insiders"].map(|name| support(places).join(name).join("User"))
+}
+
+fn user_files(client: Client, places: &Places) -> Vec<PathBuf> {
+    let home = &places.home;
+    let windows = places.platform == Platform::Windows;
+    let file = match client {
+        Client::ClaudeDesktop => support(places).join("Claude").join("claude_desktop_config.json"),
+        Client::ClaudeCode => home.join(".claude.json"),
+        Client::VsCode => return editor_files(places),
+        Client::Cursor => home.join(".cursor").join("mcp.json"),
+        Client::Windsurf => home.join(".codeium").join("windsurf").join("mcp_config.json"),
+        Client::Zed if windows => app_data(places).join("Zed").join("settings.json"),
+        Client::Zed => places.config_home.join("zed").join("settings.json"),
+        Client::Codex => home.join(".codex").join("config.toml"),
+        Client::GeminiCli => home.join(".gemini").join("settings.json"),
+        Client::Goose if windows => {
+            app_data(places).join("Block").join("goose").join("config").join("config.yaml")
+        }
+        Client::Goose => places.config_home.join("goose").join("config.yaml"),
+    };
+    vec![file]
+}
+
+/// The file of the default profile of each edition, and those of its other profiles.
+fn editor_files(places: &Places) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for folder in editor_folders(places) {
+        files.push(folder.join("mcp.json"));
+        let profiles = fs::read_dir(folder.join("profiles")).into_iter().flatten().flatten();
+        let mut profiles: Vec<PathBuf> = profiles
+            .map(|entry| entry.path().join("mcp.json"))
+            .filter(|file| file.is_file())
+            .collect();
+        profiles.sort();
+        files.append(&mut profiles);
+    }
+    files
+}
+
+const fn project_file(client: Client) -> Option<&'static str> {
+    match client {
+        Client::ClaudeDesktop | Client::Windsurf | Client::Goose => None,
+        Client::ClaudeCode => Some(".mcp.json"),
+        Client::VsCode => Some(".vscode/mcp.json"),
+        Client::Cursor => Some(".cursor/mcp.json"),
+        Client::Zed => Some(".zed/settings.json"),
+        Client::Codex => Some(".codex/config.toml"),
+        Client::GeminiCli => Some(".gemini/settings.json"),
+    }
+}

@@ -1,0 +1,346 @@
+//! A change of a file: shown as a diff, made at once or not at all, and undone.
+
+use crate::{
+    client::Client,
+    edit::{Edited, with_server, without_server},
+    problem::Problem,
+    server::Server,
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use similar::TextDiff;
+use std::{
+    fmt::Write as _,
+    fs, io,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+/// What a file is to become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Whose configuration it is.
+    pub client: Client,
+    /// The entry that is written.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// What it holds; `None` where there is none.
+    pub before: Option<String>,
+    /// What it is to hold.
+    pub after: String,
+    /// Whether the block of servers is made for the entry.
+    pub block: bool,
+}
+
+/// Whether folders that are missing are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Folders {
+    /// The client is there, or its user wants it so.
+    Make,
+    /// A missing folder means that the client is not there.
+    Keep,
+}
+
+/// What was done, kept so that it can be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// Whose configuration it is.
+    pub client: Client,
+    /// The entry that was written.
+    pub name: String,
+    /// The file as it was named.
+    pub path: PathBuf,
+    /// The file that was written: where a link leads.
+    pub target: PathBuf,
+    /// The file as it was; `None` where there was none.
+    pub backup: Option<PathBuf>,
+    /// SHA-256 of what was written.
+    pub written: String,
+    /// Whether the block of servers was made for the entry.
+    pub block: bool,
+    /// Folders that were made, the outermost first.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Why a file was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Somebody else wrote to it.
+    #[error("{} has changed since it was read, and is left as it is; {remedy}", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// There is no folder for it.
+    #[error("there is no folder {}: is the client installed? Use it once, or force the installation", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A link that leads nowhere.
+    #[error("{} is a link that leads nowhere; mend it or take it away", path.display())]
+    DeadLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// The file can't be changed as it should be.
+    #[error(transparent)]
+    Problem(#[from] Problem),
+    /// The system refused.
+    #[error("{what} {} failed; look at its place, its mode and its owner", path.display())]
+    Io {
+        /// What was done.
+        what: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Plan {
+    /// The plan that puts a server into a client's file, under its name. An entry of that name that does something else
+    /// is replaced when `replace` is set.
+    pub fn install(
+        client: Client,
+        path: &Path,
+        server: &Server,
+        replace: bool,
+    ) -> Result<Self, PlanError> {
+        let before = text_if_there(path)?;
+        let edited = with_server(client, before.as_deref(), &server.name, server, replace);
+        Self::of(client, path, &server.name, before, edited)
+    }
+
+    /// The plan that takes a server out of a client's file, and the empty block when `drop_block` is set.
+    pub fn remove(
+        client: Client,
+        path: &Path,
+        name: &str,
+        drop_block: bool,
+    ) -> Result<Self, PlanError> {
+        let before = text_if_there(path)?;
+        let text = before.clone().unwrap_or_default();
+        let edited = without_server(client, &text, name, drop_block);
+        Self::of(client, path, name, before, edited)
+    }
+
+    fn of(
+        client: Client,
+        path: &Path,
+        name: &str,
+        before: Option<String>,
+        edited: Result<Edited, Problem>,
+    ) -> Result<Self, PlanError> {
+        let Edited { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
+        let (name, path) = (name.to_owned(), path.to_owned());
+        Ok(Self { client, name, path, before, after, block })
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.before.as_deref().unwrap_or_default() == self.after
+    }
+
+    /// What changes, as a unified diff. The lines around a change may hold secrets: it is for the user's eyes.
+    pub fn diff(&self) -> String {
+        let before = self.before.as_deref().unwrap_or_default();
+        let name = self.path.display().to_string();
+        let old = if self.before.is_some() { &name } else { "/dev/null" };
+        let diff = TextDiff::from_lines(before, &self.after);
+        diff.unified_diff().context_radius(3).header(old, &name).to_string()
+    }
+
+    /// Changes the file: keeps the old one in `backups`, and puts the new one in its place at once. A file that is no
+    /// longer as the plan found it is left alone.
+    pub fn apply(&self, backups: &Path, folders: Folders) -> Result<Receipt, PlanError> {
+        let target = target_of(&self.path)?;
+        let now = read_if_there(&target)?;
+        if now.as_deref() != self.before.as_ref().map(String::as_bytes) {
+            let remedy = "run the command again";
+            return Err(PlanError::Changed { path: target, remedy });
+        }
+        let made = make_folders(&target, folders)?;
+        let backup = match &self.before {
+            Some(_) => Some(back_up(&target, backups, self)?),
+            None => None,
+        };
+        replace(&target, self.after.as_bytes())?;
+        Ok(Receipt {
+            client: self.client,
+            name: self.name.clone(),
+            path: self.path.clone(),
+            target,
+            backup,
+            written: digest(self.after.as_bytes()),
+            block: self.block,
+            folders: made,
+        })
+    }
+}
+
+/// Puts the file back as it was, when nobody has written to it since. Otherwise take the entry out with
+/// [`crate::without_server`].
+pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
+    let target = &receipt.target;
+    let now = read_if_there(target)?;
+    if now.as_deref().map(digest).as_ref() != Some(&receipt.written) {
+        let remedy = "take the entry out of it instead";
+        return Err(PlanError::Changed { path: target.clone(), remedy });
+    }
+    let Some(backup) = &receipt.backup else {
+        fs::remove_file(target).map_err(failed("removing", target))?;
+        for folder in receipt.folders.iter().rev() {
+            // One that is in use by now stays.
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        return Ok(());
+    };
+    let old = fs::read(backup).map_err(failed("reading", backup))?;
+    replace(target, &old)
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PlanError {
+    let path = path.to_owned();
+    move |source| PlanError::Io { what, path, source }
+}
+
+fn text_if_there(path: &Path) -> Result<Option<String>, PlanError> {
+    let bytes = read_if_there(path)?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.map_err(|_| Problem::new("it is not UTF-8", "save it as UTF-8").in_file(path).into())
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlanError> {
+    // A pipe would be waited for.
+    if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
+        return Err(failed("reading", path)(io::ErrorKind::InvalidInput.into()));
+    }
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("reading", path)(error)),
+    }
+}
+
+/// The file that a path leads to: many keep their configuration elsewhere and link to it.
+fn target_of(path: &Path) -> Result<PathBuf, PlanError> {
+    match fs::canonicalize(path) {
+        Ok(target) => Ok(target),
+        Err(_) if path.is_symlink() => Err(PlanError::DeadLink { path: path.to_owned() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
+        Err(error) => Err(failed("following", path)(error)),
+    }
+}
+
+fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanError> {
+    let folder = target.parent().unwrap_or(target);
+    let mut missing: Vec<PathBuf> = folder
+        .ancestors()
+        .take_while(|folder| !folder.as_os_str().is_empty() && !folder.is_dir())
+        .map(Path::to_owned)
+        .collect();
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    if folders == Folders::Keep {
+        return Err(PlanError::NoFolder { path: folder.to_owned() });
+    }
+    fs::create_dir_all(folder).map_err(failed("making the folder", folder))?;
+    missing.reverse();
+    Ok(missing)
+}
+
+/// Copies the file into the folder of backups, under a name that is free.
+fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanError> {
+    fs::create_dir_all(backups).map_err(failed("making the folder", backups))?;
+    let name =
+        target.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let bytes = plan.before.as_deref().unwrap_or_default().as_bytes();
+    let mut place = digest(target.as_os_str().as_encoded_bytes());
+    place.truncate(8);
+    let mode = fs::metadata(target).map_err(failed("reading", target))?.permissions();
+    for number in 1_u32.. {
+        let path = backups.join(format!("{}-{place}-{number}-{name}", plan.client.id()));
+        if path.exists() {
+            continue;
+        }
+        let mut copy = temporary(backups)?;
+        copy.write_all(bytes).map_err(failed("writing", &path))?;
+        copy.as_file().set_permissions(mode.clone()).map_err(failed("writing", &path))?;
+        copy.as_file().sync_all().map_err(failed("writing", &path))?;
+        match copy.persist_noclobber(&path) {
+            Ok(_) => return Ok(path),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed("writing", &path)(error.error)),
+        }
+    }
+    Err(failed("writing", backups)(io::Error::other("no name is free")))
+}
+
+/// A file that nobody but its owner can read until it is given a mode.
+fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile, PlanError> {
+    tempfile::Builder::new()
+        .prefix(".docent-")
+        .tempfile_in(folder)
+        .map_err(failed("writing into", folder))
+}
+
+/// Puts a file in the place of another at once. It keeps the mode and the owner of the one that goes.
+fn replace(target: &Path, bytes: &[u8]) -> Result<(), PlanError> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = match fs::metadata(target) {
+        Ok(old) => {
+            let file = temporary(folder.unwrap_or(Path::new(".")))?;
+            keep_owner(file.as_file(), &old).map_err(failed("keeping the owner of", target))?;
+            file.as_file().set_permissions(old.permissions()).map_err(failed("writing", target))?;
+            file
+        }
+        Err(_) => fresh(folder.unwrap_or(Path::new(".")))?,
+    };
+    file.write_all(bytes).map_err(failed("writing", target))?;
+    file.as_file().sync_all().map_err(failed("writing", target))?;
+    file.persist(target).map_err(|error| failed("writing", target)(error.error))?;
+    Ok(())
+}
+
+/// A new file has the mode that the user's other files get.
+fn fresh(folder: &Path) -> Result<tempfile::NamedTempFile, PlanError> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".docent-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder).map_err(failed("writing into", folder))
+}
+
+#[cfg(unix)]
+fn keep_owner(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid()))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _done = write!(text, "{byte:02x}");
+        text
+    })
+}

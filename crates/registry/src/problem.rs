@@ -1,0 +1,66 @@
+//! What is wrong with a file or an entry of it, said so that a person can mend it.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// One thing that is wrong: where, what, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file, where one is known.
+    pub file: Option<PathBuf>,
+    /// The entry: a server's name.
+    pub entry: Option<String>,
+    /// The field of the entry, as it is written.
+    pub field: Option<String>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl Problem {
+    /// Something wrong with no place yet.
+    pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { file: None, entry: None, field: None, what: what.into(), remedy: remedy.into() }
+    }
+
+    /// The same, in this file.
+    #[must_use]
+    pub fn in_file(mut self, file: &Path) -> Self {
+        self.file = Some(file.to_owned());
+        self
+    }
+
+    /// The same, in this entry.
+    #[must_use]
+    pub fn in_entry(mut self, entry: &str) -> Self {
+        self.entry = Some(entry.to_owned());
+        self
+    }
+
+    /// The same, in this field.
+    #[must_use]
+    pub fn in_field(mut self, field: &str) -> Self {
+        self.field = Some(field.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        match (&self.entry, &self.field) {
+            (Some(entry), Some(field)) => write!(f, "{entry:?}, {field}: ")?,
+            (Some(entry), None) => write!(f, "{entry:?}: ")?,
+            (None, Some(field)) => write!(f, "{field}: ")?,
+            (None, None) => {}
+        }
+        write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+impl std::error::Error for Problem {}

@@ -1,0 +1,266 @@
+//! Whole files: which entries they have, and what is wrong with those that can't be read.
+
+use crate::{
+    client::{Client, Syntax},
+    entry::{self, Entry, Manner},
+    parse::{self, parse, split_mark},
+    problem::Problem,
+    server::Server,
+};
+use serde_json::{Map, Value};
+use std::{collections::HashSet, path::Path};
+
+/// What kind of file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A client's configuration.
+    Client(Client),
+    /// JSON with a block of servers, of no client that is known.
+    Block,
+    /// A registry with what is said about each server (`mcp.registry.json`).
+    Registry,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// The servers, in the order of the file.
+    pub servers: Vec<Server>,
+    /// What an editor would ask its user for.
+    pub inputs: Vec<Input>,
+    /// Entries that are parts of the client itself.
+    pub passed_over: Vec<String>,
+    /// What is wrong. One bad entry does not hide the others.
+    pub problems: Vec<Problem>,
+}
+
+/// A question that an editor asks before it starts a server (`${input:id}`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// What `${input:…}` names.
+    pub id: String,
+    /// What the user is told.
+    pub description: Option<String>,
+    /// Whether the answer is a secret.
+    pub secret: bool,
+}
+
+/// Keys under which blocks of servers are found in a file of no known client.
+const BLOCKS: [&str; 4] = ["mcpServers", "mcp_servers", "servers", "context_servers"];
+
+impl Form {
+    /// The form that a file of this path has.
+    pub fn of(path: &Path) -> Self {
+        let part = |path: Option<&Path>| {
+            path.and_then(Path::file_name).map(|name| name.to_string_lossy().to_lowercase())
+        };
+        let name = part(Some(path)).unwrap_or_default();
+        let folder = part(path.parent()).unwrap_or_default();
+        let client = match (folder.as_str(), name.as_str()) {
+            (_, "mcp.registry.json") => return Self::Registry,
+            (_, "claude_desktop_config.json") => Client::ClaudeDesktop,
+            (_, ".mcp.json" | ".claude.json") => Client::ClaudeCode,
+            (".cursor", "mcp.json") => Client::Cursor,
+            (_, "mcp.json") => Client::VsCode,
+            (_, "mcp_config.json") => Client::Windsurf,
+            (".zed" | "zed", "settings.json") => Client::Zed,
+            (".gemini", "settings.json") => Client::GeminiCli,
+            (".codex", "config.toml") => Client::Codex,
+            ("goose" | "config", "config.yaml") => Client::Goose,
+            _ => return Self::Block,
+        };
+        Self::Client(client)
+    }
+
+    const fn syntax(self) -> Syntax {
+        match self {
+            Self::Client(client) => client.syntax(),
+            Self::Block => Syntax::JsonWithComments,
+            Self::Registry => Syntax::Json,
+        }
+    }
+}
+
+/// Reads a file of this form.
+pub fn read(form: Form, file: &Path, bytes: &[u8]) -> Reading {
+    let mut reading = Reading::default();
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let problem = Problem::new("it is not UTF-8", "save it as UTF-8");
+        reading.problems.push(problem.in_file(file));
+        return reading;
+    };
+    let (_, text) = split_mark(text);
+    match parse(form.syntax(), text) {
+        Ok(Value::Object(root)) => {
+            note_repeated_keys(form, text, &mut reading);
+            read_root(form, root, &mut reading);
+        }
+        Ok(_) => reading
+            .problems
+            .push(Problem::new("the file is not an object", "write its fields between { and }")),
+        Err(problem) => reading.problems.push(problem),
+    }
+    finish(reading, file)
+}
+
+/// Reads docent's own tables: the value of `mcp_servers` in docent.toml, or of `mcpServers` in docent.json.
+pub fn read_tables(file: &Path, tables: &Value) -> Reading {
+    let mut reading = Reading::default();
+    add_block(&mut reading, "mcp_servers", tables.clone(), Manner::OWN, None);
+    finish(reading, file)
+}
+
+fn finish(mut reading: Reading, file: &Path) -> Reading {
+    for problem in &mut reading.problems {
+        problem.file = Some(file.to_owned());
+    }
+    reading
+}
+
+fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
+    match form {
+        Form::Registry => match root.shift_remove("servers") {
+            Some(Value::Array(entries)) => add_list(reading, entries),
+            Some(block) => add_block(reading, "servers", block, Manner::OWN, None),
+            None => reading.problems.push(Problem::new(
+                "the registry has no `servers`",
+                "write the entries under `servers`, between [ and ]",
+            )),
+        },
+        Form::Block => {
+            let key = BLOCKS.into_iter().find(|key| root.contains_key(*key));
+            match key.and_then(|key| Some((key, root.shift_remove(key)?))) {
+                Some((key, block)) => add_block(reading, key, block, Manner::OWN, None),
+                None => reading.problems.push(Problem::new(
+                    "the file has no block of servers",
+                    "write the entries under `mcpServers`",
+                )),
+            }
+        }
+        Form::Client(client) => {
+            let manner = Manner::of(client);
+            if client == Client::VsCode {
+                add_inputs(reading, root.shift_remove("inputs"));
+            }
+            if let Some(block) = root.shift_remove(client.block()) {
+                add_block(reading, client.block(), block, manner, None);
+            }
+            if client == Client::ClaudeCode
+                && let Some(Value::Object(projects)) = root.shift_remove("projects")
+            {
+                add_projects(reading, projects, manner);
+            }
+        }
+    }
+}
+
+/// `~/.claude.json` keeps a block for each folder.
+fn add_projects(reading: &mut Reading, projects: Map<String, Value>, manner: Manner) {
+    for (folder, mut project) in projects {
+        let Some(block) = project.get_mut("mcpServers").map(Value::take) else { continue };
+        let first = reading.servers.len();
+        add_block(reading, "mcpServers", block, manner, Some(&folder));
+        let off = project.get("disabledMcpServers").and_then(Value::as_array);
+        let off: HashSet<&str> = off.into_iter().flatten().filter_map(Value::as_str).collect();
+        for server in reading.servers.iter_mut().skip(first) {
+            server.disabled |= off.contains(server.name.as_str());
+        }
+    }
+}
+
+fn add_block(
+    reading: &mut Reading,
+    key: &str,
+    block: Value,
+    manner: Manner,
+    project: Option<&str>,
+) {
+    let entries = match block {
+        Value::Object(entries) => entries,
+        Value::Null => return,
+        _ => {
+            let remedy = "write the entries between { and }, each under its name";
+            let problem = Problem::new("it is not an object of entries", remedy);
+            reading.problems.push(problem.in_field(key));
+            return;
+        }
+    };
+    for (name, value) in entries {
+        add_entry(reading, &name, value, manner, project);
+    }
+}
+
+fn add_list(reading: &mut Reading, entries: Vec<Value>) {
+    let mut seen = HashSet::new();
+    for (index, mut value) in entries.into_iter().enumerate() {
+        let id = value.as_object_mut().and_then(|map| map.shift_remove("id"));
+        let Some(id) = id.as_ref().and_then(Value::as_str).map(str::to_owned) else {
+            let problem = Problem::new("the entry has no `id`", "give it one: a text");
+            reading.problems.push(problem.in_entry(&format!("servers[{index}]")));
+            continue;
+        };
+        if !seen.insert(id.clone()) {
+            let problem = Problem::new(
+                "there is another entry of this id, and the first is used",
+                "give each entry an id of its own",
+            );
+            reading.problems.push(problem.in_entry(&id));
+            continue;
+        }
+        add_entry(reading, &id, value, Manner::OWN, None);
+    }
+}
+
+fn add_entry(
+    reading: &mut Reading,
+    name: &str,
+    value: Value,
+    manner: Manner,
+    project: Option<&str>,
+) {
+    let (entry, problems) = entry::read(name, value, manner);
+    reading.problems.extend(problems);
+    match entry {
+        Entry::Server(mut server) => {
+            server.project = project.map(str::to_owned);
+            reading.servers.push(*server);
+        }
+        Entry::PassedOver => reading.passed_over.push(name.to_owned()),
+        Entry::Bad => {}
+    }
+}
+
+fn add_inputs(reading: &mut Reading, inputs: Option<Value>) {
+    let Some(Value::Array(inputs)) = inputs else { return };
+    for input in inputs {
+        let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
+        let Some(id) = text("id") else { continue };
+        let secret = input.get("password").and_then(Value::as_bool).unwrap_or(false);
+        reading.inputs.push(Input { id, description: text("description"), secret });
+    }
+}
+
+/// A key that is written twice loses one of its entries: the parsers of clients keep the last.
+fn note_repeated_keys(form: Form, text: &str, reading: &mut Reading) {
+    let syntax = form.syntax();
+    if !matches!(syntax, Syntax::Json | Syntax::JsonWithComments) || form == Form::Registry {
+        return;
+    }
+    let Ok(tree) = parse::json(syntax, text) else { return };
+    let Some(root) = tree.value.as_ref().and_then(|value| value.as_object()) else { return };
+    let keys: &[&str] = match &form {
+        Form::Client(client) => &[client.block()],
+        Form::Block | Form::Registry => &BLOCKS,
+    };
+    let twice = |name: &str| {
+        Problem::new("it is written twice, and the last is used", "take one out").in_entry(name)
+    };
+    for name in parse::repeated_keys(root) {
+        if keys.contains(&name) {
+            reading.problems.push(twice(name));
+        }
+    }
+    for block in keys.iter().filter_map(|key| root.get_object(key)) {
+        reading.problems.extend(parse::repeated_keys(block).into_iter().map(twice));
+    }
+}

@@ -1,0 +1,126 @@
+//! Values from files, put where they belong. The files are read by whoever calls.
+
+use crate::{
+    problem::Problem,
+    server::{SecretUse, Server, Way},
+};
+use std::io;
+
+/// The server with the contents of its secret files and of its file of variables in place. `read` gets each path as it is
+/// written, variables put in. One line break at the end of a secret is not part of it. What the entry itself says
+/// wins over a file of variables.
+pub fn with_secrets(
+    server: &Server,
+    read: &dyn Fn(&str) -> io::Result<String>,
+) -> Result<Server, Vec<Problem>> {
+    let mut full = server.clone();
+    let mut problems = Vec::new();
+    for secret in std::mem::take(&mut full.secrets) {
+        match text_of(&secret.path, read) {
+            Ok(text) => put(&mut full.way, &secret.goes, text, &mut problems),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if let Some(path) = full.env_file.take() {
+        match read(&path) {
+            Ok(text) => put_variables(&mut full.way, &path, &text, &mut problems),
+            Err(error) => problems.push(unreadable(&path, &error)),
+        }
+    }
+    if problems.is_empty() {
+        return Ok(full);
+    }
+    Err(problems.into_iter().map(|problem| problem.in_entry(&server.name)).collect())
+}
+
+fn text_of(path: &str, read: &dyn Fn(&str) -> io::Result<String>) -> Result<String, Problem> {
+    let text = read(path).map_err(|error| unreadable(path, &error))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.is_empty() {
+        return Err(Problem::new(
+            format!("the file {path:?} is empty"),
+            "write the secret into it",
+        ));
+    }
+    if text.contains(['\r', '\n', '\0']) {
+        return Err(Problem::new(
+            format!("the file {path:?} has more than one line"),
+            "leave the secret alone in it",
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn unreadable(path: &str, error: &io::Error) -> Problem {
+    Problem::new(
+        format!("the file {path:?} can't be read: {error}"),
+        "make it, or correct the path and its mode",
+    )
+}
+
+fn put(way: &mut Way, goes: &SecretUse, text: String, problems: &mut Vec<Problem>) {
+    match (way, goes) {
+        (Way::Program { env, .. }, SecretUse::Variable(name)) => {
+            env.insert(name.clone(), text);
+        }
+        (Way::Remote { headers, .. }, SecretUse::Header(name)) => {
+            headers.insert(name.clone(), text);
+        }
+        (Way::Remote { headers, .. }, SecretUse::Bearer) => {
+            headers.insert("Authorization".to_owned(), format!("Bearer {text}"));
+        }
+        (Way::Program { .. }, _) => problems.push(Problem::new(
+            "a program has no headers",
+            "name the file under `env`, or give the server's `url`",
+        )),
+        (Way::Remote { .. }, _) => problems.push(Problem::new(
+            "a server on the network has no variables",
+            "name the file under `headers`, or give the server's `command`",
+        )),
+    }
+}
+
+/// `NAME=value` lines, with `export`, comments and quotes as usual.
+fn put_variables(way: &mut Way, path: &str, text: &str, problems: &mut Vec<Problem>) {
+    let Way::Program { env, .. } = way else {
+        problems.push(Problem::new(
+            "a server on the network has no variables",
+            "take the file of variables out of the entry",
+        ));
+        return;
+    };
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name.trim()))
+        else {
+            problems.push(Problem::new(
+                format!("line {} of {path:?} is no NAME=value", index + 1),
+                "mend it, or put a # before it",
+            ));
+            continue;
+        };
+        let value = unquoted(value.trim());
+        env.entry(name.trim().to_owned()).or_insert(value);
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
+}
+
+fn unquoted(value: &str) -> String {
+    let within = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
+    if let Some((inside, _)) = within('\'') {
+        return inside.to_owned();
+    }
+    if let Some((inside, _)) = within('"') {
+        return inside.replace("\\n", "\n");
+    }
+    value.split_once(" #").map_or(value, |(value, _)| value.trim_end()).to_owned()
+}

@@ -1,0 +1,352 @@
+//! A server in the shape in which a client writes it. What the client has no words for is refused, not left out.
+
+use crate::{
+    client::{Client, Variables},
+    problem::Problem,
+    server::{Meta, RemoteKind, SecretUse, Sensitivity, Server, Visibility, Way},
+    template::{lone_variable, to_client},
+};
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// The entry of a server in a client's file. What is said about the server for those who look for one is docent's own
+/// and is not written.
+pub(crate) fn shape(client: Client, name: &str, server: &Server) -> Result<Value, Problem> {
+    let shaper = Shaper { client };
+    let mut entry = match &server.way {
+        Way::Program { .. } => shaper.program(name, server)?,
+        Way::Remote { .. } => shaper.remote(name, server)?,
+    };
+    if !server.secrets.is_empty() {
+        return Err(shaper.cannot("a secret from a file", "set a variable"));
+    }
+    shaper.switch(server, &mut entry)?;
+    shaper.timeouts(server, &mut entry)?;
+    for (field, value) in &server.unknown {
+        entry.entry(field.clone()).or_insert_with(|| value.clone());
+    }
+    Ok(Value::Object(entry))
+}
+
+struct Shaper {
+    client: Client,
+}
+
+type Fields = Map<String, Value>;
+
+impl Shaper {
+    fn cannot(&self, what: &str, instead: &str) -> Problem {
+        let what = format!("{} can't be told of {what}", self.client);
+        Problem::new(what, format!("{instead}, or leave it out"))
+    }
+
+    fn text(&self, template: &str) -> Result<Value, Problem> {
+        to_client(template, self.client.variables())
+            .map(Value::String)
+            .map_err(|what| self.cannot(&what, "write the value itself"))
+    }
+
+    fn program(&self, name: &str, server: &Server) -> Result<Fields, Problem> {
+        let Way::Program { command, args, env, inherit, cwd } = &server.way else {
+            return Ok(Fields::new());
+        };
+        let mut fields = Fields::new();
+        match self.client {
+            Client::ClaudeCode | Client::VsCode => put(&mut fields, "type", "stdio"),
+            Client::Zed => put(&mut fields, "source", "custom"),
+            Client::Goose => goose(name, server, "stdio", &mut fields),
+            _ => {}
+        }
+        let key = if self.client == Client::Goose { "cmd" } else { "command" };
+        put(&mut fields, key, self.text(command)?);
+        let args = args.iter().map(|arg| self.text(arg)).collect::<Result<Vec<_>, _>>()?;
+        put(&mut fields, "args", args);
+        self.variables(env, &mut fields)?;
+        match (self.client, inherit.is_empty()) {
+            (_, true) => {}
+            (Client::Codex, false) => put(&mut fields, "env_vars", inherit.clone()),
+            _ => return Err(self.cannot("variables that are handed on", "write them under env")),
+        }
+        if let Some(cwd) = cwd {
+            if !matches!(self.client, Client::VsCode | Client::Codex | Client::GeminiCli) {
+                return Err(self.cannot("a folder to start in", "write full paths"));
+            }
+            put(&mut fields, "cwd", self.text(cwd)?);
+        }
+        if let Some(path) = &server.env_file {
+            if !matches!(self.client, Client::VsCode | Client::Cursor) {
+                return Err(self.cannot("a file of variables", "write them under env"));
+            }
+            put(&mut fields, "envFile", self.text(path)?);
+        }
+        Ok(fields)
+    }
+
+    fn variables(
+        &self,
+        env: &IndexMap<String, String>,
+        fields: &mut Fields,
+    ) -> Result<(), Problem> {
+        let mut written = Fields::new();
+        let mut keys = Vec::new();
+        for (name, value) in env {
+            if self.client == Client::Goose && lone_variable(value) == Some(name) {
+                keys.push(name.clone());
+            } else {
+                written.insert(name.clone(), self.text(value)?);
+            }
+        }
+        let key = if self.client == Client::Goose { "envs" } else { "env" };
+        if !written.is_empty() {
+            put(fields, key, Value::Object(written));
+        }
+        if !keys.is_empty() {
+            put(fields, "env_keys", keys);
+        }
+        Ok(())
+    }
+
+    fn remote(&self, name: &str, server: &Server) -> Result<Fields, Problem> {
+        let Way::Remote { url, kind, headers } = &server.way else { return Ok(Fields::new()) };
+        let url = self.text(url)?;
+        let mut fields = Fields::new();
+        let sse = match kind {
+            Some(RemoteKind::WebSocket) => {
+                return Err(self.cannot("a WebSocket", "serve Streamable HTTP"));
+            }
+            Some(RemoteKind::Sse) => true,
+            Some(RemoteKind::Http) | None => false,
+        };
+        match self.client {
+            Client::ClaudeDesktop => {
+                return Err(self.cannot("a server on the network", "let it start a program"));
+            }
+            Client::Zed | Client::Codex | Client::Goose if sse => {
+                return Err(self.cannot("server-sent events", "serve Streamable HTTP"));
+            }
+            Client::ClaudeCode | Client::VsCode => {
+                put(&mut fields, "type", if sse { "sse" } else { "http" });
+                put(&mut fields, "url", url);
+            }
+            Client::Cursor => {
+                if let Some(kind) = kind {
+                    put(&mut fields, "type", kind.name());
+                }
+                put(&mut fields, "url", url);
+            }
+            Client::Windsurf => put(&mut fields, "serverUrl", url),
+            Client::GeminiCli => put(&mut fields, if sse { "url" } else { "httpUrl" }, url),
+            Client::Goose => {
+                goose(name, server, "streamable_http", &mut fields);
+                put(&mut fields, "uri", url);
+            }
+            Client::Zed | Client::Codex => put(&mut fields, "url", url),
+        }
+        self.headers(headers, &mut fields)?;
+        if server.env_file.is_some() {
+            return Err(self.cannot("variables of a server on the network", "use headers"));
+        }
+        Ok(fields)
+    }
+
+    fn headers(
+        &self,
+        headers: &IndexMap<String, String>,
+        fields: &mut Fields,
+    ) -> Result<(), Problem> {
+        let codex = self.client == Client::Codex;
+        let mut written = Fields::new();
+        let mut named = Fields::new();
+        for (name, value) in headers {
+            let bearer = value.strip_prefix("Bearer ").and_then(lone_variable);
+            if let (true, "Authorization", Some(variable)) = (codex, name.as_str(), bearer) {
+                put(fields, "bearer_token_env_var", variable);
+            } else if let (true, Some(variable)) = (codex, lone_variable(value)) {
+                named.insert(name.clone(), variable.into());
+            } else if self.client == Client::Goose {
+                let text = to_client(value, Variables::Prefixed)
+                    .map_err(|what| self.cannot(&what, "write the value itself"))?;
+                written.insert(name.clone(), text.replace("${env:", "${").into());
+            } else {
+                written.insert(name.clone(), self.text(value)?);
+            }
+        }
+        let key = if codex { "http_headers" } else { "headers" };
+        if !written.is_empty() {
+            put(fields, key, Value::Object(written));
+        }
+        if !named.is_empty() {
+            put(fields, "env_http_headers", Value::Object(named));
+        }
+        Ok(())
+    }
+
+    fn switch(&self, server: &Server, fields: &mut Fields) -> Result<(), Problem> {
+        if !server.disabled {
+            return Ok(());
+        }
+        match self.client {
+            Client::Windsurf => put(fields, "disabled", true),
+            Client::Zed | Client::Codex => put(fields, "enabled", false),
+            Client::Goose => {}
+            _ => return Err(self.cannot("an entry that is switched off", "leave the entry out")),
+        }
+        Ok(())
+    }
+
+    fn timeouts(&self, server: &Server, fields: &mut Fields) -> Result<(), Problem> {
+        let refused = || self.cannot("this timeout", "give whole seconds where it counts them");
+        if let Some(time) = server.timeout {
+            let whole = (time.subsec_nanos() == 0).then(|| json!(time.as_secs()));
+            let (key, value) = match self.client {
+                Client::Zed | Client::Goose => ("timeout", whole),
+                Client::Codex => ("tool_timeout_sec", whole.or(Some(seconds(time)))),
+                Client::GeminiCli => {
+                    let millis = time.subsec_nanos().is_multiple_of(1_000_000);
+                    ("timeout", millis.then(|| u64::try_from(time.as_millis()).ok().into()))
+                }
+                _ => return Err(self.cannot("a timeout", "set it in the client")),
+            };
+            put(fields, key, value.ok_or_else(refused)?);
+        }
+        match (server.start_timeout, self.client) {
+            (None, _) => {}
+            (Some(time), Client::Codex) => put(fields, "startup_timeout_sec", seconds(time)),
+            (Some(_), _) => return Err(self.cannot("a timeout of its start", "set it elsewhere")),
+        }
+        Ok(())
+    }
+}
+
+/// Goose wants a name and a description in each entry, and whether it is on.
+fn goose(name: &str, server: &Server, kind: &str, fields: &mut Fields) {
+    let about = server.meta.description.as_deref().or(server.meta.title.as_deref());
+    put(fields, "enabled", !server.disabled);
+    put(fields, "type", kind);
+    put(fields, "name", name);
+    put(fields, "description", about.unwrap_or_default());
+}
+
+fn seconds(time: Duration) -> Value {
+    time.as_secs_f64().into()
+}
+
+fn put(fields: &mut Fields, key: &str, value: impl Into<Value>) {
+    fields.insert(key.to_owned(), value.into());
+}
+
+/// The entry of a server in docent's own tables, with all that is said about it.
+pub(crate) fn own_shape(server: &Server) -> Value {
+    let mut fields = Fields::new();
+    let mut files = Fields::new();
+    let mut bearer = None;
+    for secret in &server.secrets {
+        match &secret.goes {
+            SecretUse::Variable(name) | SecretUse::Header(name) => {
+                files.insert(name.clone(), json!({ "file": secret.path }));
+            }
+            SecretUse::Bearer => bearer = Some(secret.path.clone()),
+        }
+    }
+    let with_files = |texts: &IndexMap<String, String>| {
+        let texts = texts.iter().map(|(name, text)| (name.clone(), Value::from(text.as_str())));
+        Value::Object(texts.chain(files.clone()).collect())
+    };
+    match &server.way {
+        Way::Program { command, args, env, inherit, cwd } => {
+            put(&mut fields, "command", command.as_str());
+            put(&mut fields, "args", args.clone());
+            put_full(&mut fields, "env", with_files(env));
+            put_full(&mut fields, "inherit_env", inherit.clone());
+            put_full(&mut fields, "cwd", cwd.clone());
+        }
+        Way::Remote { url, kind, headers } => {
+            put_full(&mut fields, "type", kind.map(RemoteKind::name));
+            put(&mut fields, "url", url.as_str());
+            put_full(&mut fields, "headers", with_files(headers));
+        }
+    }
+    put_full(&mut fields, "bearer_token_file", bearer);
+    put_full(&mut fields, "env_file", server.env_file.clone());
+    if server.disabled {
+        put(&mut fields, "disabled", true);
+    }
+    put_full(&mut fields, "timeout_ms", server.timeout.map(milliseconds));
+    put_full(&mut fields, "start_timeout_ms", server.start_timeout.map(milliseconds));
+    put_meta(&mut fields, &server.meta);
+    for (field, value) in &server.unknown {
+        fields.entry(field.clone()).or_insert_with(|| value.clone());
+    }
+    Value::Object(fields)
+}
+
+fn put_meta(fields: &mut Fields, meta: &Meta) {
+    put_full(fields, "title", meta.title.clone());
+    put_full(fields, "description", meta.description.clone());
+    put_full(fields, "tags", meta.tags.clone());
+    put_full(fields, "domains", meta.domains.clone());
+    put_full(fields, "examples", meta.examples.clone());
+    put_full(
+        fields,
+        "visibility",
+        match meta.visibility {
+            Visibility::Default => None,
+            Visibility::OptIn => Some("opt_in"),
+            Visibility::Experimental => Some("experimental"),
+        },
+    );
+    put_full(
+        fields,
+        "sensitivity",
+        match meta.sensitivity {
+            Sensitivity::Low => None,
+            Sensitivity::Medium => Some("medium"),
+            Sensitivity::High => Some("high"),
+        },
+    );
+    put_full(fields, "priority", meta.priority);
+    put_full(fields, "auto_discover_tools", meta.auto_discover);
+    put_full(fields, "always_allow", meta.always_allow.clone());
+}
+
+fn milliseconds(time: Duration) -> Value {
+    let whole = u64::try_from(time.as_millis()).ok();
+    let exact = whole.filter(|whole| Duration::from_millis(*whole) == time);
+    exact.map_or_else(|| (time.as_secs_f64() * 1000.0).into(), Value::from)
+}
+
+/// What is empty is left out.
+fn put_full(fields: &mut Fields, key: &str, value: impl Into<Value>) {
+    let value = value.into();
+    let empty = match &value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    };
+    if !empty {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
+/// Whether an entry that is there already does what the wanted one would. A client may have written fields of its own
+/// beside ours, and one that does not say what a server speaks finds it out.
+pub(crate) fn does_the_same(there: &Server, wanted: &Server) -> bool {
+    let way = match (&there.way, &wanted.way) {
+        (
+            Way::Remote { url, kind, headers },
+            Way::Remote { url: other_url, kind: other_kind, headers: other_headers },
+        ) => {
+            url == other_url
+                && headers == other_headers
+                && (kind == other_kind || kind.is_none() || other_kind.is_none())
+        }
+        (there, wanted) => there == wanted,
+    };
+    way && there.disabled == wanted.disabled
+        && there.timeout == wanted.timeout
+        && there.start_timeout == wanted.start_timeout
+        && there.env_file == wanted.env_file
+        && wanted.unknown.iter().all(|(field, value)| there.unknown.get(field) == Some(value))
+}

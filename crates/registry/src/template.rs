@@ -1,0 +1,229 @@
+//! Strings with variables in them: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and `$${` for a `${` that is meant.
+
+use crate::{client::Variables, server::Need};
+
+/// A part of a template.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    Text(&'a str),
+    Variable { named: Named<'a>, default: Option<&'a str> },
+}
+
+/// What a variable is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named<'a> {
+    /// Of the environment.
+    Variable(&'a str),
+    /// What an editor asks for.
+    Input(&'a str),
+    /// What an editor knows.
+    Editor(&'a str),
+}
+
+const EDITOR: [&str; 5] =
+    ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"];
+const EDITOR_PREFIXES: [&str; 3] = ["workspaceFolder:", "config:", "command:"];
+
+/// A template taken apart. What looks like a variable and names none is text.
+pub(crate) fn pieces(template: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("${") {
+        if let Some(before) = before.strip_suffix('$') {
+            pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
+            pieces.push(Piece::Text("${"));
+            rest = after;
+            continue;
+        }
+        pieces.extend((!before.is_empty()).then_some(Piece::Text(before)));
+        let variable = after.split_once('}').and_then(|(body, after)| {
+            let (name, default) =
+                body.split_once(":-").map_or((body, None), |(name, text)| (name, Some(text)));
+            Some((named(name)?, default, after))
+        });
+        rest = if let Some((named, default, after)) = variable {
+            pieces.push(Piece::Variable { named, default });
+            after
+        } else {
+            pieces.push(Piece::Text("${"));
+            after
+        };
+    }
+    pieces.extend((!rest.is_empty()).then_some(Piece::Text(rest)));
+    pieces
+}
+
+fn named(name: &str) -> Option<Named<'_>> {
+    if EDITOR.contains(&name) || EDITOR_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return Some(Named::Editor(name));
+    }
+    if let Some(id) = name.strip_prefix("input:") {
+        return (!id.is_empty()).then_some(Named::Input(id));
+    }
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let starts = |c: char| c.is_ascii_alphabetic() || c == '_';
+    (name.starts_with(starts) && name.chars().all(legal)).then_some(Named::Variable(name))
+}
+
+/// A template that stands for this very text.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace("${", "$${")
+}
+
+/// A client's string as a template.
+pub(crate) fn from_client(text: String, variables: Variables) -> String {
+    match variables {
+        Variables::Literal => escape(&text),
+        Variables::Braces | Variables::Prefixed => text,
+        Variables::Shell => from_shell(&text),
+    }
+}
+
+/// `$VAR` becomes `${VAR:-$VAR}`: the client leaves what is not set as it stands.
+fn from_shell(text: &str) -> String {
+    let mut template = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        template.push_str(before);
+        let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let (name, beyond) = after.split_at(end.unwrap_or(after.len()));
+        if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            template.push_str("${");
+            template.push_str(name);
+            template.push_str(":-$");
+            template.push_str(name);
+            template.push('}');
+            rest = beyond;
+        } else {
+            template.push('$');
+            rest = after;
+        }
+    }
+    template.push_str(rest);
+    template
+}
+
+/// A template in the words of a client, or what the client can't say.
+pub(crate) fn to_client(template: &str, variables: Variables) -> Result<String, String> {
+    let mut text = String::with_capacity(template.len());
+    for piece in pieces(template) {
+        match (piece, variables) {
+            (Piece::Text("${"), Variables::Literal) => text.push_str("${"),
+            (Piece::Text("${"), _) => return Err("a `${` that stands for no variable".to_owned()),
+            (Piece::Text(part), Variables::Shell) if part.contains('$') => {
+                return Err("a dollar sign".to_owned());
+            }
+            (Piece::Text(part), _) => text.push_str(part),
+            (Piece::Variable { named, default }, _) => {
+                text.push_str(&variable(named, default, variables)?);
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn variable(
+    named: Named<'_>,
+    default: Option<&str>,
+    variables: Variables,
+) -> Result<String, String> {
+    let name = match named {
+        Named::Variable(name) => name,
+        Named::Input(name) | Named::Editor(name) => return Err(format!("${{{name}}}")),
+    };
+    match (variables, default) {
+        (Variables::Braces, Some(default)) => Ok(format!("${{{name}:-{default}}}")),
+        (Variables::Braces | Variables::Shell, None) => Ok(format!("${{{name}}}")),
+        (Variables::Prefixed, None) => Ok(format!("${{env:{name}}}")),
+        (Variables::Shell, Some(default)) if default.strip_prefix('$') == Some(name) => {
+            Ok(format!("${name}"))
+        }
+        (_, Some(default)) => Err(format!("the default of ${{{name}:-{default}}}")),
+        (Variables::Literal, None) => Err(format!("${{{name}}}")),
+    }
+}
+
+/// The variable, where a template is nothing else.
+pub(crate) fn lone_variable(template: &str) -> Option<&str> {
+    match pieces(template).as_slice() {
+        [Piece::Variable { named: Named::Variable(name), default: None }] => Some(name),
+        _ => None,
+    }
+}
+
+/// What a template needs.
+pub(crate) fn needs(template: &str) -> impl Iterator<Item = Need> {
+    pieces(template).into_iter().filter_map(|piece| match piece {
+        Piece::Text(_) => None,
+        Piece::Variable { named: Named::Variable(name), default } => {
+            Some(Need::Variable { name: name.to_owned(), default: default.map(str::to_owned) })
+        }
+        Piece::Variable { named: Named::Input(id), .. } => Some(Need::Input(id.to_owned())),
+        Piece::Variable { named: Named::Editor(name), .. } => Some(Need::Editor(name.to_owned())),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_is_taken_apart() {
+        let text = Piece::Text;
+        let plain = |name| Piece::Variable { named: Named::Variable(name), default: None };
+        let check = |template: &str, expected: &[Piece<'_>]| {
+            assert_eq!(pieces(template), expected, "{template}");
+        };
+        check("", &[]);
+        check("plain $HOME", &[text("plain $HOME")]);
+        check("a${B}c", &[text("a"), plain("B"), text("c")]);
+        check("${env:B}", &[plain("B")]);
+        check("$${B}", &[text("${"), text("B}")]);
+        check("$$${B}", &[text("$"), text("${"), text("B}")]);
+        check("pa$$word", &[text("pa$$word")]);
+        check("${", &[text("${")]);
+        check("${}x", &[text("${"), text("}x")]);
+        check("${a b}", &[text("${"), text("a b}")]);
+        check("${1}", &[text("${"), text("1}")]);
+        let default = Piece::Variable { named: Named::Variable("A"), default: Some("x:-y") };
+        check("${A:-x:-y}", &[default]);
+        let input = Piece::Variable { named: Named::Input("key id"), default: None };
+        check("${input:key id}", &[input]);
+        let folder = Piece::Variable { named: Named::Editor("workspaceFolder"), default: None };
+        check("${workspaceFolder}/x", &[folder, text("/x")]);
+    }
+
+    #[test]
+    fn a_literal_survives_both_ways() {
+        for literal in ["", "$", "${A}", "$${A}", "$$${A:-b}", "a${", "ä${Ä}"] {
+            let template = from_client(literal.to_owned(), Variables::Literal);
+            assert_eq!(needs(&template).count(), 0, "{literal}");
+            assert_eq!(to_client(&template, Variables::Literal).as_deref(), Ok(literal));
+        }
+    }
+
+    #[test]
+    fn a_shell_variable_keeps_its_text_where_it_is_not_set() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(from_client(text.to_owned(), Variables::Shell), expected);
+        };
+        check("$KEY", "${KEY:-$KEY}");
+        check("a$K-b ${L} $1 $", "a${K:-$K}-b ${L} $1 $");
+        assert_eq!(to_client("${KEY:-$KEY}", Variables::Shell).as_deref(), Ok("$KEY"));
+    }
+
+    #[test]
+    fn a_client_gets_its_own_words_or_a_refusal() {
+        let check = |variables, template: &str, expected: Result<&str, &str>| {
+            let found = to_client(template, variables);
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{template}");
+        };
+        check(Variables::Prefixed, "x ${A}", Ok("x ${env:A}"));
+        check(Variables::Braces, "${env:A}", Ok("${A}"));
+        check(Variables::Braces, "${A:-b}", Ok("${A:-b}"));
+        check(Variables::Prefixed, "${A:-b}", Err("the default of ${A:-b}"));
+        check(Variables::Literal, "${A}", Err("${A}"));
+        check(Variables::Braces, "${input:a}", Err("${a}"));
+    }
+}

@@ -1,0 +1,66 @@
+//! How long a script takes to start, and what a call costs: `cargo run --release -p docent-script --example start`.
+#![expect(clippy::print_stdout, reason = "a measurement for people")]
+
+use docent_script::{CallError, Caller, Client, Limits, ToolDoc, run};
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+struct Echo;
+
+impl Caller for Echo {
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Value, CallError>> {
+        Box::pin(async move { Ok(json!({ "content": [], "structuredContent": arguments })) })
+    }
+}
+
+fn client(id: usize) -> Client {
+    let tool = |tool: usize| ToolDoc {
+        name: format!("tool_{tool}"),
+        about: None,
+        input_schema: json!({ "type": "object" }),
+        output_schema: None,
+    };
+    Client { id: format!("client{id}"), about: None, tools: (0..6).map(tool).collect() }
+}
+
+const LOOP: &str = "import { tool_0 } from 'mcp-clients/client0';
+let sum: number = 0;
+for (let i = 0; i < 100; i++) sum += (await tool_0({ i })).i;
+return sum;";
+
+const ALL: &str = "return (await Promise.all(Array.from({ length: 100 }, (_, i) => mcp.client0.tool_0({ i })))).length";
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let clients: Vec<Client> = (0..16).map(client).collect();
+    let nested = "(a=".repeat(5_000);
+    let generic = "a<b<".repeat(4_000);
+    let limits = Limits { time: Duration::from_mins(5), ..Limits::default() };
+    for (name, code, rounds) in [
+        ("start, no client", "1", 20),
+        ("start, 16 clients of 6 tools", "const x: number = 1; return x", 20),
+        ("100 calls, one after another", LOOP, 20),
+        ("100 calls at once", ALL, 20),
+        ("worst parse: nested", nested.as_str(), 1),
+        ("worst parse: generic", generic.as_str(), 1),
+    ] {
+        let clients = if name.ends_with("no client") { &[] } else { clients.as_slice() };
+        let mut times = Vec::new();
+        for _ in 0..rounds {
+            let started = Instant::now();
+            let ended = run(code, clients, Arc::new(Echo), &limits, CancellationToken::new()).await;
+            assert!(ended.is_ok() || rounds == 1, "{ended:?}");
+            times.push(started.elapsed());
+        }
+        times.sort();
+        println!("{name}: best {:?}, median {:?} of {rounds}", times[0], times[times.len() / 2]);
+    }
+}

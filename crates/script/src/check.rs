@@ -1,0 +1,86 @@
+//! Owns the question whether what a script imports is there, before any of it runs.
+
+use crate::Client;
+use crate::draft::place_of;
+use crate::error::{Failure, ScriptErrorKind};
+use crate::names;
+use crate::shape::{Import, client_of};
+use serde_json::{Value, json};
+
+/// A client as a script sees it: the names alone.
+pub(crate) struct Module {
+    pub(crate) id: String,
+    /// The function's name and the tool's.
+    pub(crate) tools: Vec<(String, String)>,
+}
+
+impl Module {
+    pub(crate) fn of(client: &Client) -> Self {
+        let functions = names::functions(client.tools.iter().map(|tool| tool.name.as_str()));
+        let tools = functions.into_iter().zip(client.tools.iter().map(|tool| tool.name.clone()));
+        Self { id: client.id.clone(), tools: tools.collect() }
+    }
+
+    /// As the prelude reads it.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "id": self.id, "tools": self.tools })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        name == names::RAW_CALL
+            || self.tools.iter().any(|(function, tool)| function == name || tool == name)
+    }
+}
+
+/// The ids of the clients that the imports name, in their order. Types that are imported are forgotten: they are not there when
+/// the script runs.
+pub(crate) fn resolve(
+    imports: &mut [Import],
+    modules: &[Module],
+    source: &str,
+) -> Result<Vec<String>, Failure> {
+    let mut ids = Vec::with_capacity(imports.len());
+    for import in imports {
+        let wrong = |message: String, at: u32| {
+            Failure::new(ScriptErrorKind::Import, message).at(source, place_of(source, at as usize))
+        };
+        let found = client_of(&import.module, modules.iter().map(|module| module.id.as_str()));
+        let Some(module) = modules.iter().find(|module| Some(module.id.as_str()) == found) else {
+            return Err(wrong(no_module(&import.module, modules), import.at));
+        };
+        // A type starts with a large letter, and so does no function but one that a tool is named after.
+        import.named.retain(|(name, ..)| {
+            module.has(name) || !name.starts_with(|first: char| first.is_ascii_uppercase())
+        });
+        if let Some((name, _, at)) = import.named.iter().find(|(name, ..)| !module.has(name)) {
+            return Err(wrong(no_tool(name, module), *at));
+        }
+        ids.push(module.id.clone());
+    }
+    Ok(ids)
+}
+
+fn no_module(name: &str, modules: &[Module]) -> String {
+    if modules.is_empty() {
+        return format!("there is no module \"{name}\", and no client may be imported");
+    }
+    let known = listed(modules.iter().map(|module| format!("{}{}", names::MODULES, module.id)));
+    format!("there is no module \"{name}\"; there are: {known}")
+}
+
+fn no_tool(name: &str, module: &Module) -> String {
+    let known = module.tools.iter().map(|(function, _)| function.clone());
+    let known = listed(known.chain([names::RAW_CALL.to_owned()]));
+    format!("{}{} has no tool \"{name}\"; it has: {known}", names::MODULES, module.id)
+}
+
+fn listed(names: impl Iterator<Item = String>) -> String {
+    const MOST: usize = 60;
+    let mut names: Vec<String> = names.collect();
+    if names.len() > MOST {
+        let more = names.len() - MOST;
+        names.truncate(MOST);
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
+}

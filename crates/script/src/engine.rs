@@ -1,0 +1,384 @@
+//! Owns the engine's thread: an engine for one script, its limits, and the loop that runs what is ready and waits for the rest.
+
+use crate::check::{Module, resolve};
+use crate::draft::{Place, Written, place_of};
+use crate::error::{Failure, ScriptErrorKind};
+use crate::host::{End, Finished, Host, Order, Shared, stopped};
+use crate::shape::shape;
+use crate::{CallError, Limits};
+use rquickjs::context::EvalOptions;
+use rquickjs::function::{IntoArgs, IntoJsFunc};
+use rquickjs::{
+    CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, Value,
+};
+use serde_json::json;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Instant;
+use tokio::sync::mpsc;
+
+/// What an engine may take of its thread's stack. A script that recurses deeper gets a `RangeError`.
+pub(crate) const ENGINE_STACK: usize = 1 << 20;
+
+/// The name that the script has in the engine's traces.
+const SCRIPT: &str = "docent:script";
+
+const PRELUDE: &str = include_str!("prelude.js");
+
+/// The answer to an [`Order`].
+pub(crate) struct Answer {
+    pub(crate) id: u32,
+    pub(crate) result: Result<serde_json::Value, CallError>,
+}
+
+/// A script and all that its thread needs.
+pub(crate) struct Job {
+    pub(crate) code: String,
+    pub(crate) modules: Vec<Module>,
+    pub(crate) limits: Limits,
+    pub(crate) deadline: Instant,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) orders: mpsc::Sender<Order>,
+    /// Closed when nobody waits for the script any more.
+    pub(crate) answers: Receiver<Answer>,
+}
+
+/// Runs a script to its end.
+pub(crate) fn work(job: &Job) -> Result<Finished, Failure> {
+    if let Some(at) = job.code.find('\0') {
+        let failure =
+            Failure::new(ScriptErrorKind::Syntax, "the code has a NUL character; leave it out");
+        return Err(failure.at(&job.code, place_of(&job.code, at)));
+    }
+    let mut shaped = shape(&job.code).map_err(|malformed| {
+        Failure::new(ScriptErrorKind::Syntax, malformed.message).at(&job.code, malformed.place)
+    })?;
+    let ids = resolve(&mut shaped.imports, &job.modules, &job.code)?;
+    let written = shaped.write();
+    let host = Host::new(job.shared.clone(), job.limits, job.orders.clone());
+    let engine = Engine::new(job, host).map_err(|error| {
+        // An interrupt or a small limit may also come this early.
+        stopped(&job.shared, job.deadline, job.limits.time).unwrap_or_else(|| no_engine(&error))
+    })?;
+    engine.start(job, &written, ids)?;
+    engine.turn(job, &written)
+}
+
+fn no_engine(error: &rquickjs::Error) -> Failure {
+    let message = format!("the engine did not start: {error}; a higher memory limit may help");
+    Failure::new(ScriptErrorKind::Engine, message)
+}
+
+/// The prelude's functions.
+struct Prelude {
+    start: Persistent<Function<'static>>,
+    settle: Persistent<Function<'static>>,
+    fire: Persistent<Function<'static>>,
+    rejection: Persistent<Function<'static>>,
+    leftovers: Persistent<Function<'static>>,
+    uncaught: Persistent<Function<'static>>,
+}
+
+/// Fields are dropped in this order: the engine must outlive what points into it.
+struct Engine {
+    prelude: Prelude,
+    context: Context,
+    runtime: Runtime,
+    host: Rc<RefCell<Host>>,
+    deadline: Instant,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.runtime.set_host_promise_rejection_tracker(None);
+    }
+}
+
+impl Engine {
+    fn new(job: &Job, host: Host) -> rquickjs::Result<Self> {
+        let host = Rc::new(RefCell::new(host));
+        let runtime = Runtime::new()?;
+        runtime.set_memory_limit(job.limits.memory_bytes.max(1));
+        runtime.set_max_stack_size(ENGINE_STACK);
+        let (shared, deadline) = (job.shared.clone(), job.deadline);
+        runtime.set_interrupt_handler(Some(Box::new(move || {
+            shared.is_stopped() || Instant::now() >= deadline
+        })));
+        let context = Context::full(&runtime)?;
+        let modules: Vec<_> = job.modules.iter().map(Module::to_json).collect();
+        let modules = serde_json::Value::from(modules).to_string();
+        let prelude = context.with(|ctx| load_prelude(&ctx, &host, &modules))?;
+        let rejection = prelude.rejection.clone();
+        runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx, promise, reason, heard| {
+                // Nobody is left to tell when even this fails.
+                let _told = rejection
+                    .clone()
+                    .restore(&ctx)
+                    .and_then(|tell| tell.call::<_, ()>((promise, reason, heard)));
+            },
+        )));
+        Ok(Self { prelude, context, runtime, host, deadline })
+    }
+
+    /// Compiles the script and runs it up to its first `await`.
+    fn start(&self, job: &Job, written: &Written, ids: Vec<String>) -> Result<(), Failure> {
+        self.context.with(|ctx| {
+            let mut options = EvalOptions::default();
+            options.filename = Some(SCRIPT.to_owned());
+            let main: Function<'_> = ctx
+                .eval_with_options(written.code.as_str(), options)
+                .catch(&ctx)
+                .map_err(|caught| self.failure(&caught, job, written, ScriptErrorKind::Syntax))?;
+            let start = self.prelude.start.clone().restore(&ctx).catch(&ctx);
+            start
+                .and_then(|start| start.call::<_, ()>((main, ids)).catch(&ctx))
+                .map_err(|caught| self.failure(&caught, job, written, ScriptErrorKind::Thrown))
+        })
+    }
+
+    /// Runs what is ready, waits for what is not, until the script is done.
+    fn turn(&self, job: &Job, written: &Written) -> Result<Finished, Failure> {
+        let mut finished: Option<Finished> = None;
+        loop {
+            if let Err(failure) = self.run_jobs() {
+                let late = failure.kind == ScriptErrorKind::Time;
+                let Some(value) = finished.filter(|_| late) else { return Err(failure) };
+                // The script is done; only calls that it does not wait for are not.
+                let dropped =
+                    "calls that nobody awaited took longer than the script may, and were dropped";
+                self.host.borrow().print("warn", dropped);
+                return Ok(value);
+            }
+            match self.host.borrow_mut().take_end() {
+                Some(End::Value(value)) => finished = Some(value),
+                Some(End::Thrown { kind, message, stack }) => {
+                    let kind = if is_out_of_memory(&message, &job.code) {
+                        ScriptErrorKind::Memory
+                    } else {
+                        kind
+                    };
+                    let message = explained(kind, message, &job.limits);
+                    let place = place_in(&stack).and_then(|place| written.back(&job.code, place));
+                    return Err(Failure::new(kind, message).at(&job.code, place));
+                }
+                None => {}
+            }
+            let open = self.host.borrow().open;
+            if open == 0
+                && let Some(value) = finished
+            {
+                self.invoke(&self.prelude.leftovers, ());
+                return Ok(value);
+            }
+            let due = self.host.borrow_mut().take_due(Instant::now());
+            if let (None, Some(id)) = (&finished, due) {
+                self.invoke(&self.prelude.fire, (id,));
+                continue;
+            }
+            self.wait(job, open, finished.is_some())?;
+        }
+    }
+
+    fn run_jobs(&self) -> Result<(), Failure> {
+        loop {
+            if let Some(failure) = self.host.borrow().stopped(self.deadline) {
+                return Err(failure);
+            }
+            match self.runtime.execute_pending_job() {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(thrown) => thrown.0.with(|ctx| {
+                    let error = ctx.catch();
+                    self.tell_uncaught(&ctx, error);
+                }),
+            }
+        }
+    }
+
+    /// Waits for an answer, for a timer, or for the end of the time.
+    fn wait(&self, job: &Job, open: usize, finished: bool) -> Result<(), Failure> {
+        let timer = self.host.borrow().next_timer().filter(|_| !finished);
+        if open == 0 && timer.is_none() {
+            return Err(self.stalled(job));
+        }
+        let until = timer.map_or(self.deadline, |timer| timer.min(self.deadline));
+        let answer = match job.answers.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => return Ok(()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled"));
+            }
+        };
+        self.host.borrow_mut().answered();
+        let (ok, json) = match answer.result {
+            Ok(result) => (true, result.to_string()),
+            Err(error) => (false, error_json(error)),
+        };
+        self.invoke(&self.prelude.settle, (answer.id, ok, json));
+        Ok(())
+    }
+
+    /// Calls a function of the prelude; what that throws is printed.
+    fn invoke(&self, function: &Persistent<Function<'static>>, given: impl for<'js> IntoArgs<'js>) {
+        self.context.with(|ctx| {
+            let called =
+                function.clone().restore(&ctx).and_then(|function| function.call::<_, ()>(given));
+            if called.is_err() {
+                let error = ctx.catch();
+                self.tell_uncaught(&ctx, error);
+            }
+        });
+    }
+
+    fn tell_uncaught<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>) {
+        let told = self
+            .prelude
+            .uncaught
+            .clone()
+            .restore(ctx)
+            .and_then(|tell| tell.call::<_, ()>((error,)));
+        if told.is_err() {
+            let _shown = ctx.catch();
+            self.host.borrow().print("error", "an error that can't be shown was not caught");
+        }
+    }
+
+    fn used(&self) -> usize {
+        usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or_default()
+    }
+
+    fn stalled(&self, job: &Job) -> Failure {
+        // A script that fills the memory and keeps it leaves none to say so.
+        if self.used() > job.limits.memory_bytes / 10 * 9 {
+            return Failure::new(
+                ScriptErrorKind::Memory,
+                explained(ScriptErrorKind::Memory, String::new(), &job.limits),
+            );
+        }
+        stalled()
+    }
+
+    /// What the engine threw at us, when it was not at the script.
+    fn failure(
+        &self,
+        caught: &CaughtError<'_>,
+        job: &Job,
+        written: &Written,
+        kind: ScriptErrorKind,
+    ) -> Failure {
+        if let Some(stopped) = self.host.borrow().stopped(self.deadline) {
+            return stopped;
+        }
+        let (message, stack, full) = match caught {
+            CaughtError::Exception(exception) => {
+                let message = exception.message().unwrap_or_default();
+                let full = message == "out of memory";
+                (message, exception.stack().unwrap_or_default(), full)
+            }
+            CaughtError::Value(value) => {
+                ("the engine failed".to_owned(), String::new(), value.is_null())
+            }
+            CaughtError::Error(error) => (error.to_string(), String::new(), false),
+        };
+        let kind = if full { ScriptErrorKind::Memory } else { kind };
+        let place = place_in(&stack).and_then(|place| written.back(&job.code, place));
+        Failure::new(kind, explained(kind, message, &job.limits)).at(&job.code, place)
+    }
+}
+
+fn stalled() -> Failure {
+    let message =
+        "the script waits for a promise that nothing can settle: no call and no timer is under way";
+    Failure::new(ScriptErrorKind::Stalled, message)
+}
+
+/// An engine without the memory for an error throws null, which hardly a script does.
+fn is_out_of_memory(message: &str, code: &str) -> bool {
+    message == "null was thrown" && !code.contains("throw null") && !code.contains("reject(null)")
+}
+
+fn explained(kind: ScriptErrorKind, message: String, limits: &Limits) -> String {
+    match kind {
+        ScriptErrorKind::Memory => format!(
+            "the script used more than {} bytes of memory; keep less at a time",
+            limits.memory_bytes
+        ),
+        _ => message,
+    }
+}
+
+fn error_json(error: CallError) -> String {
+    let mut object = json!({ "message": error.message });
+    if let Some(fields) = object.as_object_mut() {
+        fields.extend(error.code.map(|code| ("code".to_owned(), code.into())));
+        fields.extend(error.data.map(|data| ("data".to_owned(), data)));
+    }
+    object.to_string()
+}
+
+/// The first place in a trace that is the script's.
+fn place_in(stack: &str) -> Option<Place> {
+    stack.lines().find_map(|frame| {
+        let (_, place) = frame.split_once(SCRIPT)?;
+        let mut numbers = place.split([':', ')']).skip(1).map(str::parse);
+        Some(Place { line: numbers.next()?.ok()?, column: numbers.next()?.ok()? })
+    })
+}
+
+fn load_prelude(
+    ctx: &Ctx<'_>,
+    host: &Rc<RefCell<Host>>,
+    modules: &str,
+) -> rquickjs::Result<Prelude> {
+    let mut options = EvalOptions::default();
+    options.filename = Some("docent:prelude".to_owned());
+    let make: Function<'_> = ctx.eval_with_options(PRELUDE, options)?;
+    let parts: Object<'_> = make.call((host_object(ctx, host)?, ctx.json_parse(modules)?))?;
+    let part = |name: &str| -> rquickjs::Result<_> {
+        Ok(Persistent::save(ctx, parts.get::<_, Function<'_>>(name)?))
+    };
+    Ok(Prelude {
+        start: part("start")?,
+        settle: part("settle")?,
+        fire: part("fire")?,
+        rejection: part("rejection")?,
+        leftovers: part("leftovers")?,
+        uncaught: part("uncaught")?,
+    })
+}
+
+/// The only way out of the engine.
+fn host_object<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> rquickjs::Result<Object<'js>> {
+    fn put<'js, P, F: IntoJsFunc<'js, P> + 'js>(
+        object: &Object<'js>,
+        name: &str,
+        function: F,
+    ) -> rquickjs::Result<()> {
+        object.set(name, Function::new(object.ctx().clone(), function)?)
+    }
+    let object = Object::new(ctx.clone())?;
+    let own = host.clone();
+    put(&object, "print", move |level: String, text: String| own.borrow().print(&level, &text))?;
+    let own = host.clone();
+    put(&object, "call", move |id: u32, server: String, tool: String, json: String| {
+        own.borrow_mut().call(id, server, tool, &json).err().unwrap_or_default()
+    })?;
+    let own = host.clone();
+    put(&object, "timer", move |id: u32, wait: f64| own.borrow_mut().set_timer(id, wait))?;
+    let own = host.clone();
+    put(&object, "clear", move |id: u32| own.borrow_mut().clear_timer(id))?;
+    let own = host.clone();
+    put(&object, "done", move |json: String, lost: Vec<String>| {
+        own.borrow_mut().finish(&json, lost);
+    })?;
+    let own = host.clone();
+    put(&object, "failed", move |kind: String, message: String, stack: String| {
+        own.borrow_mut().fail(&kind, message, stack);
+    })?;
+    put(&object, "isProxy", |value: Value<'js>| value.is_proxy())?;
+    Ok(object)
+}

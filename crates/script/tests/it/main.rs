@@ -1,0 +1,11 @@
+//! Scripts from start to end: an engine for each, and tools that are answered in memory.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on should say so at once")]
+
+mod calls;
+mod declarations;
+mod errors;
+mod hostile;
+mod language;
+mod limits;
+mod stage;
+mod values;

@@ -1,0 +1,84 @@
+//! Files that name servers: every reader, and docent written into each and taken out again.
+#![no_main]
+
+use docent_registry::{
+    Client, Form, Server, Way, expand, read, read_tables, with_secrets, with_server, with_table,
+    without_server, without_table,
+};
+use libfuzzer_sys::fuzz_target;
+use std::{io, path::Path, sync::LazyLock};
+
+/// What is written: a plain entry, and one with something to escape.
+static SERVERS: LazyLock<[Server; 2]> = LazyLock::new(|| {
+    let mut odd =
+        Server::program("d: #\"1", "/opt/do cent", &["serve", "\u{85}\u{feff}\n\\\"$", ""]);
+    if let Way::Program { env, .. } = &mut odd.way {
+        env.insert("A B".to_owned(), "true".to_owned());
+    }
+    [Server::program("docent", "docent", &["serve"]), odd]
+});
+
+fuzz_target!(|data: &[u8]| {
+    let file = Path::new("file");
+    let forms = Client::ALL.into_iter().map(Form::Client).chain([Form::Block, Form::Registry]);
+    for form in forms {
+        let reading = read(form, file, data);
+        for problem in &reading.problems {
+            assert!(
+                problem.file.as_deref() == Some(file) && !problem.remedy.is_empty(),
+                "{problem}"
+            );
+        }
+        reading.servers.iter().for_each(used);
+    }
+    if let Ok(value) = serde_json::from_slice(data) {
+        read_tables(file, &value).servers.iter().for_each(used);
+    }
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for client in Client::ALL {
+        for server in SERVERS.iter() {
+            edited(client, text, server);
+        }
+    }
+    for server in SERVERS.iter() {
+        let Ok(edited) = with_table(Some(text), server, true) else { continue };
+        assert!(with_table(Some(&edited.text), server, false).is_ok_and(|again| !again.changed));
+        if let Ok(out) = without_table(&edited.text, &server.name) {
+            assert!(without_table(&out.text, &server.name).is_ok_and(|again| !again.changed));
+        }
+    }
+});
+
+/// A server that was read can be used, or it is said why not.
+fn used(server: &Server) {
+    assert!(!server.summary().is_empty());
+    server.needs();
+    if let Err(problems) = expand(server, &|_| None) {
+        assert!(!problems.is_empty());
+    }
+    if let Ok(full) = expand(server, &|name| Some(name.to_owned()))
+        && let Err(problems) = with_secrets(&full, &|path| {
+            if path.len() % 2 == 0 {
+                Ok(path.to_owned())
+            } else {
+                Err(io::ErrorKind::NotFound.into())
+            }
+        })
+    {
+        assert!(!problems.is_empty());
+    }
+}
+
+fn edited(client: Client, text: &str, server: &Server) {
+    let name = &server.name;
+    let Ok(edited) = with_server(client, Some(text), name, server, true) else { return };
+    let reading = read(Form::Client(client), Path::new("file"), edited.text.as_bytes());
+    let found = reading.servers.iter().find(|found| found.name == *name && found.project.is_none());
+    assert_eq!(found.map(|found| &found.way), Some(&server.way), "{client}: {}", edited.text);
+    let again = with_server(client, Some(&edited.text), name, server, false);
+    assert_eq!(again.map(|again| again.changed), Ok(false), "{client}: {}", edited.text);
+    // What was found there may be odd in a way that only the removal meets.
+    let Ok(out) = without_server(client, &edited.text, name, edited.block) else { return };
+    let reading = read(Form::Client(client), Path::new("file"), out.text.as_bytes());
+    assert!(reading.servers.iter().all(|found| found.name != *name || found.project.is_some()));
+}

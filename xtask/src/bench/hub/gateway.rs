@@ -1,0 +1,266 @@
+//! The gateways that are measured: how each is installed, how it is started in front of servers, and what it calls their
+//! tools.
+
+use super::place::Place;
+use crate::{
+    bench::{
+        message::ECHO,
+        peer::{answer, pinned, sources},
+        post::Endpoint,
+    },
+    docent::Docent,
+    install,
+    process::{Background, free_port},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use serde_json::Value;
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+/// A gateway that takes longer than this to listen is broken.
+const START_LIMIT: Duration = Duration::from_mins(1);
+
+/// A gateway by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Gateway {
+    /// `docent serve`.
+    Docent,
+    /// mcp-proxy, the Python program.
+    PypiMcpProxy,
+    /// mcp-proxy, the Node program.
+    NpmMcpProxy,
+    /// `fastmcp run` with a file that names servers.
+    Fastmcp,
+}
+
+/// How a client reaches a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Front {
+    Stdio,
+    Http,
+}
+
+impl Gateway {
+    /// As tables show it.
+    pub(super) const fn shown(self) -> &'static str {
+        match self {
+            Self::Docent => "docent",
+            Self::PypiMcpProxy => "PyPI mcp-proxy",
+            Self::NpmMcpProxy => "npm mcp-proxy",
+            Self::Fastmcp => "FastMCP",
+        }
+    }
+
+    /// The ways in that put it before servers on pipes.
+    pub(super) const fn has(self, front: Front) -> bool {
+        matches!((self, front), (Self::Docent | Self::Fastmcp, _) | (_, Front::Http))
+    }
+
+    /// The names of the echo tools of these servers.
+    pub(super) fn tools(self, servers: &[&str]) -> Vec<String> {
+        match (self, servers) {
+            (Self::Docent, _) => servers.iter().map(|name| format!("{name}__{ECHO}")).collect(),
+            // One server's tools keep their names.
+            (Self::Fastmcp, [_, _, ..]) => {
+                servers.iter().map(|name| format!("{name}_{ECHO}")).collect()
+            }
+            _ => vec![ECHO.to_owned()],
+        }
+    }
+}
+
+/// A gateway that is ready to be started.
+#[derive(Debug)]
+pub(super) struct Installed<'a> {
+    pub(super) gateway: Gateway,
+    pub(super) version: String,
+    docent: &'a Docent,
+    program: PathBuf,
+    script: Vec<OsString>,
+}
+
+impl<'a> Installed<'a> {
+    /// Installs it.
+    pub(super) fn prepare(
+        workspace: &Workspace,
+        docent: &'a Docent,
+        gateway: Gateway,
+    ) -> Result<Self> {
+        let (version, program, script) = match gateway {
+            Gateway::Docent => {
+                (docent.version(workspace)?, docent.program().to_path_buf(), Vec::new())
+            }
+            Gateway::PypiMcpProxy => python_program(workspace, "pypi-mcp-proxy", "mcp-proxy")?,
+            Gateway::Fastmcp => python_program(workspace, "fastmcp", "fastmcp")?,
+            Gateway::NpmMcpProxy => {
+                let wanted = ("mcp-proxy", "dist/bin/mcp-proxy.mjs");
+                node_program(workspace, "npm-mcp-proxy", wanted)?
+            }
+        };
+        Ok(Self { gateway, version, docent, program, script })
+    }
+
+    /// The gateway on its standard input and output.
+    pub(super) fn on_pipes(&self, place: &Place) -> Command {
+        let mut command = match self.gateway {
+            Gateway::Docent => return place.serve(self.docent),
+            _ => self.command(place),
+        };
+        // Only FastMCP has this form beside docent.
+        command.arg("run").arg(place.mcp_json()).args(["--no-banner", "--log-level", "ERROR"]);
+        command
+    }
+
+    /// Starts the gateway over HTTP, as many of it as it takes; gives back where the tools are.
+    pub(super) fn listen(&self, place: &Place) -> Result<(Vec<Background>, Vec<Endpoint>)> {
+        let names: Vec<&str> = place.servers.iter().map(|server| server.name.as_str()).collect();
+        let tools = self.gateway.tools(&names);
+        let (mut running, mut endpoints) = (Vec::new(), Vec::new());
+        if self.gateway == Gateway::NpmMcpProxy {
+            // It serves one server, so each has a process of its own.
+            for server in &place.servers {
+                let port = free_port()?;
+                let mut command = self.command(place);
+                command.args(["--host", "127.0.0.1", "--port"]).arg(port.to_string()).arg("--");
+                command.arg(&server.program).args(&server.arguments);
+                running.push(Background::listening(&mut command, port, START_LIMIT)?);
+                endpoints.push(Endpoint::at(port));
+            }
+            return Ok((running, endpoints));
+        }
+        let port = free_port()?;
+        let mut command = self.on_port(place, port);
+        running.push(Background::listening(&mut command, port, START_LIMIT)?);
+        if self.gateway == Gateway::PypiMcpProxy {
+            // Each server has an address of its own.
+            endpoints.extend(names.iter().map(|name| Endpoint {
+                path: format!("/servers/{name}/mcp"),
+                ..Endpoint::at(port)
+            }));
+        } else {
+            endpoints.push(Endpoint { tools, ..Endpoint::at(port) });
+        }
+        Ok((running, endpoints))
+    }
+
+    fn on_port(&self, place: &Place, port: u16) -> Command {
+        let mut command = match self.gateway {
+            Gateway::Docent => {
+                let mut command = place.serve(self.docent);
+                command.args(["--transport", "http"]);
+                command
+            }
+            Gateway::Fastmcp => {
+                let mut command = self.on_pipes(place);
+                command.args(["--transport", "http"]);
+                command
+            }
+            Gateway::PypiMcpProxy | Gateway::NpmMcpProxy => {
+                let mut command = self.command(place);
+                command.args(["--log-level", "ERROR", "--named-server-config"]);
+                command.arg(place.mcp_json());
+                command
+            }
+        };
+        command.arg("--port").arg(port.to_string());
+        command
+    }
+
+    fn command(&self, place: &Place) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.script).current_dir(place.home()).env("HOME", place.home());
+        command
+    }
+}
+
+/// What a program calls its version, its interpreter or itself, and its script.
+pub(super) type Program = (String, PathBuf, Vec<OsString>);
+
+/// A program that a pinned Python package brings.
+pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -> Result<Program> {
+    let requirements = sources(workspace, "hub").join(format!("{pins}.txt"));
+    let python =
+        install::python_environment(workspace, &format!("bench-hub-python-{pins}"), &requirements)?;
+    let version = pinned(&fs::read_to_string(&requirements)?, program)
+        .with_context(|| format!("{pins}.txt pins no {program}"))?;
+    let version = format!("{program} {version} on {}", answer(Command::new(&python).arg("-V"))?);
+    let script = python.parent().context("python lies nowhere")?.join(program);
+    Ok((version, script, Vec::new()))
+}
+
+/// A script of a package among those of a folder of pins.
+pub(super) fn node_program(
+    workspace: &Workspace,
+    pins: &str,
+    (package, script): (&str, &str),
+) -> Result<Program> {
+    let (modules, node) = node_modules(workspace, pins)?;
+    node_script(&modules.join(package), script, node)
+}
+
+/// A script of a package whose dependencies differ from machine to machine, so that only itself is pinned.
+pub(super) fn lone_node_program(
+    workspace: &Workspace,
+    (package, version): (&str, &str),
+    script: &str,
+) -> Result<Program> {
+    let node = install::node(workspace)?;
+    let name = format!("bench-hub-{}", package.rsplit('/').next().unwrap_or(package));
+    let modules = install::npm_package(workspace, &name, &format!("{package}@{version}"))?;
+    node_script(&modules.join(package), script, node.program)
+}
+
+fn node_script(folder: &Path, script: &str, node: PathBuf) -> Result<Program> {
+    let about: Value = serde_json::from_slice(&fs::read(folder.join("package.json"))?)?;
+    let word =
+        |key: &str| about[key].as_str().with_context(|| format!("package.json has no {key}"));
+    let running = answer(Command::new(&node).arg("-v"))?;
+    let version = format!("{} {} on node {running}", word("name")?, word("version")?);
+    Ok((version, node, vec![folder.join(script).into()]))
+}
+
+/// The packages of a folder of pins, and the Node that runs them.
+pub(super) fn node_modules(workspace: &Workspace, pins: &str) -> Result<(PathBuf, PathBuf)> {
+    let node = install::node(workspace)?;
+    let from = sources(workspace, "hub").join(pins);
+    let folder = install::npm_packages(workspace, &node, &format!("bench-hub-{pins}"), &from)?;
+    Ok((folder.join("node_modules"), node.program))
+}
+
+/// The program under the name that the kernel has for it.
+pub(super) fn real(program: &Path) -> Result<PathBuf> {
+    fs::canonicalize(program).with_context(|| format!("looking for {}", program.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_gateway_has_its_names() {
+        let check = |gateway: Gateway, servers: &[&str], expected: &[&str]| {
+            assert_eq!(gateway.tools(servers), expected, "{gateway:?} {servers:?}");
+        };
+        check(Gateway::Docent, &["a"], &["a__echo"]);
+        check(Gateway::Docent, &["a", "b"], &["a__echo", "b__echo"]);
+        check(Gateway::Fastmcp, &["a"], &["echo"]);
+        check(Gateway::Fastmcp, &["a", "b"], &["a_echo", "b_echo"]);
+        check(Gateway::PypiMcpProxy, &["a", "b"], &["echo"]);
+        check(Gateway::NpmMcpProxy, &["a"], &["echo"]);
+    }
+
+    #[test]
+    fn only_two_gateways_have_pipes() {
+        let on_pipes = |gateway: &Gateway| gateway.has(Front::Stdio);
+        let found: Vec<_> = Gateway::value_variants().iter().copied().filter(on_pipes).collect();
+        assert_eq!(found, [Gateway::Docent, Gateway::Fastmcp]);
+        assert!(Gateway::value_variants().iter().all(|gateway| gateway.has(Front::Http)));
+    }
+}

@@ -1,0 +1,61 @@
+//! What a server lists: all pages of `tools/list`, and who of the servers behind it has tools there.
+
+use crate::bench::pipe::Server;
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A list longer than this never ends.
+const PAGES: usize = 1000;
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Every tool that is listed.
+pub(super) fn tools(server: &mut Server) -> Result<Vec<Value>> {
+    let (mut all, mut params) = (Vec::new(), json!({}));
+    for _ in 0..PAGES {
+        let mut page = server.request("tools/list", &params)?;
+        let tools = page["tools"].take();
+        let Value::Array(tools) = tools else {
+            anyhow::bail!("tools/list was answered with {page}")
+        };
+        all.extend(tools);
+        match page["nextCursor"].take() {
+            Value::String(cursor) => params = json!({ "cursor": cursor }),
+            _ => return Ok(all),
+        }
+    }
+    anyhow::bail!("tools/list has over {PAGES} pages")
+}
+
+/// The name of a tool.
+pub(super) fn name(tool: &Value) -> &str {
+    tool["name"].as_str().unwrap_or_default()
+}
+
+/// Lists until the list is whole, for so long; gives back it and when it was answered first and last.
+pub(super) fn until(
+    server: &mut Server,
+    limit: Duration,
+    whole: impl Fn(&[Value]) -> bool,
+) -> Result<(Vec<Value>, Instant, Instant)> {
+    let deadline = Instant::now() + limit;
+    let mut listed = tools(server)?;
+    let first = Instant::now();
+    let mut last = first;
+    while !whole(&listed) {
+        let names: Vec<&str> = listed.iter().map(name).collect();
+        ensure!(
+            Instant::now() < deadline,
+            "after {} s these are the tools: {}",
+            limit.as_secs(),
+            names.join(", ")
+        );
+        thread::sleep(PAUSE);
+        listed = tools(server).context("listing again")?;
+        last = Instant::now();
+    }
+    Ok((listed, first, last))
+}

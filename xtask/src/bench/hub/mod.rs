@@ -1,0 +1,170 @@
+//! `cargo xtask bench hub`: what it costs to reach other servers through docent, beside other gateways and other clients
+//! for a shell. Gateways take turns within a round, so that a busy moment of the machine falls on all of them.
+
+mod calls;
+mod gateway;
+mod listing;
+mod place;
+mod ready;
+mod script;
+mod shot;
+mod tokens;
+
+use super::{
+    load::Stretch,
+    peer::{build, eprint_step, folder},
+    repo::table::Table,
+};
+use crate::{docent::Docent, machine, workspace::Workspace};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use gateway::{Gateway, Installed};
+use std::{collections::BTreeSet, fs, io::Write as _, path::PathBuf, time::Duration};
+
+const NOTE: &str = "the median of the samples and their range, a sample for each round; × is the figure divided by that of the\n  \
+    base; calls are of an echo server on pipes; what is added is the time of a call through the gateway, over the\n  \
+    way in that the title names, less the p50 of the same calls without a gateway, over stdio, in the same round; CPU\n  \
+    and RSS are those of the gateway and all its processes but the echo servers, from /proc (an echo server that the\n  \
+    gateway has ended counts as the gateway's); with 16 in flight, stdio has them on one pipe and HTTP has 16 connections\n  \
+    with a session each; npm mcp-proxy serves one server, so five are five processes of it; programs for a shell are\n  \
+    measured from start to end as `wait4` counts them, which shows no peak below the benchmark's own (about 12 MB)";
+
+/// What to measure, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How often each gateway has its turn.
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+    /// How long each load is measured.
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// The parts to measure.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "calls,ready,shot,script,tokens"
+    )]
+    only: Vec<Part>,
+    /// The gateways to measure.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "docent,pypi-mcp-proxy,npm-mcp-proxy,fastmcp"
+    )]
+    gateways: Vec<Gateway>,
+    /// The docent to measure; left out, this workspace's is built.
+    #[arg(long)]
+    docent: Option<PathBuf>,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// What a gateway adds to a call.
+    Calls,
+    /// How soon it lists the tools of many servers.
+    Ready,
+    /// One call from a shell.
+    Shot,
+    /// Code mode.
+    Script,
+    /// What lists cost a model.
+    Tokens,
+}
+
+/// Everything that the parts need.
+struct Bench<'a> {
+    workspace: &'a Workspace,
+    docent: &'a Docent,
+    /// The server behind every gateway.
+    echo: PathBuf,
+    rounds: u32,
+    measured: Stretch,
+    gateways: Vec<Gateway>,
+    /// Each gateway, or why it is not there.
+    prepared: Vec<(Gateway, Result<Installed<'a>, String>)>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl<'a> Bench<'a> {
+    fn prepare(workspace: &'a Workspace, docent: &'a Docent, options: &Options) -> Result<Self> {
+        eprint_step("preparing the echo server");
+        let (echo, _) = build(workspace, "echo")?;
+        let mut prepared = Vec::new();
+        for gateway in &options.gateways {
+            eprint_step(&format!("preparing {}", gateway.shown()));
+            let found = Installed::prepare(workspace, docent, *gateway);
+            prepared.push((*gateway, found.map_err(|problem| format!("{problem:#}"))));
+        }
+        Ok(Self {
+            workspace,
+            docent,
+            echo: gateway::real(&echo)?,
+            rounds: options.rounds.max(1),
+            measured: Stretch::of(
+                Duration::try_from_secs_f64(options.seconds).context("--seconds")?,
+            ),
+            gateways: options.gateways.clone(),
+            prepared,
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+        })
+    }
+
+    fn prepared(&self, gateway: Gateway) -> Option<&Result<Installed<'a>, String>> {
+        self.prepared.iter().find(|(one, _)| *one == gateway).map(|(_, found)| found)
+    }
+
+    fn installed(&self, gateway: Gateway) -> Option<&Installed<'a>> {
+        self.prepared(gateway)?.as_ref().ok()
+    }
+
+    /// Why a gateway can't be measured.
+    fn problem(&self, gateway: Gateway) -> Option<&str> {
+        self.prepared(gateway)?.as_ref().err().map(String::as_str)
+    }
+
+    fn versions(&self) -> Vec<String> {
+        let found = self.prepared.iter().filter_map(|(_, found)| found.as_ref().ok());
+        found.map(|installed| installed.version.clone()).collect()
+    }
+}
+
+/// Measures, prints the tables and writes them to target/bench/hub.json.
+pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let bench = Bench::prepare(workspace, &docent, options)?;
+    let mut table = Table::new("Hub", NOTE);
+    table.describe("machine", machine::describe()?);
+    table.describe("date", machine::now()?);
+    table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
+    table.describe("load average at the start", machine::load_average()?);
+    let mut versions = bench.versions();
+    let asked = |part| options.only.contains(&part);
+    if asked(Part::Calls) {
+        calls::measure(&bench)?.into_iter().for_each(|section| table.push(section));
+    }
+    if asked(Part::Ready) {
+        table.push(ready::measure(&bench));
+    }
+    if asked(Part::Shot) {
+        let (section, others) = shot::measure(&bench)?;
+        table.push(section);
+        versions.extend(others);
+    }
+    if asked(Part::Script) {
+        table.push(script::measure(&bench)?);
+    }
+    if asked(Part::Tokens) {
+        table.push(tokens::measure(&bench)?);
+    }
+    let versions: BTreeSet<String> = versions.into_iter().collect();
+    let versions: Vec<String> = versions.into_iter().collect();
+    table.describe("versions", versions.join("; "));
+    table.describe("load average at the end", machine::load_average()?);
+    write!(std::io::stdout(), "{table}")?;
+    let path = folder(workspace, "")?.join("hub.json");
+    fs::write(&path, serde_json::to_vec_pretty(&table.json())?)
+        .with_context(|| format!("writing {}", path.display()))
+}

@@ -1,0 +1,159 @@
+//! A user's home and project for one measurement: the servers behind a gateway, written the way each gateway reads them.
+
+use crate::docent::Docent;
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+use tempfile::TempDir;
+
+/// How docent lists what the servers behind it have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exposure {
+    /// Every tool.
+    Direct,
+    /// Tools that find the others.
+    Discover,
+}
+
+impl Exposure {
+    /// As the configuration has it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Discover => "discover",
+        }
+    }
+}
+
+/// A server behind a gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Downstream {
+    pub(super) name: String,
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+}
+
+impl Downstream {
+    /// So many of a program that needs no arguments.
+    pub(super) fn copies(program: &Path, count: usize) -> Vec<Self> {
+        let name = |number| format!("s{number}");
+        (0..count)
+            .map(|number| Self {
+                name: name(number),
+                program: program.into(),
+                arguments: Vec::new(),
+            })
+            .collect()
+    }
+
+    /// The server alone.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        command
+    }
+
+    fn json(&self) -> Value {
+        let arguments: Vec<_> =
+            self.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+        json!({"command": self.program.to_string_lossy(), "args": arguments})
+    }
+}
+
+/// A folder with everything that a gateway is to know, and nothing of the user who measures. It is gone when dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: TempDir,
+    pub(super) servers: Vec<Downstream>,
+}
+
+impl Place {
+    /// Writes the configurations.
+    pub(super) fn new(servers: Vec<Downstream>, exposure: Exposure) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("docent-hub-").tempdir()?;
+        let place = Self { folder, servers };
+        let blocks: Map<String, Value> =
+            place.servers.iter().map(|server| (server.name.clone(), server.json())).collect();
+        let toml =
+            toml::to_string(&json!({"mcp_servers": blocks, "hub": {"exposure": exposure.word()}}))?;
+        // `serve` is told where its file is. Commands without that option have it where a user's own lies; a home that
+        // `serve` has too would have it read both.
+        let own = place.user().join(".config/docent");
+        for folder in [&own, &place.home(), &place.root()] {
+            fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+        }
+        fs::write(place.docent_toml(), &toml)?;
+        fs::write(own.join("docent.toml"), &toml)?;
+        fs::write(place.mcp_json(), json!({"mcpServers": blocks}).to_string())?;
+        Ok(place)
+    }
+
+    /// What gateways other than docent read.
+    pub(super) fn mcp_json(&self) -> PathBuf {
+        self.folder.path().join("mcp.json")
+    }
+
+    /// A home with nothing in it.
+    pub(super) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    fn docent_toml(&self) -> PathBuf {
+        self.folder.path().join("docent.toml")
+    }
+
+    fn user(&self) -> PathBuf {
+        self.folder.path().join("user")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("root")
+    }
+
+    /// docent with its servers, on pipes unless more is said.
+    pub(super) fn serve(&self, docent: &Docent) -> Command {
+        let mut command = docent.of_user(&self.home(), &self.root());
+        command.args(["serve", "--rate-limit", "0", "--root"]).arg(self.root());
+        command.arg("--config").arg(self.docent_toml());
+        command
+    }
+
+    /// docent as somebody types it who has configured the servers.
+    pub(super) fn typed(&self, docent: &Docent, arguments: &[&str]) -> Command {
+        let mut command = docent.of_user(&self.user(), &self.root());
+        command.args(arguments);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_configurations_name_every_server() {
+        let mut servers = Downstream::copies(Path::new("/a b/echo"), 2);
+        servers.push(Downstream {
+            name: "x-y".to_owned(),
+            program: "/node".into(),
+            arguments: vec!["it's".into(), "\"q\"".into()],
+        });
+        let place = Place::new(servers, Exposure::Discover).unwrap();
+        let json: Value = serde_json::from_slice(&fs::read(place.mcp_json()).unwrap()).unwrap();
+        let block = &json["mcpServers"];
+        assert_eq!(block["s1"], json!({"command": "/a b/echo", "args": []}));
+        assert_eq!(block["x-y"], json!({"command": "/node", "args": ["it's", "\"q\""]}));
+        let text = fs::read_to_string(place.docent_toml()).unwrap();
+        let toml: Value = toml::from_str(&text).unwrap();
+        assert_eq!(toml["mcp_servers"], *block, "{text}");
+        assert_eq!(toml["hub"]["exposure"], "discover");
+        let folder = place.home();
+        drop(place);
+        assert!(!folder.exists());
+    }
+}

@@ -1,0 +1,136 @@
+//! Code mode: what an empty script costs, and a hundred calls in one script beside a hundred calls of the client's own.
+
+use super::{
+    Bench,
+    place::{Downstream, Exposure, Place},
+};
+use crate::bench::{
+    peer::eprint_step,
+    pipe::Server,
+    repo::table::{Aim, Section},
+};
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+const DOCENT: &str = "docent";
+const TOOL: &str = "execute_mcp_code";
+const CALL: &str = "call_mcp_tool";
+/// Scripts of each kind in a round.
+const EMPTY: usize = 20;
+const CALLS: usize = 100;
+const NOTHING: &str = "// nothing";
+const IN_TURN: &str = r#"
+import { echo } from "mcp-clients/s0";
+let seen = 0;
+for (let i = 0; i < 100; i++) {
+    const said = await echo({ message: "this is call " + i });
+    if (said !== "this is call " + i) throw new Error("call " + i + " got " + JSON.stringify(said));
+    seen++;
+}
+console.log("seen " + seen);
+"#;
+const AT_ONCE: &str = r#"
+import { echo } from "mcp-clients/s0";
+const all = await Promise.all(
+    Array.from({ length: 100 }, (_, i) => echo({ message: "this is call " + i }))
+);
+all.forEach((said, i) => {
+    if (said !== "this is call " + i) throw new Error("call " + i + " got " + JSON.stringify(said));
+});
+console.log("seen " + all.length);
+"#;
+const SEEN: &str = "seen 100";
+
+/// Adds the section.
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
+    let mut section = Section::without_base("Code mode, over stdio");
+    section.describe(format!(
+        "{EMPTY} empty scripts in a round; scripts with {CALLS} calls check every answer; the calls of the client's own \
+         are `{CALL}`, one after another"
+    ));
+    for round in 1..=bench.rounds {
+        eprint_step(&format!("round {round} of {}: code mode", bench.rounds));
+        let place = Place::new(Downstream::copies(&bench.echo, 1), Exposure::Discover)?;
+        let (mut server, _) = match Server::start(place.serve(bench.docent)) {
+            Ok(started) => started,
+            Err(problem) => {
+                section.lack(DOCENT, &format!("{problem:#}"));
+                break;
+            }
+        };
+        if let Err(problem) = turn(&mut server, &mut section) {
+            section.lack(DOCENT, &format!("{:#}", server.explain(problem)));
+            break;
+        }
+    }
+    Ok(section)
+}
+
+fn turn(server: &mut Server, section: &mut Section) -> Result<()> {
+    let mut add = |measure: &str, aim, began: Instant| {
+        section.add(measure, DOCENT, aim, began.elapsed().as_secs_f64() * 1e3);
+    };
+    let began = Instant::now();
+    run(server, NOTHING)?;
+    add("the first empty script (ms)", None, began);
+    for _ in 0..EMPTY {
+        let began = Instant::now();
+        run(server, NOTHING)?;
+        add("an empty script, p50 (ms)", Some(Aim::AtMost(5.0)), began);
+    }
+    // The server behind is started by the first call, which is not what is measured.
+    call(server, "warm")?;
+    for (measure, code) in [
+        ("a script with 100 calls in turn (ms)", IN_TURN),
+        ("a script with 100 calls at once (ms)", AT_ONCE),
+    ] {
+        let began = Instant::now();
+        let said = run(server, code)?;
+        add(measure, None, began);
+        ensure!(said.contains(SEEN), "the script with {CALLS} calls said {said}");
+    }
+    let began = Instant::now();
+    for number in 0..CALLS {
+        call(server, &format!("this is call {number}"))?;
+    }
+    add("100 calls of the client's own (ms)", None, began);
+    Ok(())
+}
+
+fn run(server: &mut Server, code: &str) -> Result<String> {
+    let result = server.call(TOOL, &json!({"code": code, "allowedMcpIds": ["s0"]}))?;
+    answered(TOOL, &result)
+}
+
+fn call(server: &mut Server, message: &str) -> Result<()> {
+    let arguments = json!({"server": "s0", "tool": "echo", "arguments": {"message": message}});
+    let said = answered(CALL, &server.call(CALL, &arguments)?)?;
+    ensure!(said.contains(message), "{message:?} was answered with {said}");
+    Ok(())
+}
+
+fn answered(tool: &str, result: &Value) -> Result<String> {
+    ensure!(result["isError"] != true, "{tool} answered {result}");
+    Ok(result.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_tool_is_an_error() {
+        assert_eq!(answered(TOOL, &json!({"content": []})).unwrap(), r#"{"content":[]}"#);
+        let problem = answered(TOOL, &json!({"isError": true, "content": ["no"]})).unwrap_err();
+        assert!(problem.to_string().contains("no"), "{problem}");
+    }
+
+    #[test]
+    fn both_scripts_say_what_is_waited_for() {
+        for code in [IN_TURN, AT_ONCE] {
+            assert!(code.contains(&CALLS.to_string()) && code.contains("\"seen \""), "{code}");
+        }
+        assert_eq!(SEEN, format!("seen {CALLS}"));
+    }
+}

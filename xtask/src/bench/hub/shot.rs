@@ -1,0 +1,193 @@
+//! One call from a shell: a program that starts, starts a server, calls its tool and prints the answer.
+
+use super::{
+    Bench,
+    gateway::{Gateway, Program, lone_node_program, node_program, python_program},
+    place::{Downstream, Exposure, Place},
+};
+use crate::{
+    bench::{
+        message::ECHO,
+        peer::eprint_step,
+        repo::table::{Aim, Section},
+        usage,
+    },
+    process::{self, Output},
+};
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use std::{path::Path, process::Command, time::Duration};
+
+const LIMIT: Duration = Duration::from_mins(1);
+/// What the tool is to say; no program says it of itself.
+const SAID: &str = "one-shot-4711";
+const DOCENT: &str = Gateway::Docent.shown();
+const INSPECTOR: &str = "inspector --cli";
+const INSPECTOR_VERSION: &str = "2.12.0";
+const MCPORTER: &str = "mcporter";
+const FASTMCP: &str = "fastmcp call";
+
+/// Somebody's way to call a tool from a shell.
+struct Client {
+    subject: &'static str,
+    command: Box<dyn Fn() -> Command>,
+    aim: Option<Aim>,
+}
+
+/// Adds the section.
+pub(super) fn measure(bench: &Bench<'_>) -> Result<(Section, Vec<String>)> {
+    let place = Place::new(Downstream::copies(&bench.echo, 1), Exposure::Direct)?;
+    let mut section = Section::new("One call from a shell", DOCENT);
+    section.describe(
+        "`docent call echo message=… -- SERVER`, as the others are told of the server; of a server by its name in the \
+         user's configuration; and by the tool's name in the hub"
+            .to_owned(),
+    );
+    let (mut clients, versions) = clients(bench, &place, &mut section);
+    // Each is asked once before: files come from the page cache, and the answer is read.
+    clients.retain(|client| match is_answered(&mut (client.command)()) {
+        Ok(()) => true,
+        Err(problem) => {
+            section.lack(client.subject, &format!("{problem:#}"));
+            false
+        }
+    });
+    for round in 1..=bench.rounds {
+        eprint_step(&format!("round {round} of {}: one call from a shell", bench.rounds));
+        clients.retain(|Client { subject, command, aim }| match usage::run(&mut command()) {
+            Ok(used) => {
+                section.add("wall time (ms)", subject, *aim, used.wall.as_secs_f64() * 1e3);
+                section.add("CPU (ms)", subject, None, used.cpu.as_secs_f64() * 1e3);
+                section.add("peak RSS (MB)", subject, None, used.peak_mb);
+                true
+            }
+            Err(problem) => {
+                section.lack(subject, &format!("in round {round}: {problem:#}"));
+                false
+            }
+        });
+    }
+    Ok((section, versions))
+}
+
+fn is_answered(command: &mut Command) -> Result<()> {
+    let what = command.get_program().display().to_string();
+    let text = process::run(command, LIMIT, Output::Kept)?.or_fail(&what)?;
+    ensure!(text.contains(SAID), "the answer is not in what it prints: {text}");
+    Ok(())
+}
+
+fn clients(bench: &Bench<'_>, place: &Place, section: &mut Section) -> (Vec<Client>, Vec<String>) {
+    let (workspace, server) = (bench.workspace, bench.echo.clone());
+    let message = format!("message={SAID}");
+    let mut clients = ours(bench, place, &message);
+    let mut versions = Vec::new();
+    let home = place.home();
+    let mut add = |subject, aim, program: Result<Program>, arguments: Vec<String>| match program {
+        Ok((version, program, script)) => {
+            versions.push(version);
+            let home = home.clone();
+            let command = move || {
+                let mut command = Command::new(&program);
+                command.args(&script).args(&arguments).env("HOME", &home).current_dir(&home);
+                command
+            };
+            clients.push(Client { subject, command: Box::new(command), aim });
+        }
+        Err(problem) => section.lack(subject, &format!("{problem:#}")),
+    };
+    let pin = ("@modelcontextprotocol/inspector", INSPECTOR_VERSION);
+    let program = lone_node_program(workspace, pin, "clients/launcher/build/index.js");
+    add(INSPECTOR, Some(Aim::TimesAtLeast(20.0, DOCENT)), program, inspector(&server, &message));
+    let program = node_program(workspace, "mcporter", ("mcporter", "dist/cli.js"));
+    add(MCPORTER, None, program, mcporter(&server, &message));
+    let program = python_program(workspace, "fastmcp", "fastmcp");
+    add(FASTMCP, None, program, fastmcp(&server, &json!({"message": SAID})));
+    (clients, versions)
+}
+
+fn ours(bench: &Bench<'_>, place: &Place, message: &str) -> Vec<Client> {
+    let server = bench.echo.display().to_string();
+    let tool = format!("s0__{ECHO}");
+    let forms: [(&str, Vec<&str>); 3] = [
+        (DOCENT, vec!["call", ECHO, message, "--", &server]),
+        ("docent, a configured server", vec!["call", ECHO, message, "s0"]),
+        ("docent, the hub's name", vec!["call", &tool, message]),
+    ];
+    let client = |(subject, arguments): (&'static str, Vec<&str>)| {
+        let command = place.typed(bench.docent, &arguments);
+        let again = move || copy(&command);
+        Client { subject, command: Box::new(again), aim: None }
+    };
+    forms.into_iter().map(client).collect()
+}
+
+/// The same program, arguments, folder and environment, which is not inherited.
+fn copy(command: &Command) -> Command {
+    let mut copy = Command::new(command.get_program());
+    copy.args(command.get_args()).env_clear();
+    copy.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    if let Some(folder) = command.get_current_dir() {
+        copy.current_dir(folder);
+    }
+    copy
+}
+
+fn inspector(server: &Path, message: &str) -> Vec<String> {
+    let server = server.display().to_string();
+    let rest = ["--method", "tools/call", "--tool-name", ECHO, "--tool-arg", message];
+    ["--cli".to_owned(), server].into_iter().chain(rest.map(str::to_owned)).collect()
+}
+
+fn mcporter(server: &Path, message: &str) -> Vec<String> {
+    let server = server.display().to_string();
+    // It calls a tool by its server's name and its own.
+    let tool = format!("s0.{ECHO}");
+    vec![
+        "call".into(),
+        "--stdio".into(),
+        server,
+        "--name".into(),
+        "s0".into(),
+        tool,
+        message.into(),
+    ]
+}
+
+fn fastmcp(server: &Path, arguments: &Value) -> Vec<String> {
+    let server = server.display().to_string();
+    let json = arguments.to_string();
+    // It takes the first word that is not an option for a server, so that `key=value` is no way to name arguments here.
+    let words = ["--target", ECHO, "--input-json"].map(str::to_owned);
+    ["call".to_owned(), "--command".to_owned(), server]
+        .into_iter()
+        .chain(words)
+        .chain([json])
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_must_be_printed() {
+        let echo = |text: &str| {
+            let mut command = Command::new("echo");
+            command.arg(text);
+            is_answered(&mut command)
+        };
+        echo(&format!("{{\"text\": \"{SAID}\"}}")).unwrap();
+        assert!(echo("hello").unwrap_err().to_string().contains("hello"));
+        is_answered(&mut Command::new("false")).unwrap_err();
+    }
+
+    #[test]
+    fn a_copy_inherits_nothing() {
+        let mut command = Command::new("/bin/sh");
+        command.env_clear().env("HOME", "/h").current_dir("/");
+        command.args(["-c", "echo $HOME $(pwd) $CARGO_MANIFEST_DIR"]);
+        let said = copy(&command).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&said.stdout), "/h /\n");
+    }
+}

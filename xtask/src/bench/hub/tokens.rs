@@ -1,0 +1,245 @@
+//! What the lists of five real servers cost a model in tokens: as the servers have them, through docent whole, and with
+//! the tools that find the others.
+
+use super::{
+    Bench,
+    gateway::{node_modules, python_program},
+    listing,
+    place::{Downstream, Exposure, Place},
+};
+use crate::{
+    bench::{
+        peer::{answer, eprint_step, sources},
+        pipe::Server,
+        repo::table::{Aim, Section},
+    },
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const LIMIT: Duration = Duration::from_mins(2);
+const DIRECT: &str = "docent, direct";
+const DISCOVER: &str = "docent, discover";
+const SERVERS: &str = "the servers themselves";
+/// What `discover` lists in place of all the others.
+const FINDERS: [&str; 4] =
+    ["list_mcp_capabilities", "describe_mcp", "call_mcp_tool", "execute_mcp_code"];
+const TOKENS: &str = "tokens of tools/list";
+const BYTES: &str = "bytes of tools/list";
+const TOOLS: &str = "tools";
+
+/// Adds the section.
+pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
+    eprint_step("once: tokens");
+    let mut section = Section::new("Tokens: five real servers", DIRECT);
+    let counter = Counter::install(bench.workspace);
+    section.describe(format!(
+        "the JSON of the tools in `tools/list`, without spaces and without docent's own tools, counted by {}",
+        counter.shown()
+    ));
+    let work = tempfile::tempdir()?;
+    let servers = match servers(bench.workspace, work.path()) {
+        Ok(servers) => servers,
+        Err(problem) => {
+            section.lack(SERVERS, &format!("{problem:#}"));
+            return Ok(section);
+        }
+    };
+    let mut all = Vec::new();
+    for server in &servers {
+        match alone(server) {
+            Ok(tools) => {
+                add(&mut section, (&server.name, None), &tools, &counter)?;
+                all.extend(tools);
+            }
+            Err(problem) => section.lack(&server.name, &format!("{problem:#}")),
+        }
+    }
+    add(&mut section, (SERVERS, None), &all, &counter)?;
+    for (subject, exposure, aim) in [
+        (DIRECT, Exposure::Direct, None),
+        (DISCOVER, Exposure::Discover, Some(Aim::TimesBaseAtMost(0.05))),
+    ] {
+        match through(bench, &servers, exposure) {
+            Ok(tools) => add(&mut section, (subject, aim), &tools, &counter)?,
+            Err(problem) => section.lack(subject, &format!("{problem:#}")),
+        }
+    }
+    Ok(section)
+}
+
+fn add(
+    section: &mut Section,
+    (subject, aim): (&str, Option<Aim>),
+    tools: &[Value],
+    counter: &Counter,
+) -> Result<()> {
+    let text = serde_json::to_string(tools)?;
+    section.add(TOKENS, subject, aim, counter.count(&text)?);
+    section.add(BYTES, subject, None, size(&text)?);
+    section.add(TOOLS, subject, None, f64::from(u32::try_from(tools.len())?));
+    Ok(())
+}
+
+fn alone(server: &Downstream) -> Result<Vec<Value>> {
+    let (mut running, _) = Server::start(server.command())?;
+    listing::tools(&mut running)
+}
+
+/// What docent lists because of the servers.
+fn through(bench: &Bench<'_>, servers: &[Downstream], exposure: Exposure) -> Result<Vec<Value>> {
+    let own = {
+        let place = Place::new(Vec::new(), exposure)?;
+        let (mut server, _) = Server::start(place.serve(bench.docent))?;
+        let tools = listing::tools(&mut server)?;
+        tools.iter().map(|tool| listing::name(tool).to_owned()).collect()
+    };
+    let place = Place::new(servers.to_vec(), exposure)?;
+    let (mut server, _) = Server::start(place.serve(bench.docent))?;
+    let whole = |tools: &[Value]| match exposure {
+        Exposure::Direct => {
+            let named = |tool: &Value, server: &Downstream| {
+                listing::name(tool).starts_with(&format!("{}__", server.name))
+            };
+            servers.iter().all(|server| tools.iter().any(|tool| named(tool, server)))
+        }
+        Exposure::Discover => {
+            FINDERS.iter().all(|finder| tools.iter().any(|tool| listing::name(tool) == *finder))
+        }
+    };
+    match listing::until(&mut server, LIMIT, whole) {
+        Ok((tools, ..)) => Ok(without(tools, &own)),
+        Err(problem) => Err(server.explain(problem)),
+    }
+}
+
+/// Leaves docent's own tools out, but not those that stand for the others.
+fn without(tools: Vec<Value>, own: &BTreeSet<String>) -> Vec<Value> {
+    let counts = |tool: &Value| {
+        let name = listing::name(tool);
+        FINDERS.contains(&name) || !own.contains(name)
+    };
+    tools.into_iter().filter(counts).collect()
+}
+
+fn servers(workspace: &Workspace, work: &Path) -> Result<Vec<Downstream>> {
+    let (modules, node) = node_modules(workspace, "servers")?;
+    let (_, time, _) = python_program(workspace, "servers", "mcp-server-time")?;
+    let git = time.with_file_name("mcp-server-git");
+    let script = |name: &str| {
+        modules.join("@modelcontextprotocol").join(format!("server-{name}")).join("dist/index.js")
+    };
+    let on_node = |name: &str| {
+        let arguments = vec![script(name).into()];
+        Downstream { name: name.to_owned(), program: node.clone(), arguments }
+    };
+    let python = |name: &str, program: PathBuf| Downstream {
+        name: name.to_owned(),
+        program,
+        arguments: Vec::new(),
+    };
+    let mut filesystem = on_node("filesystem");
+    filesystem.arguments.push(work.into());
+    let all = vec![
+        on_node("everything"),
+        filesystem,
+        on_node("memory"),
+        python("time", time),
+        python("git", git),
+    ];
+    for server in &all {
+        ensure!(server.program.is_file(), "{} is missing", server.program.display());
+    }
+    Ok(all)
+}
+
+/// How tokens are counted.
+enum Counter {
+    /// By a script around a tokenizer.
+    Script { node: PathBuf, script: PathBuf },
+    /// Four bytes are a token, because there is no tokenizer.
+    Bytes(String),
+}
+
+impl Counter {
+    fn install(workspace: &Workspace) -> Self {
+        let install = || {
+            let (modules, node) = node_modules(workspace, "tokenizer")?;
+            // Node looks for packages from where the script lies.
+            let script = modules.with_file_name("count.mjs");
+            fs::copy(sources(workspace, "hub").join("tokenizer/count.mjs"), &script)
+                .context("copying count.mjs")?;
+            Ok(Self::Script { node, script })
+        };
+        install().unwrap_or_else(|problem: anyhow::Error| Self::Bytes(format!("{problem:#}")))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Script { .. } => "gpt-tokenizer's o200k_base".to_owned(),
+            Self::Bytes(problem) => format!("four bytes for a token, because: {problem}"),
+        }
+    }
+
+    fn count(&self, text: &str) -> Result<f64> {
+        match self {
+            Self::Script { node, script } => {
+                let mut file = tempfile::NamedTempFile::new()?;
+                std::io::Write::write_all(&mut file, text.as_bytes())?;
+                let said = answer(Command::new(node).arg(script).arg(file.path()))?;
+                let count = said.parse::<u32>();
+                Ok(count.with_context(|| format!("count.mjs says {said:?}"))?.into())
+            }
+            Self::Bytes(_) => Ok((size(text)? / 4.0).ceil()),
+        }
+    }
+}
+
+fn size(text: &str) -> Result<f64> {
+    Ok(f64::from(u32::try_from(text.len())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn docents_own_tools_do_not_count() {
+        let tools = |names: &[&str]| -> Vec<Value> {
+            names.iter().map(|name| json!({ "name": name })).collect()
+        };
+        let own = ["search_code", "describe_mcp"].map(str::to_owned).into();
+        let left = without(tools(&["search_code", "describe_mcp", "time__now"]), &own);
+        assert_eq!(left, tools(&["describe_mcp", "time__now"]));
+    }
+
+    #[test]
+    fn without_a_tokenizer_bytes_are_counted() {
+        let counter = Counter::Bytes("no network".to_owned());
+        assert!(counter.shown().contains("no network"));
+        for (text, expected) in [("", "0"), ("abcd", "1"), ("abcde", "2")] {
+            assert_eq!(format!("{:.0}", counter.count(text).unwrap()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_aim_is_a_share_of_the_whole() {
+        let mut section = Section::new("Tokens", DIRECT);
+        let counter = Counter::Bytes(String::new());
+        let tools: Vec<Value> = (0..200).map(|number| json!({"name": number})).collect();
+        add(&mut section, (DIRECT, None), &tools, &counter).unwrap();
+        let aim = Some(Aim::TimesBaseAtMost(0.05));
+        add(&mut section, (DISCOVER, aim), tools.get(..4).unwrap(), &counter).unwrap();
+        let text = section.to_string();
+        assert!(text.contains("≤ 0.05 × docent, direct: yes"), "{text}");
+    }
+}
