@@ -136,6 +136,10 @@ impl Line for Shared {
         self.0.line().agreed(version);
     }
 
+    fn cancels_by_closing(&self) -> bool {
+        self.0.line().cancels_by_closing()
+    }
+
     fn abandon(&self, id: &Value) {
         self.0.line().abandon(id);
     }

@@ -92,6 +92,10 @@ impl Line for HttpLine {
         locked(&self.post.terms).version = Some(version.to_owned());
     }
 
+    fn cancels_by_closing(&self) -> bool {
+        true
+    }
+
     fn abandon(&self, id: &Value) {
         if let Some((_, running)) = locked(&self.post.open).remove(&id.to_string()) {
             running.cancel();

@@ -84,6 +84,11 @@ pub trait Line: Send + Sync {
     /// closed; elsewhere nothing happens.
     fn abandon(&self, _id: &Value) {}
 
+    /// Whether closing the stream of a request is how the revision without sessions cancels it here.
+    fn cancels_by_closing(&self) -> bool {
+        false
+    }
+
     /// Ends the line in an orderly way. The last event is [`Event::Closed`].
     fn close(&self) -> Running<'_, ()>;
 }

@@ -7,8 +7,9 @@ use tokio::{
     io::{
         AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader,
     },
-    sync::Mutex,
+    sync::mpsc,
 };
+use tokio_util::sync::CancellationToken;
 
 /// Characters of a line that is no message that are told.
 const NOISE: usize = 500;
@@ -32,11 +33,46 @@ where
         };
         listener.event(Event::Closed(failure));
     });
-    Arc::new(Pipes { writer: Mutex::new(Some(Box::new(writer))) })
+    let (lines, waiting) = mpsc::channel(QUEUE);
+    let closing = CancellationToken::new();
+    let stop = closing.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = write(writer, waiting) => {}
+        }
+    });
+    Arc::new(Pipes { lines, closing })
+}
+
+/// Messages that wait for a program that reads slowly.
+const QUEUE: usize = 64;
+
+/// Writes whole lines, one after the other: a caller that goes away leaves no half of one.
+async fn write(mut writer: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = waiting.recv().await {
+        let written = async {
+            writer.write_all(&line).await?;
+            writer.flush().await
+        };
+        let written: std::io::Result<()> = written.await;
+        if let Err(error) = written {
+            // The end of its output says that the program is gone.
+            tracing::debug!(%error, "a program does not read any more");
+            return;
+        }
+    }
 }
 
 struct Pipes {
-    writer: Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>,
+    lines: mpsc::Sender<Vec<u8>>,
+    closing: CancellationToken,
+}
+
+impl Drop for Pipes {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
 }
 
 impl Line for Pipes {
@@ -45,30 +81,48 @@ impl Line for Pipes {
             let mut bytes = serde_json::to_vec(&outgoing.message)
                 .map_err(|error| Failure::Unreachable(error.to_string()))?;
             bytes.push(b'\n');
-            let mut writer = self.writer.lock().await;
-            let Some(open) = writer.as_mut() else {
-                return Err(Failure::Unreachable("the program's input is closed".into()));
-            };
-            let written = async {
-                open.write_all(&bytes).await?;
-                open.flush().await
-            };
-            let written: std::io::Result<()> = written.await;
-            written.map_err(|error| {
-                // Half a line may be out: nothing that follows it would be understood.
-                *writer = None;
-                Failure::Lost(error.to_string())
-            })
+            let closed = |_| Failure::Unreachable("the program's input is closed".into());
+            tokio::select! {
+                biased;
+                () = self.closing.cancelled() => Err(Failure::Unreachable("the line is closed".into())),
+                sent = self.lines.send(bytes) => sent.map_err(closed),
+            }
         })
     }
 
     fn close(&self) -> Running<'_, ()> {
-        Box::pin(async move {
-            if let Some(mut writer) = self.writer.lock().await.take() {
-                // A program that has ended no longer listens, which is what is wanted.
-                drop(writer.shutdown().await);
+        self.closing.cancel();
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Calls `each` with every line of a stream that is at most `most` bytes long, without its end; of a longer one, with its
+/// beginning.
+pub async fn each_line(
+    reader: impl AsyncRead + Unpin,
+    most: usize,
+    mut each: impl FnMut(&[u8]),
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(reader);
+    let mut line = Vec::new();
+    loop {
+        let available = reader.fill_buf().await?;
+        if available.is_empty() {
+            if !line.is_empty() {
+                each(&line);
             }
-        })
+            return Ok(());
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let part = available.get(..end.unwrap_or(available.len())).unwrap_or_default();
+        let room = most.saturating_sub(line.len());
+        line.extend_from_slice(part.get(..room.min(part.len())).unwrap_or_default());
+        let used = part.len() + usize::from(end.is_some());
+        reader.consume(used);
+        if end.is_some() {
+            each(&line);
+            line.clear();
+        }
     }
 }
 
@@ -118,7 +172,9 @@ fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn Listener) {
 fn deliver(line: &[u8], listener: &dyn Listener) {
     match serde_json::from_slice::<Value>(line) {
         Ok(Value::Array(batch)) if batch.iter().all(Value::is_object) => {
-            batch.into_iter().for_each(|message| listener.event(Event::Message(message)));
+            for message in batch {
+                listener.event(Event::Message(message));
+            }
         }
         Ok(message @ Value::Object(_)) => listener.event(Event::Message(message)),
         _ => {
@@ -132,9 +188,8 @@ fn deliver(line: &[u8], listener: &dyn Listener) {
 mod tests {
     use super::*;
     use serde_json::json;
-    use tokio::sync::mpsc;
 
-    struct Heard(mpsc::UnboundedSender<String>);
+    struct Heard(mpsc::Sender<String>);
 
     impl Listener for Heard {
         fn event(&self, event: Event) {
@@ -144,17 +199,17 @@ mod tests {
                 Event::Closed(failure) => format!("closed {failure}"),
                 other => format!("{other:?}"),
             };
-            self.0.send(told).unwrap();
+            self.0.try_send(told).unwrap();
         }
     }
 
     #[tokio::test]
     async fn lines_are_messages_and_the_rest_is_told() {
-        let (sender, mut heard) = mpsc::unbounded_channel();
+        let (sender, mut heard) = mpsc::channel(64);
         let (here, there) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(there);
         let line = open(reader, writer, 100, Arc::new(Heard(sender)));
-        let (mut reads, mut writes) = tokio::io::split(here);
+        let (mut back, mut writes) = tokio::io::split(here);
         let long = "x".repeat(500);
         let said = format!(
             "starting up...\n{{\"id\":1}}\r\n\n[{{\"id\":2}},{{\"id\":3}}]\n\"word\"\n{long}\n{{\"id\":4}}"
@@ -186,9 +241,33 @@ mod tests {
         );
         line.send(json!({"id": 9}).into()).await.unwrap();
         let mut sent = vec![0; 9];
-        tokio::io::AsyncReadExt::read_exact(&mut reads, &mut sent).await.unwrap();
+        tokio::io::AsyncReadExt::read_exact(&mut back, &mut sent).await.unwrap();
         assert_eq!(sent, b"{\"id\":9}\n");
         line.close().await;
         assert!(matches!(line.send(json!({}).into()).await, Err(Failure::Unreachable(_))));
+    }
+
+    #[tokio::test]
+    async fn a_message_that_nobody_waits_for_is_written_whole_or_not_at_all() {
+        let (sender, _heard) = mpsc::channel(64);
+        let (here, there) = tokio::io::duplex(64);
+        let (reader, writer) = tokio::io::split(there);
+        let line = open(reader, writer, 100, Arc::new(Heard(sender)));
+        let long = json!({"text": "x".repeat(100_000)});
+        // The program does not read: the first message fills the pipe, and whoever sent it goes away.
+        let send = line.send(long.clone().into());
+        drop(tokio::time::timeout(std::time::Duration::from_millis(20), send).await);
+        line.send(json!({"id": 2}).into()).await.unwrap();
+        let mut lines = BufReader::new(here).lines();
+        assert_eq!(lines.next_line().await.unwrap(), Some(long.to_string()));
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("{\"id\":2}"));
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_is_cut() {
+        let text = format!("{}\nshort\nlast", "y".repeat(1000));
+        let mut all = Vec::new();
+        each_line(text.as_bytes(), 10, |line| all.push(line.to_vec())).await.unwrap();
+        assert_eq!(all, [b"yyyyyyyyyy".to_vec(), b"short".to_vec(), b"last".to_vec()]);
     }
 }

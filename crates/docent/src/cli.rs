@@ -482,6 +482,7 @@ fn describe(command: &mut clap::Command, depth: usize, page: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Inputs;
 
     #[test]
     fn the_command_line_holds_together() {

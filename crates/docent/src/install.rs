@@ -20,6 +20,7 @@ use std::{
 
 /// What can be typed after `docent install`.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct InstallFlags {
     /// claude-desktop, claude-code, vscode, cursor, windsurf, zed, codex, gemini or goose [default: show which are here]
     #[arg(value_name = "CLIENT")]

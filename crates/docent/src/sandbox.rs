@@ -108,9 +108,124 @@ pub(crate) fn of_a_program(config: &Config) -> Confinement {
         .connect(if ports.is_empty() { Ports::None } else { Ports::Some(ports) })
 }
 
+/// What a guarded server may read and run, looked at before docent's own sandbox closes it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Open {
+    pub(crate) home: Option<PathBuf>,
+    paths: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+}
+
+/// Folders in a home that hold programs and what they fetch, and no credentials.
+const TOOLS: [&str; 28] = [
+    ".npm",
+    ".nvm",
+    ".fnm",
+    ".volta",
+    ".bun",
+    ".deno",
+    ".pyenv",
+    ".rbenv",
+    ".asdf",
+    ".sdkman",
+    ".dotnet",
+    ".rustup",
+    ".cargo/bin",
+    ".cargo/registry",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/uv",
+    ".local/share/pipx",
+    ".local/share/pnpm",
+    ".local/share/mise",
+    ".cache/uv",
+    ".cache/pip",
+    ".cache/node",
+    ".cache/pnpm",
+    ".cache/deno",
+    ".cache/ms-playwright",
+    ".cache/puppeteer",
+];
+
+/// Those of them that package runners write to.
+const CACHES: [&str; 9] = [
+    ".npm",
+    ".bun",
+    ".deno",
+    ".local/share/uv",
+    ".cache/uv",
+    ".cache/pip",
+    ".cache/node",
+    ".cache/pnpm",
+    ".cache/deno",
+];
+
+/// Looks at what there is on this machine: everything but homes, of the user's own home what begins with no dot, and the
+/// folders of tools in it. Credentials lie elsewhere in it.
+pub(crate) fn look(config: &Config, home: Option<&Path>, search: &str) -> Open {
+    let mut paths = Vec::new();
+    let listed = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let holds_secret =
+        |path: &Path| config.secret_places.iter().any(|secret| secret.starts_with(path));
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    let closed = |path: &Path| {
+        ["/home", "/root", "/proc", "/sys"].iter().any(|home| path == Path::new(home))
+            || home.is_some_and(|home| home.starts_with(path))
+    };
+    let ancestors: Vec<&Path> = home.into_iter().flat_map(Path::ancestors).skip(2).collect();
+    for folder in ancestors.iter().copied().chain([Path::new("/")]) {
+        // What lies beside a home is other people's, unless it is the system's.
+        if folder.parent().is_none() || !is_of_homes(folder) {
+            paths.extend(listed(folder).into_iter().filter(|path| !closed(path)));
+        }
+    }
+    if let Some(home) = home {
+        let own = listed(home).into_iter();
+        paths.extend(own.filter(|path| !is_hidden(path) && !holds_secret(path)));
+        paths.extend(TOOLS.map(|tool| home.join(tool)));
+    }
+    paths.extend(programs(search, home));
+    paths.sort();
+    paths.dedup();
+    let write = home.into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache))).collect();
+    Open { home: home.map(Path::to_owned), paths, write }
+}
+
+fn is_of_homes(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "home" || name == "Users")
+}
+
+/// Where programs are looked for. Those that are installed outside of the user's home bring their libraries along.
+fn programs(search: &str, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
+        let beside = folder.parent().filter(|beside| {
+            let is_home = *beside == Path::new("/root") || beside.parent().is_some_and(is_of_homes);
+            !is_home
+                && beside.parent().is_some()
+                && !home.is_some_and(|home| beside.starts_with(home) || home.starts_with(beside))
+        });
+        let beside =
+            beside.filter(|beside| !beside.ends_with(".cargo") && !beside.ends_with(".local"));
+        all.extend(beside.map(Path::to_owned));
+        all.push(folder);
+    }
+    all
+}
+
 /// What another MCP server gets, and how strictly. A guarded one reads everything but credentials, writes where servers
 /// usually write, and uses the network: what it was installed for must work, and what it has no business with must not.
-pub(crate) fn of_a_server(config: &Config, held: &Held, cwd: Option<&Path>) -> (Confinement, Mode) {
+pub(crate) fn of_a_server(
+    config: &Config,
+    held: &Held,
+    cwd: Option<&Path>,
+    open: &Open,
+) -> (Confinement, Mode) {
     let strict = config.policy.sandbox.mode == SandboxMode::Strict;
     let (level, read, write, network) = match held {
         Held::Unsaid if strict => (Level::Strict, [].as_slice(), [].as_slice(), None),
@@ -124,20 +239,16 @@ pub(crate) fn of_a_server(config: &Config, held: &Held, cwd: Option<&Path>) -> (
     let own = of_a_program(config).read(read.to_vec()).write(write.to_vec());
     let confined = match level {
         Level::Off | Level::Strict => own,
-        Level::Guarded => {
-            let home = home(config);
-            let beside =
-                home.as_deref().map(|home| beside_secrets(home, config)).unwrap_or_default();
-            own.execute(outside_of_homes())
-                .execute(beside)
-                .write(config.roots.clone())
-                .write(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] as [PathBuf; 3])
-                .write(cwd.map(Path::to_owned))
-                .write(home.iter().flat_map(|home| CACHES.map(|cache| home.join(cache))))
-                .connect(Ports::Any)
-                .bind(Ports::Any)
-                .udp(true)
-        }
+        Level::Guarded => own
+            .attributes(true)
+            .execute(open.paths.clone())
+            .write(config.roots.clone())
+            .write(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] as [PathBuf; 3])
+            .write(cwd.map(Path::to_owned))
+            .write(open.write.clone())
+            .connect(Ports::Any)
+            .bind(Ports::Any)
+            .udp(true),
     };
     let confined = match network {
         Some(false) => confined.connect(Ports::None).bind(Ports::None).udp(false),
@@ -145,61 +256,6 @@ pub(crate) fn of_a_server(config: &Config, held: &Held, cwd: Option<&Path>) -> (
         None => confined,
     };
     (confined, mode)
-}
-
-/// Where programs are looked for, with what lies beside them: a program that is installed for one user needs its libraries.
-pub(crate) fn programs(search: &str) -> Vec<PathBuf> {
-    let mut all = Vec::new();
-    for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
-        // Beside `~/bin` lies the whole home.
-        let beside = folder.parent().filter(|beside| {
-            beside.components().count() > 3
-                || beside.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-        });
-        all.extend(beside.map(Path::to_owned));
-        all.push(folder);
-    }
-    all
-}
-
-/// Where package runners and servers keep what they fetch and remember.
-const CACHES: [&str; 6] = [".npm", ".cache", ".local/share", ".local/state", ".bun", ".deno"];
-
-/// The user's home, which is where docent's own configuration is.
-fn home(config: &Config) -> Option<PathBuf> {
-    let own = config.config_folders.first()?;
-    Some(own.parent()?.parent()?.to_owned())
-}
-
-/// Everything but the homes of people.
-fn outside_of_homes() -> Vec<PathBuf> {
-    const HOMES: [&str; 4] = ["/home", "/root", "/proc", "/sys"];
-    let Ok(entries) = fs::read_dir("/") else { return Vec::new() };
-    let paths = entries.flatten().map(|entry| entry.path());
-    paths.filter(|path| !HOMES.iter().any(|home| path == Path::new(home))).collect()
-}
-
-/// What lies in a home beside the places of credentials.
-fn beside_secrets(home: &Path, config: &Config) -> Vec<PathBuf> {
-    const NEVER: [&str; 10] = [
-        ".ssh",
-        ".aws",
-        ".gnupg",
-        ".netrc",
-        ".git-credentials",
-        ".pgpass",
-        ".pypirc",
-        ".docker",
-        ".kube",
-        ".config",
-    ];
-    let Ok(entries) = fs::read_dir(home) else { return Vec::new() };
-    let holds = |path: &Path| config.secret_places.iter().any(|secret| secret.starts_with(path));
-    let is_open = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        !NEVER.contains(&name) && !holds(path)
-    };
-    entries.flatten().map(|entry| entry.path()).filter(is_open).collect()
 }
 
 /// Ports of servers on the network, and of those that they sign in at.
@@ -238,6 +294,49 @@ fn ports(config: &Config) -> Vec<u16> {
 mod tests {
     use super::*;
     use crate::config::{Flags, Inputs};
+
+    #[test]
+    fn a_guarded_server_reads_no_credentials() {
+        let home = tempfile::tempdir().unwrap();
+        for folder in
+            [".ssh", ".cache/docent/tokens", ".config/gh", ".claude", "work", ".pyenv/shims", "bin"]
+        {
+            fs::create_dir_all(home.path().join(folder)).unwrap();
+        }
+        let config = Config::load(&Inputs {
+            home: Some(home.path().to_owned()),
+            working_dir: home.path().join("work"),
+            ..Inputs::default()
+        });
+        let config = config.unwrap_or_else(|error| panic!("{error}"));
+        let search = format!("{0}/.pyenv/shims:{0}/bin:/usr/bin", home.path().display());
+        let open = look(&config, Some(home.path()), &search);
+        let (Confinement { read, write, execute, .. }, _) =
+            of_a_server(&config, &Held::Unsaid, None, &open);
+        let opens = |paths: &[PathBuf], place: &str| {
+            let place = home.path().join(place);
+            paths.iter().any(|path| place.starts_with(path))
+        };
+        for secret in [
+            ".ssh/id_rsa",
+            ".cache/docent/tokens/a",
+            ".cache/docent/servers/a",
+            ".config/gh/hosts.yml",
+            ".claude/x",
+        ] {
+            for paths in [&read, &write, &execute] {
+                assert!(!opens(paths, secret), "{secret}: {paths:?}");
+            }
+        }
+        assert!(
+            opens(&execute, "work/a")
+                && opens(&execute, ".pyenv/shims/python3")
+                && opens(&execute, "bin/x")
+        );
+        assert!(
+            execute.contains(&PathBuf::from("/usr")) && !execute.contains(&PathBuf::from("/home"))
+        );
+    }
 
     #[test]
     fn no_folder_of_secrets_is_opened_for_a_file_in_it() {

@@ -78,10 +78,7 @@ async fn serve(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<
     let (hub, dial) = servers::hub(config, means);
     providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
     let _following = follow(config, &inputs, docs.clone(), (Arc::clone(&hub), Arc::clone(&dial)));
-    for problem in unmet::names(config, &providers) {
-        tracing::warn!("{problem}");
-    }
-    hint_on_terminal(config);
+    tell_oddities(config, &providers);
     let strangers = strangers::of(config)?;
     strangers::warm(&strangers);
     let setup = setup(config, providers.clone(), audit(config)?);
@@ -177,6 +174,7 @@ fn follow(
         match Config::load(&inputs) {
             Ok(config) => {
                 docs.replace(collections::of(&config));
+                logging::mask(&config.secrets());
                 let _inside = runtime.enter();
                 servers::reconfigure(&hub, &dial, &config);
             }
@@ -194,6 +192,14 @@ fn follow(
         }
     }
     Some(watch)
+}
+
+/// Says what is configured and can't be met.
+fn tell_oddities(config: &Config, providers: &[Arc<dyn Provider>]) {
+    for problem in unmet::names(config, providers) {
+        tracing::warn!("{problem}");
+    }
+    hint_on_terminal(config);
 }
 
 /// Who types `docent serve` into a terminal would otherwise look at a program that seems to hang.

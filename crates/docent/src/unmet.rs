@@ -10,11 +10,22 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
     let mut all = Vec::new();
     let keys = &config.server.auth.keys;
     if !config.limits.tools.is_empty() || !keys.is_empty() {
-        let suites: Vec<String> =
-            providers.iter().map(|provider| format!("{}:*", provider.key())).collect();
+        let servers = config.servers.iter().map(|entry| entry.server.name.as_str());
+        let keys_of_all = providers.iter().map(|provider| provider.key()).chain(servers);
+        let suites: Vec<String> = keys_of_all.map(|key| format!("{key}:*")).collect();
+        // What a server offers is not known yet.
+        let is_of_a_server = |tool: &str| {
+            let named = tool.split_once("__").map(|(server, _)| format!("{server}:*"));
+            named.is_some_and(|server| suites.contains(&server))
+        };
         let tools = providers.iter().flat_map(|provider| provider.tools());
         let tools: Vec<String> = tools.map(|tool| tool.info().name).collect();
-        for name in config.limits.tools.keys().filter(|name| !tools.contains(*name)) {
+        for name in config
+            .limits
+            .tools
+            .keys()
+            .filter(|name| !tools.contains(*name) && !is_of_a_server(name))
+        {
             all.push(format!("`limits.tools.{name}` bounds no tool; {}", nearest(name, &tools)));
         }
         for key in keys {
@@ -25,7 +36,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
                     Scope::Suite(_) => &suites,
                     Scope::Tool(_) => &tools,
                 };
-                if !known.contains(&text) {
+                if !known.contains(&text) && !is_of_a_server(&text) {
                     let (name, near) = (&key.name, nearest(&text, known));
                     all.push(format!(
                         "the key `{name}` has the scope `{text}`, which opens nothing; {near}"
@@ -107,6 +118,6 @@ mod tests {
         check("docs.collections.a.path = \"docent.toml\"", &[]);
         check("docs.collections.a.path = \"..\"", &["outside the roots"]);
         check("docs.collections.a.url = \"https://example.com\"", &[]);
-        check("mcp_servers.a.command = \"x\"", &["are not started"]);
+        check("mcp_servers.a.command = \"x\"", &["is not started"]);
     }
 }

@@ -6,7 +6,6 @@ use crate::{
     server::{Addresses, Shared, provider_part},
 };
 use docent_tool::{AnyTool, Change, Provider, Running};
-use serde_json::json;
 use std::{
     collections::HashSet,
     sync::{Arc, PoisonError, RwLock, Weak},
@@ -84,14 +83,21 @@ impl Hub {
     /// is started anew, and the rest is left alone. Must be called inside a runtime.
     pub fn configure(&self, specs: Vec<Spec>) {
         let before = self.servers();
+        self.shared.addresses.set_order(specs.iter().map(|spec| spec.name.clone()).collect());
         let mut seen = HashSet::new();
         let mut next = Vec::new();
         for spec in specs.into_iter().filter(|spec| seen.insert(spec.name.clone())) {
             let same = before.iter().find(|server| *server.spec() == spec);
-            next.push(match same {
-                Some(server) => Arc::clone(server),
-                None => Downstream::new(spec, Arc::clone(&self.shared)),
-            });
+            if let Some(server) = same {
+                next.push(Arc::clone(server));
+                continue;
+            }
+            let old = before.iter().find(|server| server.name() == spec.name);
+            let new = Downstream::new(spec, Arc::clone(&self.shared));
+            if let Some(old) = old {
+                new.follow_on(old);
+            }
+            next.push(new);
         }
         let is_in = |all: &[Arc<Downstream>], one: &Arc<Downstream>| {
             all.iter().any(|other| Arc::ptr_eq(one, other))
@@ -133,13 +139,9 @@ impl Hub {
         }
     }
 
-    /// About what all definitions take of a model's context: four bytes of JSON are a token.
+    /// About what all definitions take of a model's context.
     pub fn tokens(&self) -> usize {
-        let size = |server: &Arc<Downstream>| -> usize {
-            let known = server.known();
-            known.tools.iter().map(|tool| json!(tool.fields).to_string().len()).sum()
-        };
-        self.servers().iter().map(size).sum::<usize>() / 4
+        self.servers().iter().map(|server| server.known().tokens).sum()
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Remembered {
     pub instructions: Option<String>,
     /// Its tools as they were approved, in its order.
     pub tools: Vec<Object>,
+    /// Tools that it no longer lists, as they were approved: leaving one out must not make another of it.
+    pub vanished: Vec<Object>,
     /// Definitions that differ from the approved ones, by the tool's name.
     pub held_back: BTreeMap<String, Object>,
     /// Its resources.
@@ -92,10 +94,10 @@ impl Memory {
             known.held_back.keys().filter(|tool| wanted(tool)).cloned().collect();
         for tool in &names {
             let Some(changed) = known.held_back.remove(tool) else { continue };
-            let named = |known: &&mut Object| {
+            let is_it = |known: &&mut Object| {
                 known.get("name").and_then(|name| name.as_str()) == Some(tool)
             };
-            if let Some(approved) = known.tools.iter_mut().find(named) {
+            if let Some(approved) = known.tools.iter_mut().find(is_it) {
                 *approved = changed;
             }
         }
@@ -132,7 +134,7 @@ mod tests {
     use crate::Way;
     use serde_json::json;
 
-    fn object(value: serde_json::Value) -> Object {
+    fn object(value: &serde_json::Value) -> Object {
         value.as_object().unwrap().clone()
     }
 
@@ -157,7 +159,7 @@ mod tests {
     fn approving_puts_the_new_definition_in_the_place_of_the_old() {
         let folder = tempfile::tempdir().unwrap();
         let memory = Memory::new(folder.path().to_owned());
-        let tool = |name: &str, about: &str| object(json!({"name": name, "description": about}));
+        let tool = |name: &str, about: &str| object(&json!({"name": name, "description": about}));
         let known = Remembered {
             tools: vec![tool("a", "old"), tool("b", "old")],
             held_back: [("a".to_owned(), tool("a", "new")), ("b".to_owned(), tool("b", "new"))]

@@ -267,7 +267,15 @@ impl Peer {
             return Err(failure.clone().into());
         }
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        if let Err(failure) = self.line.send(Outgoing { message, headers }).await {
+        let sent = self.line.send(Outgoing { message, headers });
+        let sent = match patience {
+            // A server that does not read must not hold up whoever asks.
+            Some(patience) => tokio::time::timeout(patience, sent)
+                .await
+                .map_err(|_| RequestError::TimedOut(patience))?,
+            None => sent.await,
+        };
+        if let Err(failure) = sent {
             open.done = true;
             self.core.pending().remove(&id);
             return Err(failure.into());
@@ -369,9 +377,13 @@ impl Drop for InFlight<'_> {
             return;
         }
         let (line, id) = (Arc::clone(&self.peer.line), self.id);
+        let told = self.peer.era.get() != Some(&Era::Stateless) || !line.cancels_by_closing();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             line.abandon(&id.into());
+            if !told {
+                return;
+            }
             let params = json!({"requestId": id, "reason": "nobody waits for the answer any more"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
@@ -404,7 +416,10 @@ pub async fn handshake(peer: &Peer, last: Option<&Era>) -> Result<Opened, Reques
     if last == Some(&Era::Stateless) {
         // Where a server has gone back to sessions, the handshake says so.
         match discover(peer).await {
-            Err(RequestError::Rpc { .. }) => {}
+            Err(
+                RequestError::Rpc { .. }
+                | RequestError::Failed(Failure::Refused { status: 400..=499, .. }),
+            ) => {}
             other => return other,
         }
     }

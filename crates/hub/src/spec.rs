@@ -4,7 +4,7 @@ use crate::Tail;
 use docent_dial::{Failure, Line, Listener, Running};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 /// One server.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +39,8 @@ pub struct Spec {
     pub pinned: bool,
     /// Folders that it is told of when no client can be asked.
     pub roots: Vec<String>,
+    /// Tells apart what else is configured of it, so that a change is seen.
+    pub other: String,
 }
 
 /// How a server is reached. Values may hold secrets, so they are not shown.
@@ -124,6 +126,7 @@ impl Spec {
             describe: BTreeMap::new(),
             pinned: true,
             roots: Vec::new(),
+            other: String::new(),
         }
     }
 
@@ -151,7 +154,16 @@ impl Spec {
 /// A short digest of some JSON.
 pub(crate) fn digest(value: &Value) -> String {
     let hash = Sha256::digest(value.to_string().as_bytes());
-    hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    hex(hash.get(..16).unwrap_or_default())
+}
+
+/// Bytes as people write them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        write!(text, "{byte:02x}").unwrap_or_default();
+    }
+    text
 }
 
 /// A pattern with `*` for any characters.

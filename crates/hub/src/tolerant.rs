@@ -1,4 +1,4 @@
-//! Looser dialects of the field, heard as what they mean: snake_case fields, notifications without their prefix.
+//! Looser dialects of the field, heard as what they mean: fields in `snake_case`, notifications without their prefix.
 
 use serde_json::{Map, Value};
 

@@ -19,12 +19,12 @@ pub(crate) fn is_key(key: &str) -> bool {
     key.starts_with(PREFIX)
 }
 
-/// Ends with an error unless the person approves of this very call.
+/// Ends with an error unless the person approves of this very call: the `nth` within a request, which itself is 0.
 pub(crate) async fn ask(
     context: &CallContext,
     tool: &str,
     arguments: &Object,
-    rule: &str,
+    (rule, nth): (&str, usize),
 ) -> Result<(), ToolError> {
     let told = told(arguments);
     let question = json!({
@@ -36,8 +36,9 @@ pub(crate) async fn ask(
             "required": ["approve"],
         },
     });
-    // Approval of some arguments is not approval of others.
-    let key = format!("{PREFIX}{}", audit::digest(Some(arguments)));
+    // Approval of one call is not approval of another: of another tool, other arguments, or once more.
+    let own = json!({"tool": tool, "arguments": arguments, "nth": nth});
+    let key = format!("{PREFIX}{}", audit::digest(own.as_object()));
     let answer = context.elicit(&key, question).await.map_err(|error| match error {
         ToolError::ClientLacks(_) => ToolError::failed(format!(
             "`{tool}` runs only with a person's approval ({rule}), and this client can't ask for it"

@@ -84,6 +84,8 @@ struct Notes {
     answers: BTreeMap<String, Value>,
     asked: Vec<(String, Ask)>,
     state: Option<String>,
+    /// Calls within this one.
+    nested: usize,
 }
 
 /// Time that the client took to answer, which does not count against the call.
@@ -223,6 +225,7 @@ impl Listener {
         let mut notes = self.notes();
         notes.emitted.clear();
         notes.asked.clear();
+        notes.nested = 0;
     }
 
     /// The pieces that were handed over and have not been sent.
@@ -495,21 +498,34 @@ impl Audience for Listener {
         &self.name
     }
 
-    fn may_use(&self, tool: &str) -> bool {
+    fn may_use(&self, provider: &str, tool: &str) -> bool {
         let catalogue = self.server.catalogue();
-        let route = catalogue.find(tool);
+        let route = catalogue.find(tool).filter(|route| *route.provider == *provider);
         route.is_some_and(|route| self.server.terms().policy.may_use(self.guest.principal(), route))
+    }
+
+    fn meta(&self) -> Object {
+        let own = |key: &str| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
+        let meta = self.meta.iter().filter(|(key, _)| !own(key));
+        meta.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
     fn call<'a>(
         &'a self,
-        tool: &'a str,
+        (provider, tool): (&'a str, &'a str),
         arguments: Object,
     ) -> Running<'a, Result<Outcome, ToolError>> {
         let Some(around) = self.this.upgrade() else {
             return Box::pin(ready(Err(ToolError::Stopped(Stop::Cancelled))));
         };
+        let nth = {
+            let mut notes = self.notes();
+            notes.nested += 1;
+            notes.nested
+        };
         let nested = Nested {
+            provider,
+            nth,
             server: &self.server,
             guest: &self.guest,
             client: self.client.as_deref(),

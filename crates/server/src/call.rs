@@ -192,7 +192,7 @@ impl Call {
             let work: docent_tool::Running<'_, _> = match self.admitted.approval() {
                 None => route.tool.call(given, &context),
                 Some(rule) => Box::pin(async {
-                    approval::ask(&context, &route.info.name, &given, rule).await?;
+                    approval::ask(&context, &route.info.name, &given, (rule, 0)).await?;
                     route.tool.call(given, &context).await
                 }),
             };

@@ -4,6 +4,7 @@
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
 )]
 
+use crate::verbatim;
 use docent_tool::{
     Ask, Block, Contents, Hints, Level, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
 };
@@ -71,7 +72,7 @@ pub(crate) fn content(block: Block) -> ContentBlock {
         }
         // Another server may speak of kinds of content that no client of ours knows: then its JSON is the text.
         Block::Raw(value) => match ContentBlock::deserialize_from(&value) {
-            Some(content) => content,
+            Some(content) => verbatim::keep(content, &value),
             None => ContentBlock::text(value.to_string()),
         },
     }

@@ -37,6 +37,7 @@ mod subscriptions;
 mod tasks;
 mod terms;
 mod validate;
+mod verbatim;
 
 pub use audit::Audit;
 pub use policy::{Action, Policy, Rule, Verdict};

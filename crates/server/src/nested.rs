@@ -7,7 +7,7 @@ use crate::{
     audit::Ending,
     guest::Guest,
     metrics::Outcome,
-    record::Asked,
+    record::{Asked, Entry},
     server::{Refusal, Server},
 };
 use docent_tool::{Audience, CallContext, Object, ToolError};
@@ -17,6 +17,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Where a call within a call comes from.
 pub(crate) struct Nested<'a> {
+    /// Whose tool it must be: another server may have one of the same name.
+    pub(crate) provider: &'a str,
+    /// Which call within the one around it.
+    pub(crate) nth: usize,
     pub(crate) server: &'a Arc<Server>,
     pub(crate) guest: &'a Guest,
     /// The client's own name and version, as far as it told.
@@ -36,10 +40,21 @@ impl Nested<'_> {
         let asked = Asked { method: "tools/call", target: tool, arguments: Some(&arguments) };
         let client = || self.client.map(str::to_owned);
         let entry = self.server.open_within(self.guest, client, &asked);
-        let (admitted, _running) = match self.server.admit_within(self.guest, tool).await {
-            Ok(admitted) => admitted,
+        // A call that is dropped half-way, or panics, leaves its line as well.
+        let mut line = Line { server: self.server, entry, ending: Some(Outcome::Cancelled) };
+        let admitted = self.server.admit_within(self.guest, tool).await;
+        let owned = admitted.and_then(|(admitted, running)| {
+            let owner = &admitted.route().provider;
+            if **owner == *self.provider {
+                return Ok((admitted, running));
+            }
+            let told = format!("the tool `{tool}` is one of `{owner}`, not of `{}`", self.provider);
+            Err(Refusal::new("unknown_tool", ErrorData::invalid_params(told, None)))
+        });
+        let (admitted, _running) = match owned {
+            Ok(owned) => owned,
             Err(Refusal { reason, error }) => {
-                self.server.close(&entry, &Ending::refused(reason)).map_err(refused)?;
+                line.close(&Ending::refused(reason))?;
                 return Err(refused(error));
             }
         };
@@ -56,7 +71,7 @@ impl Nested<'_> {
             Ok(arguments) => {
                 let work = async {
                     if let Some(rule) = admitted.approval() {
-                        approval::ask(&context, tool, &arguments, rule).await?;
+                        approval::ask(&context, tool, &arguments, (rule, self.nth)).await?;
                     }
                     route.tool.call(arguments, &context).await
                 };
@@ -74,9 +89,34 @@ impl Nested<'_> {
             Err(ToolError::Stopped(docent_tool::Stop::Cancelled)) => (Outcome::Cancelled, 0),
             Err(_) => (Outcome::Error, 0),
         };
-        self.server.close(&entry, &Ending::new(outcome, bytes)).map_err(refused)?;
-        route.stats.count(outcome, entry.began().elapsed());
+        line.close(&Ending::new(outcome, bytes))?;
+        route.stats.count(outcome, line.entry.began().elapsed());
         ended
+    }
+}
+
+/// The audit line of a call, written once.
+struct Line<'a> {
+    server: &'a Arc<Server>,
+    entry: Entry,
+    /// How it ended, if nobody says anything else.
+    ending: Option<Outcome>,
+}
+
+impl Line<'_> {
+    fn close(&mut self, ending: &Ending<'_>) -> Result<(), ToolError> {
+        self.ending = None;
+        self.server.close(&self.entry, ending).map_err(refused)
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.ending
+            && let Err(error) = self.server.close(&self.entry, &Ending::new(outcome, 0))
+        {
+            tracing::warn!(error = %error.message, "a call that was given up is not recorded");
+        }
     }
 }
 

@@ -58,6 +58,12 @@ impl Server {
         all
     }
 
+    /// Whether some provider has a tool of this name now.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        let all = with_parts(self.providers());
+        all.iter().any(|provider| provider.tools().iter().any(|known| known.info().name == tool))
+    }
+
     /// Some client wants to hear of this level, and of all that is more urgent.
     pub(crate) fn set_level(&self, level: Level) {
         for provider in with_parts(self.providers()) {
@@ -65,10 +71,15 @@ impl Server {
         }
     }
 
-    /// Waits until every provider that the guest may see knows what it has.
+    /// Waits until every provider knows what it has.
     pub(crate) async fn settled(&self) {
         let all = with_parts(self.providers());
-        join_all(all.iter().map(|provider| provider.settled())).await;
+        let mut settled = std::pin::pin!(join_all(all.iter().map(|provider| provider.settled())));
+        if futures::poll!(settled.as_mut()).is_pending() {
+            settled.await;
+            // The change is told as well, but whoever has waited for it must not miss it.
+            self.rebuild();
+        }
     }
 
     fn place<'a>(

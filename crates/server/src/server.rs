@@ -287,7 +287,7 @@ impl Server {
         self.hub.announce(change);
     }
 
-    fn rebuild(&self) {
+    pub(crate) fn rebuild(&self) {
         let (catalogue, problems) = self.terms().builder.build(&self.providers, &self.metrics);
         for problem in problems {
             tracing::error!(%problem, "a tool is left out of the catalogue");
@@ -332,8 +332,11 @@ impl Server {
         let running = self.begin()?;
         let mut catalogue = self.catalogue();
         if catalogue.find(tool).is_none() {
-            // It may be of a server whose tools are not known yet.
+            // It may be of a server whose tools have only now become known.
             self.settled().await;
+            if self.offers(tool) && self.catalogue().find(tool).is_none() {
+                self.rebuild();
+            }
             catalogue = self.catalogue();
         }
         let terms = self.terms();

@@ -56,7 +56,8 @@ struct Inner {
 
 /// An address and how many watch it; its provider is told of the first and of the last.
 struct Watch {
-    provider: Arc<dyn Provider>,
+    /// Its key: the provider itself may be replaced.
+    provider: String,
     watchers: usize,
 }
 
@@ -277,7 +278,7 @@ impl Hub {
     fn watch(&self, uri: &str, may_see: impl Fn(&str) -> bool) -> bool {
         let mut inner = self.inner();
         if let Some(watch) = inner.watched.get_mut(uri) {
-            if !may_see(watch.provider.key()) {
+            if !may_see(&watch.provider) {
                 return false;
             }
             watch.watchers += 1;
@@ -288,6 +289,7 @@ impl Hub {
             .into_iter()
             .find(|provider| may_see(provider.key()) && provider.watch(uri));
         let Some(provider) = found else { return false };
+        let provider = provider.key().to_owned();
         inner.watched.insert(uri.to_owned(), Watch { provider, watchers: 1 });
         true
     }
@@ -296,10 +298,13 @@ impl Hub {
         let mut inner = self.inner();
         let Some(watch) = inner.watched.get_mut(uri) else { return };
         watch.watchers -= 1;
-        if watch.watchers == 0 {
-            if let Some(watch) = inner.watched.remove(uri) {
-                watch.provider.unwatch(uri);
-            }
+        if watch.watchers > 0 {
+            return;
+        }
+        let Some(watch) = inner.watched.remove(uri) else { return };
+        let all = with_parts(&self.providers);
+        if let Some(provider) = all.iter().find(|provider| provider.key() == watch.provider) {
+            provider.unwatch(uri);
         }
     }
 
@@ -308,13 +313,8 @@ impl Hub {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.truncate(MOST_WATCHED);
-            uris.retain(|uri| {
-                let known = self.watch(uri, |_| true);
-                if known {
-                    self.unwatch(uri);
-                }
-                known
-            });
+            let all = with_parts(&self.providers);
+            uris.retain(|uri| all.iter().any(|provider| provider.can_watch(uri)));
         }
         accepted
     }

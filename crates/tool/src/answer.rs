@@ -137,6 +137,9 @@ impl<T> Answer<T> {
     }
 }
 
+/// Where fields of another server's answer that have no place of their own travel in `_meta`.
+pub const EXTRA: &str = "docent/extra";
+
 /// An answer whose type has been erased; what a catalogue's tools return.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {

@@ -84,21 +84,26 @@ pub trait Audience: Send + Sync {
     /// What the tool asked to have handed back, when it runs again with answers.
     fn state(&self) -> Option<String>;
     /// Names whoever is at the other end: calls with the same name come from the same client.
+    #[expect(clippy::unnecessary_literal_bound, reason = "others name a client that they hold")]
     fn client(&self) -> &str {
         ""
     }
-    /// Calls another tool in the name of the same client: the same checks, limits and audit as if it had called.
+    /// What the client says of this request in `_meta`, without the protocol's own keys.
+    fn meta(&self) -> Object {
+        Object::new()
+    }
+    /// Calls a tool of a provider in the name of the same client: the same checks, limits and audit as if it had called.
     fn call<'a>(
         &'a self,
-        _tool: &'a str,
+        _tool: (&'a str, &'a str),
         _arguments: Object,
     ) -> Running<'a, Result<Outcome, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::failed(
             "no other tool can be called from here",
         ))))
     }
-    /// Whether the same client could call this tool.
-    fn may_use(&self, _tool: &str) -> bool {
+    /// Whether the same client could call this tool of this provider.
+    fn may_use(&self, _provider: &str, _tool: &str) -> bool {
         true
     }
     /// How long the client has taken to answer questions. It moves the deadline by as much.
@@ -226,14 +231,23 @@ impl CallContext {
         self.audience.client()
     }
 
-    /// Calls another tool in the name of the same client, with all that holds for its own calls.
-    pub async fn call(&self, tool: &str, arguments: Object) -> Result<Outcome, ToolError> {
-        self.audience.call(tool, arguments).await
+    /// What the client says of this request in `_meta`, without the protocol's own keys.
+    pub fn meta(&self) -> Object {
+        self.audience.meta()
     }
 
-    /// Whether the same client could call this tool.
-    pub fn may_use(&self, tool: &str) -> bool {
-        self.audience.may_use(tool)
+    /// Calls a tool of a provider in the name of the same client, with all that holds for its own calls.
+    pub async fn call(
+        &self,
+        (provider, tool): (&str, &str),
+        arguments: Object,
+    ) -> Result<Outcome, ToolError> {
+        self.audience.call((provider, tool), arguments).await
+    }
+
+    /// Whether the same client could call this tool of this provider.
+    pub fn may_use(&self, provider: &str, tool: &str) -> bool {
+        self.audience.may_use(provider, tool)
     }
 
     /// Asks under a key.

@@ -11,7 +11,7 @@ mod provider;
 mod schema;
 mod tool;
 
-pub use answer::{Answer, Block, Contents, Outcome, ResourceInfo, TemplateInfo};
+pub use answer::{Answer, Block, Contents, EXTRA, Outcome, ResourceInfo, TemplateInfo};
 pub use context::{Ask, Audience, CallContext, Level, Progress, Stop, nobody};
 pub use error::{Failure, FailureKind, InputNeeded, ToolError};
 pub use provider::{

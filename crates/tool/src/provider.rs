@@ -54,6 +54,15 @@ pub trait Provider: Send + Sync {
         false
     }
 
+    /// Whether changes to this address could be heard of, without doing anything about it.
+    fn can_watch(&self, uri: &str) -> bool {
+        let can = self.watch(uri);
+        if can {
+            self.unwatch(uri);
+        }
+        can
+    }
+
     /// Nobody listens to this address any more.
     fn unwatch(&self, _uri: &str) {}
 

@@ -1,7 +1,9 @@
 //! Envelopes to the messages that `rmcp` serves, and its messages to bytes.
 
 use crate::Origin;
-use docent_wire::{Dialect, Envelope, Id, Refusal, code, needs_shaping, shape_message};
+use docent_wire::{
+    Dialect, Envelope, Id, Refusal, code, needs_shaping, put_back_in_text, shape_message,
+};
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest,
     CustomNotification, CustomRequest, Extensions, GetExtensions, JsonObject, JsonRpcMessage,
@@ -235,7 +237,7 @@ pub(crate) fn encode(dialect: Dialect, message: &ServerJsonRpcMessage) -> Vec<u8
     let written = if needs_shaping(dialect) {
         to_value(dialect, message).and_then(|value| serde_json::to_vec(&value))
     } else {
-        serde_json::to_vec(message)
+        serde_json::to_vec(message).map(|bytes| put_back(&bytes).unwrap_or(bytes))
     };
     written.unwrap_or_else(|error| {
         let refusal =
@@ -244,12 +246,18 @@ pub(crate) fn encode(dialect: Dialect, message: &ServerJsonRpcMessage) -> Vec<u8
     })
 }
 
+/// What goes over the wire with what another server said and no type knows in its place; `None` where there is nothing.
+pub(crate) fn put_back(bytes: &[u8]) -> Option<Vec<u8>> {
+    put_back_in_text(std::str::from_utf8(bytes).ok()?).map(String::into_bytes)
+}
+
 /// A message of ours as a JSON value, shaped for the dialect.
 pub(crate) fn to_value(
     dialect: Dialect,
     message: &ServerJsonRpcMessage,
 ) -> serde_json::Result<Value> {
     let mut value = serde_json::to_value(message)?;
+    docent_wire::put_back(&mut value);
     shape_message(dialect, &mut value);
     Ok(value)
 }

@@ -7,9 +7,11 @@
 mod conversation;
 mod dialect;
 mod envelope;
+mod extra;
 mod shape;
 
 pub use conversation::{Conversation, Gate, Handshake, modern_version};
 pub use dialect::Dialect;
 pub use envelope::{Envelope, Frame, Id, Nesting, Refusal, code, read};
+pub use extra::{EXTRA, put_back, put_back_in_text};
 pub use shape::{METADATA, PARTIAL, SCORE, needs_shaping, partial, shape, shape_message};

@@ -5,6 +5,7 @@ mod cargo_tests;
 mod clients;
 mod conformance;
 mod fuzzer;
+mod hub;
 mod oracles;
 mod real;
 mod relay;
@@ -32,7 +33,7 @@ pub(crate) struct Selection {
     /// Print the steps and what they do
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `oracles`, `wire`, `clients`, `fuzzer` and `real`: only the cases whose name holds this word
+    /// In the steps `cargo`, `oracles`, `wire`, `clients`, `hub`, `fuzzer` and `real`: only the cases whose name holds this word
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -48,7 +49,7 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -96,6 +97,12 @@ const STEPS: [Step; 11] = [
         about: "the official Python and TypeScript clients over each transport they have",
         needs_build: true,
         run: clients::run,
+    },
+    Step {
+        name: "hub",
+        about: "real servers, servers of every revision and broken ones behind docent: nothing lost, changed or left behind",
+        needs_build: true,
+        run: hub::run,
     },
     Step {
         name: "soak",
@@ -222,6 +229,7 @@ fn tools(context: &Context<'_>) -> Result<Counts> {
         context.python(version)?;
     }
     fuzzer::environment(context)?;
+    hub::Servers::install(context)?;
     println!("installed under {}", context.workspace.shown(&context.workspace.tools()));
     Ok(Counts::ONE_PASSED)
 }

@@ -34,6 +34,10 @@ const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 pub struct Secret(String);
 
 impl Secret {
+    pub(super) fn new(text: String) -> Self {
+        Self(text)
+    }
+
     /// The text itself, for comparing and masking only.
     pub fn expose(&self) -> &str {
         &self.0
@@ -54,6 +58,8 @@ pub(super) struct Resolver<'a> {
     pub(super) secrets: Vec<Secret>,
     /// Files outside the roots that are read again with the configuration.
     pub(super) files: Vec<PathBuf>,
+    /// Names and tokens of the keys of docent's own clients.
+    pub(super) tokens: Vec<(String, String)>,
 }
 
 pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
@@ -68,6 +74,7 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         problems: Vec::new(),
         secrets: Vec::new(),
         files: Vec::new(),
+        tokens: Vec::new(),
     };
     resolver.reserved();
     if !resolver.problems.is_empty() {
@@ -84,6 +91,8 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     let policy = resolver.policy(raw.policy);
     let web = resolver.web(raw.web);
     let mut warnings = settings.warnings.clone();
+    let keys = server.auth.keys.iter();
+    resolver.tokens = keys.map(|key| (key.name.clone(), key.token.expose().to_owned())).collect();
     let hub = resolver.hub(&raw.hub);
     let servers = resolver.servers(&raw.mcp_servers, &hub, &mut warnings);
     warnings.extend(resolver.idle_listener(&server));

@@ -2,7 +2,7 @@
 //! other.
 
 use super::{
-    Hub, ServerEntry, keys,
+    Hub, Secret, ServerEntry, keys,
     raw_hub::{Exposure, RawHub},
     resolve::Resolver,
 };
@@ -108,7 +108,14 @@ impl Resolver<'_> {
             problems.iter().map(ToString::to_string).collect()
         };
         let environment = &self.inputs.environment;
-        let lookup = |name: &str| environment.get(name).map(str::to_owned);
+        let used = std::cell::RefCell::new(Vec::new());
+        let lookup = |name: &str| {
+            // What lets clients in to docent is nobody else's.
+            let own = name.starts_with("DOCENT_") || name == "MCP_API_KEY";
+            let value = environment.get(name).filter(|_| !own).map(str::to_owned);
+            used.borrow_mut().extend(value.clone());
+            value
+        };
         let full = expand(server, &lookup).map_err(told)?;
         let home = self.inputs.home.clone();
         let place = |path: &str| match (path.strip_prefix("~/"), &home) {
@@ -119,14 +126,35 @@ impl Resolver<'_> {
         let read = |path: &str| -> io::Result<String> {
             let path = place(path);
             files.borrow_mut().push(path.clone());
-            fs::read_to_string(path)
+            let text = fs::read_to_string(path)?;
+            used.borrow_mut().push(text.trim().to_owned());
+            Ok(text)
         };
         let mut full = with_secrets(&full, &read).map_err(told)?;
         self.files.extend(files.into_inner());
+        let used = used.into_inner();
+        if let Some(name) = self.is_a_key(&full) {
+            return Err(vec![format!(
+                "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: give it one of its own",
+                server.name
+            )]);
+        }
+        // Values that come from elsewhere may be secrets; short ones would mask ordinary words.
+        self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(Secret::new));
         if let Way::Program { cwd: Some(cwd), .. } = &mut full.way {
             *cwd = place(cwd).display().to_string();
         }
         Ok(full)
+    }
+
+    /// The key whose token is somewhere in a server's entry.
+    fn is_a_key(&self, server: &Server) -> Option<String> {
+        let values: Vec<&String> = match &server.way {
+            Way::Program { args, env, .. } => args.iter().chain(env.values()).collect(),
+            Way::Remote { url, headers, .. } => headers.values().chain([url]).collect(),
+        };
+        let is_in = |token: &str| values.iter().any(|value| value.contains(token));
+        self.tokens.iter().find(|(_, token)| is_in(token)).map(|(name, _)| name.clone())
     }
 
     /// Files of the project that name servers and are not read.

@@ -147,7 +147,8 @@ fn the_environment_sets_every_kind_of_key() {
     assert_eq!((key.name.as_str(), key.token.expose()), ("ci", "from-the-environment"));
     assert_eq!(key.scopes, [Scope::Suite("code".into()), Scope::Tool("repo_tree".into())]);
     assert_eq!(config.limits.tools["code_search"].timeout, Some(Duration::from_millis(9)));
-    assert_eq!(config.mcp_servers["time"]["env"]["KEY"], "sekrit");
+    let docent_registry::Way::Program { env, .. } = &config.servers[0].server.way else { panic!() };
+    assert_eq!(env["KEY"], "sekrit");
     assert_eq!(config.warnings, Vec::<String>::new());
 }
 

@@ -4,7 +4,6 @@ use super::{Dial, all, keeper, memory};
 use crate::{
     analyze::{Printed, UsedWrongly},
     config::{self, Config, Flags, Inputs},
-    logging,
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
@@ -71,7 +70,7 @@ pub(crate) enum ServersCommand {
 /// What can be typed after `docent servers add`.
 #[derive(Args)]
 pub(crate) struct AddFlags {
-    /// What to call it: its tools are called NAME__tool
+    /// What to call it: its tools are called `NAME__tool`
     name: String,
     /// Where it is, instead of a program
     #[arg(long, value_name = "URL", conflicts_with = "program")]
@@ -157,7 +156,7 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
     let mut text = String::new();
     for entry in &config.servers {
         let server = &entry.server;
-        let known = memory.load(&super::one(server));
+        let known = memory.load(&super::one(server, &config));
         let tools = known.as_ref().map(|known| known.tools.len());
         let held: Vec<String> =
             known.iter().flat_map(|known| known.held_back.keys().cloned()).collect();
@@ -357,8 +356,7 @@ fn test(names: &[String], common: &Common) -> anyhow::Result<Printed> {
         spec.warm = true;
     }
     let keeper = keeper(&config, &inputs.environment)?;
-    let _guard = logging::init(&config)?;
-    let means = super::Means { keeper: Some(keeper), environment: inputs.environment.clone() };
+    let means = super::Means::new(&config, Some(keeper), inputs.environment.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let statuses = runtime.block_on(async {
         let dial = Arc::new(Dial::new(config.clone(), means));
@@ -458,8 +456,7 @@ fn login(name: &str, common: &Common) -> anyhow::Result<Printed> {
     let Some(spec) = all(&config).into_iter().find(|spec| spec.name == name) else {
         return Err(UsedWrongly(format!("there is no server {name:?}")).into());
     };
-    let _guard = logging::init(&config)?;
-    let means = super::Means { keeper: None, environment: inputs.environment.clone() };
+    let means = super::Means::new(&config, None, inputs.environment.clone());
     let dial = Dial::new(config, means).with_browser(Arc::new(Terminal));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(dial.login(&spec)).map_err(|failure| anyhow::anyhow!("{failure}"))?;

@@ -18,10 +18,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
-use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// How long a program has to end by itself, and how long again after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Bytes of one line of a program's standard error that are kept.
+const LONGEST_LINE: usize = 4096;
 
 /// What servers are reached with. The configuration may change meanwhile.
 pub(crate) struct Dial {
@@ -78,13 +80,14 @@ impl Dial {
         }
         let (name, pid) = (spec.name.clone(), child.process.pid());
         tracing::info!(server = name, pid, program = %launch.program.display(), arguments = ?launch.args, "started");
-        let mut lines = BufReader::new(child.stderr).split(b'\n');
         tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_segment().await {
-                let line = String::from_utf8_lossy(&line);
+            let each = |line: &[u8]| {
+                let line = String::from_utf8_lossy(line);
                 stderr.push(&line);
                 tracing::debug!(target: "docent::servers", server = name, "{}", docent_screen::one_line(&line));
-            }
+            };
+            // It ends with the program.
+            pipes::each_line(child.stderr, LONGEST_LINE, each).await.unwrap_or_default();
         });
         let bytes = self.config().limits.message_bytes;
         let pipes = pipes::open(child.stdout, child.stdin, bytes, listener);
@@ -114,12 +117,12 @@ impl Dial {
             );
         }
         let held = Self::entry(&config, &spec.name).map(|server| extra(&server).sandbox);
-        let search = own.get("PATH").unwrap_or_default();
-        let (confinement, mode) = sandbox::of_a_server(&config, &held.unwrap_or_default(), cwd);
-        let confinement = confinement.execute(sandbox::programs(search));
+        let (held, open) = (held.unwrap_or_default(), &self.means.open);
+        let (confinement, mode) = sandbox::of_a_server(&config, &held, cwd, open);
         let mut launch = Launch::new(command, args, confinement, mode);
         launch.environment = environment;
-        launch.cwd = cwd.map(Path::to_owned).or_else(|| Some(config.first_root().to_owned()));
+        // Not the project: what lies there must not be run because a program looks for it beside itself.
+        launch.cwd = cwd.map(Path::to_owned).or_else(|| self.means.open.home.clone());
         launch.bubblewrap = config.policy.sandbox.bubblewrap;
         launch
     }

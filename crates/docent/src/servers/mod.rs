@@ -8,7 +8,10 @@ pub(crate) use command::{ServersCommand, places, run};
 pub(crate) use dialer::Dial;
 pub(crate) use spec::{Held, Level, all, one};
 
-use crate::config::{Config, Environment};
+use crate::{
+    config::{Config, Environment},
+    sandbox,
+};
 use anyhow::Context as _;
 use docent_hub::{Hub, Memory};
 use docent_keeper::{Commands, Keeper};
@@ -21,6 +24,8 @@ pub(crate) struct Means {
     pub(crate) keeper: Option<Keeper>,
     /// What programs may inherit.
     pub(crate) environment: Environment,
+    /// What they may read and run.
+    pub(crate) open: sandbox::Open,
 }
 
 /// Starts the process that starts programs, where there is any to start.
@@ -29,7 +34,20 @@ pub(crate) fn means(config: &Config, environment: Environment) -> anyhow::Result
     let wanted =
         config.servers.iter().any(|entry| !entry.of_a_project && program(&entry.server.way));
     let keeper = if wanted { Some(keeper(config, &environment)?) } else { None };
-    Ok(Means { keeper, environment })
+    Ok(Means::new(config, keeper, environment))
+}
+
+impl Means {
+    /// Looks at what there is. To be called before the sandbox is entered.
+    pub(crate) fn new(config: &Config, keeper: Option<Keeper>, environment: Environment) -> Self {
+        let home = environment.get("HOME").map(PathBuf::from).filter(|home| home.is_dir());
+        let search = environment.get("PATH").unwrap_or_default();
+        let open = match keeper {
+            Some(_) => sandbox::look(config, home.as_deref(), search),
+            None => sandbox::Open::default(),
+        };
+        Self { keeper, environment, open }
+    }
 }
 
 /// Starts the process that starts programs. To be called while this process has one thread.

@@ -124,13 +124,21 @@ pub(crate) fn all(config: &Config) -> Vec<Spec> {
             );
             return false;
         }
+        if entry.server.name.contains("__") {
+            // Its tools could have the names of another server's.
+            let name = &entry.server.name;
+            tracing::warn!(
+                "the server `{name}` has `__` in its name, which stands before a tool's, and is left out: rename it"
+            );
+            return false;
+        }
         !entry.of_a_project && !entry.server.disabled
     };
-    config.servers.iter().filter(usable).map(|entry| one(&entry.server)).collect()
+    config.servers.iter().filter(usable).map(|entry| one(&entry.server, config)).collect()
 }
 
 /// One server.
-pub(crate) fn one(server: &Server) -> Spec {
+pub(crate) fn one(server: &Server, config: &Config) -> Spec {
     let extra = extra(server);
     let way = match &server.way {
         docent_registry::Way::Program { command, args, env, cwd, .. } => Way::Program {
@@ -170,7 +178,7 @@ pub(crate) fn one(server: &Server) -> Spec {
     // 0 keeps it running.
     spec.idle = extra.idle_ms.map_or(spec.idle, |idle| (idle > 0).then(|| time(idle)));
     spec.start_timeout = server.start_timeout.unwrap_or(spec.start_timeout);
-    spec.timeout = server.timeout.unwrap_or(spec.timeout);
+    spec.timeout = server.timeout.unwrap_or(config.limits.tool_timeout);
     spec.concurrency = extra.concurrency.unwrap_or(spec.concurrency);
     spec.cache = extra.cache_ms.map(time);
     spec.rename = extra.rename;
@@ -179,6 +187,7 @@ pub(crate) fn one(server: &Server) -> Spec {
     spec.describe = extra.describe;
     spec.pinned = extra.pinned.unwrap_or(true);
     spec.roots = extra.roots;
+    spec.other = serde_json::to_string(&server.unknown).unwrap_or_default();
     spec
 }
 
@@ -195,7 +204,8 @@ mod tests {
         }});
         let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
         let server = reading.servers.into_iter().next().unwrap();
-        let spec = one(&server);
+        let config = Config::load(&crate::config::Inputs::default());
+        let spec = one(&server, &config.unwrap_or_else(|error| panic!("{error}")));
         assert!(spec.warm && spec.idle.is_none());
         assert_eq!(spec.timeout, Duration::from_millis(1500));
         assert_eq!(spec.rename["old"], "new");

@@ -23,12 +23,16 @@ use tokio::sync::mpsc;
 
 /// How long a server may take to come up.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// Notes that wait to be shown.
+const NOTES: usize = 256;
 
 /// Another server.
 pub(super) struct Remote {
     peer: Arc<docent_hub::Peer>,
     card: ServerCard,
     ear: Arc<Ear>,
+    /// A program ends with whatever started it.
+    _dial: Dial,
 }
 
 /// The server that is meant, as the hub has it.
@@ -45,7 +49,7 @@ fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
                     "`mcp_servers.{name}` is set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml, or name the file with --config"
                 );
             }
-            servers::one(&entry.server)
+            servers::one(&entry.server, config)
         }
         Target::Url { url, headers } => {
             let headers = headers.iter().cloned().collect();
@@ -73,7 +77,8 @@ impl Remote {
             Way::Program { .. } => Some(servers::keeper(config, &environment)?),
             Way::Remote { .. } => None,
         };
-        let dial = Dial::new(config.clone(), Means { keeper, environment });
+        let means = Means::new(config, keeper, environment);
+        let dial = Dial::new(config.clone(), means);
         let stderr = Arc::new(Tail::default());
         let capabilities = questions.capabilities();
         let ear = Arc::new(Ear { questions, peer: OnceLock::new(), notes: Mutex::default() });
@@ -92,14 +97,14 @@ impl Remote {
             anyhow!("{} can't be asked: {why}{words}", super::label(target))
         };
         match tokio::time::timeout(PATIENCE, opening).await {
-            Ok(Ok((peer, opened))) => Ok(Self { peer, card: card(opened), ear }),
+            Ok(Ok((peer, opened))) => Ok(Self { peer, card: card(&opened), ear, _dial: dial }),
             Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(failed(format!("it did not come up within {} s", PATIENCE.as_secs()))),
         }
     }
 }
 
-fn card(opened: Opened) -> ServerCard {
+fn card(opened: &Opened) -> ServerCard {
     let text =
         |name: &str| opened.info.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     ServerCard {
@@ -123,12 +128,16 @@ impl Peer for Remote {
                 Value::Object(params) => params,
                 _ => docent_tool::Object::new(),
             };
-            let (sender, mut notes) = mpsc::unbounded_channel();
+            let (sender, mut notes) = mpsc::channel(NOTES);
             *self.ear.notes.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
             let progress = move |step: docent_tool::Progress| {
                 let message = Some(step.message).filter(|text| !text.is_empty());
-                // Nobody listens any more once the answer is there.
-                drop(sender.send(Note::Progress { done: step.done, total: step.total, message }));
+                // A terminal that is too slow sees fewer steps.
+                drop(sender.try_send(Note::Progress {
+                    done: step.done,
+                    total: step.total,
+                    message,
+                }));
             };
             let is_call = method == "tools/call";
             let request = Request {
@@ -162,7 +171,7 @@ impl Peer for Remote {
 struct Ear {
     questions: Arc<Questions>,
     peer: OnceLock<Weak<docent_hub::Peer>>,
-    notes: Mutex<Option<mpsc::UnboundedSender<Note>>>,
+    notes: Mutex<Option<mpsc::Sender<Note>>>,
 }
 
 impl Hears for Ear {
@@ -190,7 +199,7 @@ impl Hears for Ear {
     fn told(&self, method: &str, params: Value) {
         let message = serde_json::json!({"method": method, "params": params});
         if let Some(notes) = &*self.notes.lock().unwrap_or_else(PoisonError::into_inner) {
-            drop(notes.send(Note::of(message)));
+            drop(notes.try_send(Note::of(message)));
         }
     }
 

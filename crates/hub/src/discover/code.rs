@@ -1,13 +1,19 @@
 //! Scripts that call tools: everything that one calls goes through the same checks and audit as a client's own calls.
 
 use super::{Near, client};
+use crate::Hub;
 use docent_script::{CallError, Caller, Client, Limits};
 use docent_tool::{Answer, Block, CallContext, Object, Outcome, Tool, ToolError};
 use futures::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::{collections::HashMap, fmt::Write as _, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    fmt::Write as _,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 pub(super) struct Execute(pub(super) Near);
 
@@ -88,7 +94,7 @@ impl Tool for Execute {
             clients.push(client(&server, context));
         }
         let limits = lower(&hub.settings().script, &args.limits);
-        run(&args.code, &clients, names, &limits, context).await
+        run(&hub, &args.code, (&clients, names), &limits, context).await
     }
 }
 
@@ -104,13 +110,13 @@ fn lower(most: &Limits, asked: &Bounds) -> Limits {
 }
 
 async fn run(
+    hub: &Arc<Hub>,
     code: &str,
-    clients: &[Client],
-    names: HashMap<(String, String), String>,
+    (clients, names): (&[Client], HashMap<(String, String), String>),
     limits: &Limits,
     context: &CallContext,
 ) -> Result<Answer<Done>, ToolError> {
-    let caller = Arc::new(Calls { context: context.clone(), names });
+    let caller = Arc::new(Calls { hub: Arc::downgrade(hub), context: context.clone(), names });
     let cancel = context.cancel_token().child_token();
     let _ended = cancel.clone().drop_guard();
     let ran = docent_script::run(code, clients, caller, limits, cancel).await.map_err(|error| {
@@ -154,6 +160,7 @@ async fn run(
 
 /// Makes the calls of a script.
 struct Calls {
+    hub: Weak<Hub>,
     context: CallContext,
     /// The public name of each tool of each server that may be called.
     names: HashMap<(String, String), String>,
@@ -170,14 +177,21 @@ impl Caller for Calls {
             let Some(name) = self.names.get(&(server.to_owned(), tool.to_owned())) else {
                 return Err(CallError::new(format!("the server `{server}` has no tool `{tool}`")));
             };
-            match self.context.call(name, arguments).await {
+            match self.context.call((server, name), arguments).await {
                 Ok(outcome) => Ok(result(outcome)),
                 Err(ToolError::Refused { code, message, data }) => {
                     Err(CallError { message, code: Some(code.into()), data })
                 }
-                Err(ToolError::NeedsInput(_)) => Err(CallError::new(format!(
+                Err(ToolError::NeedsInput(needed)) => {
+                    if let (Some(hub), Some(state)) = (self.hub.upgrade(), needed.state)
+                        && let Some(server) = hub.server(server)
+                    {
+                        server.give_up(&state);
+                    }
+                    Err(CallError::new(format!(
                     "`{server}` wants to ask the person at the client, which a script can't wait for: use call_mcp_tool"
-                ))),
+                    )))
+                }
                 Err(error) => Err(CallError::new(error.to_string())),
             }
         }

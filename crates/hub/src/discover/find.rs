@@ -85,8 +85,8 @@ impl Tool for List {
         let entries = entries(&hub, context);
         let most = args.limit.unwrap_or(MOST).min(100);
         let servers = match args.query.as_deref().map(str::trim).filter(|query| !query.is_empty()) {
-            Some(query) => found(entries, query, most),
-            None => every(entries),
+            Some(query) => found(entries, query, most, context),
+            None => every(&entries, context),
         };
         let text = told(&servers, args.query.as_deref());
         Ok(Answer::new(Capabilities { servers }, text))
@@ -97,11 +97,11 @@ fn entries(hub: &Hub, context: &CallContext) -> Vec<Entry> {
     let mut all = Vec::new();
     for server in hub.servers() {
         let known = server.known();
-        if !super::is_seen(&known, context) {
+        if !super::is_seen(&server, context) {
             continue;
         }
         all.push(Entry { server: Arc::clone(&server), tool: None });
-        for tool in known.tools.iter().filter(|tool| context.may_use(&tool.public)) {
+        for tool in known.tools.iter().filter(|tool| super::may_use(&server, tool, context)) {
             let own = server.spec().describe.get(&tool.name).map(String::as_str);
             let about = own.or(tool.text("description")).unwrap_or_default();
             let brief = Brief { name: tool.name.clone(), about: short(about) };
@@ -144,7 +144,7 @@ fn item(entry: &Entry) -> Item {
 }
 
 /// What fits, grouped by server, the server with the best hit first.
-fn found(entries: Vec<Entry>, query: &str, most: usize) -> Vec<Capability> {
+fn found(entries: Vec<Entry>, query: &str, most: usize, context: &CallContext) -> Vec<Capability> {
     let items: Vec<Item> = entries.iter().map(item).collect();
     let mut hits = Shortlist::new(Table::built_in(), &items).search(query, most);
     // Among equals, the server that is configured to come first does.
@@ -157,13 +157,11 @@ fn found(entries: Vec<Entry>, query: &str, most: usize) -> Vec<Capability> {
     let mut servers: Vec<Capability> = Vec::new();
     for (place, _) in hits {
         let Some(entry) = entries.get_mut(place).and_then(Option::take) else { continue };
-        let at = match servers.iter().position(|known| known.id == entry.server.name()) {
-            Some(at) => at,
-            None => {
-                servers.push(capability(&entry.server));
-                servers.len() - 1
-            }
-        };
+        let place = servers.iter().position(|known| known.id == entry.server.name());
+        let at = place.unwrap_or_else(|| {
+            servers.push(capability(&entry.server, context));
+            servers.len() - 1
+        });
         if let (Some(server), Some(tool)) = (servers.get_mut(at), entry.tool) {
             server.tools.push(tool);
         }
@@ -171,16 +169,16 @@ fn found(entries: Vec<Entry>, query: &str, most: usize) -> Vec<Capability> {
     servers
 }
 
-fn every(entries: Vec<Entry>) -> Vec<Capability> {
+fn every(entries: &[Entry], context: &CallContext) -> Vec<Capability> {
     let servers = entries.iter().filter(|entry| entry.tool.is_none());
     let mut all: Vec<_> = servers
-        .map(|entry| (entry.server.spec().about.priority, capability(&entry.server)))
+        .map(|entry| (entry.server.spec().about.priority, capability(&entry.server, context)))
         .collect();
     all.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
     all.into_iter().map(|(_, server)| server).collect()
 }
 
-fn capability(server: &Downstream) -> Capability {
+fn capability(server: &Downstream, context: &CallContext) -> Capability {
     let known = server.known();
     let spec = &server.spec().about;
     Capability {
@@ -189,7 +187,7 @@ fn capability(server: &Downstream) -> Capability {
         tags: spec.tags.clone(),
         examples: spec.examples.clone(),
         sensitivity: spec.sensitivity.clone(),
-        tool_count: known.tools.len(),
+        tool_count: known.tools.iter().filter(|tool| super::may_use(server, tool, context)).count(),
         tools: Vec::new(),
     }
 }
@@ -271,7 +269,7 @@ impl Tool for Describe {
         let server = self.0.server(&args.id, context).await?;
         let known = server.known();
         let usable: Vec<_> =
-            known.tools.iter().filter(|tool| context.may_use(&tool.public)).collect();
+            known.tools.iter().filter(|tool| super::may_use(&server, tool, context)).collect();
         for wanted in &args.tools {
             if !usable.iter().any(|tool| tool.name == *wanted) {
                 let names: Vec<_> = usable.iter().map(|tool| &tool.name).collect();

@@ -4,7 +4,10 @@ mod code;
 mod find;
 mod pass;
 
-use crate::{Downstream, Hub, server::Known};
+use crate::{
+    Downstream, Hub,
+    server::{Definition, Known},
+};
 use docent_script::{Client, ToolDoc};
 use docent_tool::{
     AnyTool, CallContext, Contents, Object, Outcome, ResourceInfo, Running, ToolError, ToolInfo,
@@ -76,14 +79,14 @@ impl Near {
         let hub = self.hub()?;
         if let Some(server) = hub.server(name) {
             server.learned(hub.settings().patience).await;
-            if is_seen(&server.known(), context) {
+            if is_seen(&server, context) {
                 return Ok(server);
             }
         }
         let names: Vec<String> = hub
             .servers()
             .iter()
-            .filter(|server| is_seen(&server.known(), context))
+            .filter(|server| is_seen(server, context))
             .map(|server| server.name().to_owned())
             .collect();
         Err(ToolError::argument(
@@ -94,20 +97,24 @@ impl Near {
 }
 
 /// Whether a client may use any tool of a server.
-fn is_seen(known: &Known, context: &CallContext) -> bool {
-    known.tools.is_empty() || known.tools.iter().any(|tool| context.may_use(&tool.public))
+fn is_seen(server: &Downstream, context: &CallContext) -> bool {
+    server.known().tools.iter().any(|tool| may_use(server, tool, context))
+}
+
+fn may_use(server: &Downstream, tool: &Definition, context: &CallContext) -> bool {
+    context.may_use(server.name(), &tool.public)
 }
 
 /// A server as scripts import it, with the tools that this client may use.
 fn client(server: &Downstream, context: &CallContext) -> Client {
     let known = server.known();
-    let doc = |tool: &Arc<crate::server::Definition>| ToolDoc {
+    let doc = |tool: &Arc<Definition>| ToolDoc {
         name: tool.name.clone(),
         about: tool.text("description").map(|text| docent_screen::visible(text).into_owned()),
         input_schema: tool.fields.get("inputSchema").cloned().unwrap_or_default(),
         output_schema: tool.fields.get("outputSchema").cloned(),
     };
-    let usable = known.tools.iter().filter(|tool| !tool.changed && context.may_use(&tool.public));
+    let usable = known.tools.iter().filter(|tool| !tool.changed && may_use(server, tool, context));
     Client {
         id: server.name().to_owned(),
         about: about(server, &known),
@@ -142,7 +149,7 @@ pub(crate) fn read(
     context: &CallContext,
 ) -> Option<Result<Vec<Contents>, ToolError>> {
     let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
-    let text = match hub.server(name).filter(|server| is_seen(&server.known(), context)) {
+    let text = match hub.server(name).filter(|server| is_seen(server, context)) {
         Some(server) => docent_script::declarations(&client(&server, context)),
         None => return Some(Err(ToolError::not_found(format!("no server is called {name}")))),
     };

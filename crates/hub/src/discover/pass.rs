@@ -44,7 +44,9 @@ impl AnyTool for Call {
             let server = self.0.server(&args.server, context).await?;
             let known = server.known();
             let Some(tool) = known.tool(&args.tool) else {
-                let names: Vec<&str> = known.tools.iter().map(|tool| tool.name.as_str()).collect();
+                let usable =
+                    known.tools.iter().filter(|tool| super::may_use(&server, tool, context));
+                let names: Vec<&str> = usable.map(|tool| tool.name.as_str()).collect();
                 let nearest = names.iter().max_by(|left, right| {
                     let near = |name: &str| strsim::jaro_winkler(name, &args.tool);
                     near(left).total_cmp(&near(right))
@@ -54,11 +56,13 @@ impl AnyTool for Call {
                 let problem = format!("`{}` has no tool {:?}{hint}", args.server, args.tool);
                 return Err(ToolError::argument("tool", problem));
             };
-            context.call(&tool.public, args.arguments).await.map_err(|error| match error {
-                ToolError::Argument { field, problem } => {
-                    ToolError::argument(format!("arguments.{field}"), problem)
+            context.call((server.name(), &tool.public), args.arguments).await.map_err(|error| {
+                match error {
+                    ToolError::Argument { field, problem } => {
+                        ToolError::argument(format!("arguments.{field}"), problem)
+                    }
+                    other => other,
                 }
-                other => other,
             })
         })
     }

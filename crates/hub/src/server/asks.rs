@@ -37,6 +37,8 @@ pub(crate) struct Asks {
 struct Slot {
     number: u64,
     client: String,
+    /// Its client is gone for a while, and comes back with an answer.
+    away: bool,
     questions: mpsc::Sender<Question>,
     context: Arc<Mutex<CallContext>>,
 }
@@ -49,15 +51,32 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Nobody is at the call for now.
+    /// Tells this call from all others.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Nobody is at the call for now. It still counts: a question may be about it.
     pub(crate) fn leave(&self) {
-        locked(&self.open).retain(|slot| slot.number != self.number);
+        let mut open = locked(&self.open);
+        if let Some(slot) = open.iter_mut().find(|slot| slot.number == self.number) {
+            slot.away = true;
+        }
+    }
+
+    /// Somebody is at the call again.
+    pub(crate) fn come_back(&self) {
+        let mut open = locked(&self.open);
+        if let Some(slot) = open.iter_mut().find(|slot| slot.number == self.number) {
+            slot.away = false;
+            slot.client = locked(&slot.context).client().to_owned();
+        }
     }
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        self.leave();
+        locked(&self.open).retain(|slot| slot.number != self.number);
     }
 }
 
@@ -66,14 +85,10 @@ impl Asks {
         let (sender, questions) = mpsc::channel(WAITING);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let client = locked(context).client().to_owned();
-        let slot = Slot { number, client, questions: sender, context: Arc::clone(context) };
+        let context = Arc::clone(context);
+        let slot = Slot { number, client, away: false, questions: sender, context };
         locked(&self.open).push(slot);
         Asked { number, open: Arc::clone(&self.open), questions }
-    }
-
-    /// Somebody is at the call again.
-    pub(crate) fn come_back(&self, asked: &mut Asked, context: &Arc<Mutex<CallContext>>) {
-        *asked = self.enter(context);
     }
 
     /// The one client whose calls are open, and its newest call.
@@ -82,6 +97,9 @@ impl Asks {
         let Some(newest) = open.last() else { return Ok(None) };
         if open.iter().any(|slot| slot.client != newest.client) {
             return Err(SeveralClients);
+        }
+        if newest.away {
+            return Ok(None);
         }
         Ok(Some((newest.questions.clone(), Arc::clone(&newest.context))))
     }

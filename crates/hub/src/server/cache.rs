@@ -10,6 +10,8 @@ use std::{
 
 /// Answers that are kept.
 const MOST: usize = 512;
+/// Bytes of one of them.
+const LARGEST: usize = 64 << 10;
 /// No answer is kept for longer.
 const LONGEST: Duration = Duration::from_hours(1);
 
@@ -28,6 +30,9 @@ impl Cache {
     }
 
     pub(crate) fn put(&self, key: String, value: &Value, time: Duration) {
+        if value.to_string().len() > LARGEST {
+            return;
+        }
         let mut kept = locked(&self.0);
         let now = Instant::now();
         if kept.len() >= MOST {

@@ -1,16 +1,17 @@
 //! A tool of a server, as docent's own clients use it.
 
 use super::{Downstream, cache, exchange::Asking, known::Definition};
+use docent_dial::headers;
 use docent_screen::{visible, visible_json};
 use docent_tool::{
-    AnyTool, Block, CallContext, Failure, FailureKind, Object, Outcome, Running, ToolError,
+    AnyTool, Block, CallContext, EXTRA, Failure, FailureKind, Object, Outcome, Running, ToolError,
     ToolInfo,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// Where an answer says which server and tool it comes from.
-const ORIGIN: &str = "docent/origin";
+pub(crate) const ORIGIN: &str = "docent/origin";
 /// The hub watches the time of each call by itself; this is the most that any may take, progress or not.
 const LONGEST: Duration = Duration::from_hours(2);
 
@@ -19,6 +20,16 @@ pub(crate) struct Proxied {
     pub(crate) server: Arc<Downstream>,
     pub(crate) definition: Arc<Definition>,
     pub(crate) hidden: bool,
+}
+
+/// What a model reads, with nothing in it that can't be seen.
+fn shown(object: Object) -> Object {
+    let mut value = Value::Object(object);
+    visible_json(&mut value);
+    match value {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
 }
 
 impl AnyTool for Proxied {
@@ -31,10 +42,9 @@ impl AnyTool for Proxied {
         };
         let mut input = object("inputSchema").unwrap_or_default();
         input.entry("type").or_insert_with(|| "object".into());
-        let (output, meta) = (object("outputSchema"), object("_meta"));
-        let mut input = Value::Object(input);
-        visible_json(&mut input);
-        let Value::Object(input) = input else { return ToolInfo::default() };
+        let output = object("outputSchema").map(shown);
+        let meta = object("_meta").map(shown);
+        let input = shown(input);
         let own = self.server.spec().describe.get(&definition.name).map(String::as_str);
         let about = own.or(definition.text("description")).unwrap_or_default();
         let info = ToolInfo {
@@ -53,7 +63,7 @@ impl AnyTool for Proxied {
         for known in ["name", "title", "description", "execution"] {
             fields.remove(known);
         }
-        ToolInfo { extra: fields, ..info }
+        ToolInfo { extra: shown(fields), ..info }
     }
 
     fn call<'a>(
@@ -77,10 +87,16 @@ impl Downstream {
         if let Some(kept) = self.cache.get(&private).or_else(|| self.cache.get(&shared)) {
             return Ok(self.outcome(kept, &definition.name));
         }
-        let headers = headers(definition, &arguments);
+        let arguments = Value::Object(arguments);
+        let schema = definition.fields.get("inputSchema").unwrap_or(&Value::Null);
+        let headers = headers::of_arguments(schema, &arguments);
         let mut params = Object::new();
         params.insert("name".into(), definition.name.clone().into());
-        params.insert("arguments".into(), arguments.into());
+        params.insert("arguments".into(), arguments);
+        let meta = context.meta();
+        if !meta.is_empty() {
+            params.insert("_meta".into(), meta.into());
+        }
         let asking = Asking {
             method: "tools/call",
             tool: Some(&definition.name),
@@ -125,7 +141,16 @@ impl Downstream {
             Some(Value::Object(meta)) => meta,
             _ => Object::new(),
         };
-        meta.insert(ORIGIN.into(), json!({"server": self.name(), "tool": tool}));
+        meta.insert(ORIGIN.into(), self.origin(Some(tool)));
+        if let Value::Object(mut rest) = result {
+            for own in ["resultType", "ttlMs", "cacheScope"] {
+                rest.remove(own);
+            }
+            rest.retain(|_, value| !value.is_null());
+            if !rest.is_empty() {
+                meta.insert(EXTRA.into(), rest.into());
+            }
+        }
         for block in &content {
             self.remember_address(block);
         }
@@ -134,11 +159,20 @@ impl Downstream {
         Outcome { content, structured, is_error, partial: false, meta: Some(meta) }
     }
 
+    /// Where something comes from.
+    pub(crate) fn origin(&self, tool: Option<&str>) -> Value {
+        let mut origin = json!({"server": self.name()});
+        if let Some(tool) = tool {
+            origin["tool"] = tool.into();
+        }
+        origin
+    }
+
     /// An address that an answer names can be read, whether or not a list has it.
     fn remember_address(&self, block: &Value) {
         let uri = block.get("uri").or_else(|| block.pointer("/resource/uri"));
         if let Some(uri) = uri.and_then(Value::as_str) {
-            self.shared.addresses.claim(uri, self.name());
+            self.shared.addresses.claim_seen(uri, self.name());
         }
     }
 
@@ -150,21 +184,4 @@ impl Downstream {
         }
         block
     }
-}
-
-/// Arguments that the schema wants in header fields (`x-mcp-header`), as revision 2026-07-28 has it.
-fn headers(definition: &Definition, arguments: &Object) -> Vec<(String, String)> {
-    let properties =
-        definition.fields.get("inputSchema").and_then(|schema| schema.get("properties"));
-    let Some(Value::Object(properties)) = properties else { return Vec::new() };
-    let header = |(name, schema): (&String, &Value)| {
-        let header = schema.get("x-mcp-header")?.as_str()?;
-        let value = match arguments.get(name)? {
-            Value::String(text) => text.clone(),
-            Value::Bool(_) | Value::Number(_) => arguments.get(name)?.to_string(),
-            _ => return None,
-        };
-        Some((format!("Mcp-Param-{header}"), value))
-    };
-    properties.iter().filter_map(header).collect()
 }

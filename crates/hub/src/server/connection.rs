@@ -1,11 +1,16 @@
 //! Starting a server, learning what it offers, and noticing that it is gone.
 
-use super::{Downstream, Known, known::compare, locked};
+use super::{
+    Downstream, Known,
+    known::{Compared, compare},
+    locked,
+};
 use crate::{Era, Hears, Opened, Peer, Remembered, Request, RequestError, handshake};
 use docent_dial::Failure;
-use docent_tool::{Change, Object};
+use docent_tool::{Change, Level, Object};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc, Mutex, OnceLock, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
@@ -31,6 +36,9 @@ pub(crate) struct Connection {
     in_flight: AtomicUsize,
     /// The stream of a server without sessions.
     pub(crate) listening: Mutex<Option<tokio::task::AbortHandle>>,
+    /// What the server was told to tell of.
+    pub(crate) watched: Mutex<BTreeSet<String>>,
+    pub(crate) level: Mutex<Option<Level>>,
 }
 
 impl Connection {
@@ -120,7 +128,8 @@ impl Downstream {
             let _one = one;
             let connected = this.connect().await;
             match &connected {
-                Ok(_) => *locked(&this.backoff) = Backoff::default(),
+                // Only an answer shows that it is well: it may come up and fall down again.
+                Ok(_) => locked(&this.backoff).until = None,
                 Err(Unavailable(why)) => {
                     locked(&this.backoff).failed();
                     this.counters.failed(why.clone());
@@ -148,13 +157,27 @@ impl Downstream {
             used: Mutex::new(Instant::now()),
             in_flight: AtomicUsize::new(0),
             listening: Mutex::default(),
+            watched: Mutex::default(),
+            level: Mutex::default(),
         });
         self.learn(remembered);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
             Some(Arc::clone(&connection));
+        if self.closing.is_cancelled() {
+            self.forget(&connection.peer);
+            connection.peer.close().await;
+            self.shared.addresses.release(self.name());
+            return Err(Unavailable("it is no longer configured".into()));
+        }
+        if let Some(failure) = connection.peer.closed() {
+            self.forget(&connection.peer);
+            self.gone(failure);
+            return Err(self.unavailable(&failure.to_string()));
+        }
         self.counters.starts.fetch_add(1, Ordering::Relaxed);
         self.cache.clear();
-        self.watch_again(&connection);
+        let (this, told) = (Arc::clone(self), Arc::clone(&connection));
+        tokio::spawn(async move { this.watch_again(&told).await });
         self.end_when_unused(&connection);
         Ok(connection)
     }
@@ -200,8 +223,16 @@ impl Downstream {
             list(peer, can("resources"), "resources/templates/list", "resourceTemplates"),
             list(peer, can("prompts"), "prompts/list", "prompts"),
         );
-        let approved = &self.known().remembered;
-        let (tools, held_back) = compare(approved, tools?, self.spec.pinned);
+        // What is kept may have been approved meanwhile by `docent servers approve`.
+        let kept = self.shared.memory.load(&self.spec);
+        let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
+        let Compared { tools, vanished, held_back } = compare(&approved, tools?, self.spec.pinned);
+        let or_none = |list: Result<Vec<Object>, RequestError>, what: &str| {
+            list.unwrap_or_else(|error| {
+                tracing::warn!(server = self.name(), %error, "its {what} can't be listed");
+                Vec::new()
+            })
+        };
         Ok(Remembered {
             way: self.spec.digest(),
             era: Some(opened.era.clone()),
@@ -209,10 +240,11 @@ impl Downstream {
             capabilities: opened.capabilities.clone(),
             instructions: opened.instructions.clone(),
             tools,
+            vanished,
             held_back,
-            resources: resources?,
-            templates: templates?,
-            prompts: prompts?,
+            resources: or_none(resources, "resources"),
+            templates: or_none(templates, "resource templates"),
+            prompts: or_none(prompts, "prompts"),
         })
     }
 
@@ -241,9 +273,8 @@ impl Downstream {
             (old.resources != new.resources || old.templates != new.templates, Change::Resources),
             (old.prompts != new.prompts, Change::Prompts),
         ];
-        let (memory, name, kept) =
-            (self.shared.memory.clone(), self.name().to_owned(), new.clone());
-        tokio::task::spawn_blocking(move || memory.save(&name, &kept));
+        // A small file, written at once so that a later state never goes before an earlier one.
+        self.shared.memory.save(self.name(), new);
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         self.learned.send_replace(true);
         for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
@@ -251,22 +282,49 @@ impl Downstream {
         }
     }
 
-    /// The server says that a list of its has changed.
+    /// It answered: whatever went wrong before is over.
+    pub(super) fn is_well(&self) {
+        self.counters.answered();
+        let mut backoff = locked(&self.backoff);
+        if backoff.failures > 0 {
+            *backoff = Backoff::default();
+        }
+    }
+
+    /// Whether what is held back has been approved while this runs.
+    pub(super) fn look_for_approval(&self) {
+        let known = self.known();
+        let Some(kept) = self.shared.memory.load(&self.spec) else { return };
+        if kept.held_back.len() < known.remembered.held_back.len() {
+            let Remembered { tools, vanished, held_back, .. } = kept;
+            self.learn(Remembered { tools, vanished, held_back, ..known.remembered.clone() });
+        }
+    }
+
+    /// The server says that a list of its has changed. However often it says so, lists are read one at a time.
     fn list_again(&self) {
         self.cache.clear();
+        self.stale.store(true, Ordering::Release);
         let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
         tokio::spawn(async move {
+            let _one = this.listing.lock().await;
+            if !this.stale.swap(false, Ordering::AcqRel) {
+                return;
+            }
+            let known = this.known();
             let opened = Opened {
                 era: connection.era.clone(),
-                info: this.known().remembered.info.clone(),
+                info: known.remembered.info.clone(),
                 capabilities: connection.capabilities.clone(),
-                instructions: this.known().remembered.instructions.clone(),
+                instructions: known.remembered.instructions.clone(),
             };
-            match this.list_all(&connection.peer, &opened).await {
-                Ok(now) => this.learn(now),
-                Err(error) => {
+            let listing = this.list_all(&connection.peer, &opened);
+            match tokio::time::timeout(this.spec.start_timeout, listing).await {
+                Ok(Ok(now)) => this.learn(now),
+                Ok(Err(error)) => {
                     tracing::debug!(server = this.name(), %error, "lists could not be read again");
                 }
+                Err(_) => tracing::warn!(server = this.name(), "lists were not answered in time"),
             }
         });
     }
@@ -292,7 +350,7 @@ impl Downstream {
                         tracing::debug!(server = this.name(), "ended: nobody has used it");
                         return;
                     }
-                    Some(unused) => left = idle - unused,
+                    Some(unused) => left = idle.saturating_sub(unused),
                     None => left = idle,
                 }
             }
@@ -314,6 +372,7 @@ impl Downstream {
         }
         self.counters.losses.fetch_add(1, Ordering::Relaxed);
         self.counters.failed(failure.to_string());
+        locked(&self.backoff).failed();
         if self.spec.warm || !locked(&self.watched).is_empty() {
             self.bring_back();
         }
@@ -412,7 +471,7 @@ impl Hears for Ear {
     fn noise(&self, text: String) {
         if let Some(server) = self.server.upgrade() {
             tracing::debug!(server = server.name(), text = %docent_screen::one_line(&text), "wrote what is no message");
-            server.counters.heard_noise(text);
+            server.counters.heard_noise(&text);
         }
     }
 
@@ -422,7 +481,7 @@ impl Hears for Ear {
         server.gone(&Failure::Lost("the server no longer knows the session".into()));
         // Requests that still run on it go on.
         tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_secs(60)).await;
+            tokio::time::sleep(Duration::from_mins(1)).await;
             peer.close().await;
         });
     }

@@ -7,7 +7,10 @@ use super::{
     connection::{Connection, Unavailable},
     locked,
 };
-use crate::{Era, Request, RequestError};
+use crate::{
+    Era, Request, RequestError,
+    spec::{digest, hex},
+};
 use docent_dial::Failure;
 use docent_tool::{Ask, CallContext, InputNeeded, Object, ToolError};
 use serde::{Deserialize, Serialize};
@@ -17,7 +20,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 /// Tries in all.
 const TRIES: u32 = 3;
@@ -58,6 +61,8 @@ struct Open {
     heard: Arc<Notify>,
     context: Arc<Mutex<CallContext>>,
     questions: usize,
+    /// Its place among the calls of the server; a call that waits for its client has none.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Why there is no result.
@@ -89,7 +94,7 @@ impl Downstream {
                     ));
                 };
                 *locked(&open.context) = context.clone();
-                self.asks.come_back(&mut open.asked, &open.context);
+                open.asked.come_back();
                 self.put(&mut open, question, key, context).await?;
                 let result = self.drive(open, context).await;
                 return self.end(asking, result, context, &mut extra).await;
@@ -127,6 +132,13 @@ impl Downstream {
         Err(ToolError::failed(format!("the server `{}` never stopped asking", self.name())))
     }
 
+    /// Nobody comes back with an answer to what was asked.
+    pub(crate) fn give_up(&self, state: &str) {
+        if let Ok(Carried::Parked { id }) = serde_json::from_str(state) {
+            drop(locked(&self.parked.0).remove(&id));
+        }
+    }
+
     /// Puts a server's questions to the client: the parameters that carry the answers back.
     async fn answers(
         &self,
@@ -136,6 +148,8 @@ impl Downstream {
     ) -> Result<Object, ToolError> {
         let (mut responses, mut open) = (Object::new(), Vec::new());
         for (key, request) in &requests {
+            // A server's own key could be that of another question.
+            let own = digest(&json!([self.name(), key, request, state]));
             let params = request.get("params").cloned().unwrap_or_default();
             let ask = match request.get("method").and_then(Value::as_str) {
                 Some("sampling/createMessage") => Ask::Sample(params),
@@ -143,7 +157,7 @@ impl Downstream {
                 Some("roots/list") => Ask::Roots,
                 _ => continue,
             };
-            match context.ask(key, ask.clone()).await {
+            match context.ask(&own, ask.clone()).await {
                 Ok(answer) => drop(responses.insert(key.clone(), answer)),
                 Err(ToolError::NeedsInput(needed)) => open.extend(needed.asks),
                 Err(ToolError::ClientLacks(_)) if ask == Ask::Roots => {
@@ -175,7 +189,7 @@ impl Downstream {
     ) -> Result<Value, ToolError> {
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
-            let open = self.start(asking, extra, context)?;
+            let open = self.start(asking, extra, context).await?;
             let lost = match self.follow(open, context).await {
                 Ok(result) => return Ok(result),
                 Err(Ended::Told(error)) => return Err(error),
@@ -198,7 +212,7 @@ impl Downstream {
         })
     }
 
-    fn start(
+    async fn start(
         &self,
         asking: &Asking<'_>,
         extra: &Object,
@@ -207,6 +221,14 @@ impl Downstream {
         let gone =
             || ToolError::failed(format!("the server `{}` is no longer configured", self.name()));
         let this = self.this.upgrade().ok_or_else(gone)?;
+        let turn = Arc::clone(&self.permits).acquire_owned();
+        let Ok(permit) = tokio::time::timeout(self.spec.timeout, turn).await else {
+            let (name, most) = (self.name(), self.spec.concurrency);
+            return Err(ToolError::failed(format!(
+                "the server `{name}` is busy with {most} calls: try again, or raise its `concurrency`"
+            )));
+        };
+        let permit = permit.ok();
         let mut params = asking.params.clone();
         params.extend(extra.clone());
         let shared = Arc::new(Mutex::new(context.clone()));
@@ -223,8 +245,11 @@ impl Downstream {
         let (method, is_task, tool) =
             (asking.method, asking.is_task, asking.tool.map(str::to_owned));
         let reply = Box::pin(async move {
-            let permit = Arc::clone(&this.permits).acquire_owned().await;
             let connection = this.connection().await.map_err(Lost::Unavailable)?;
+            let is_changed = |tool: &String| this.known().tool(tool).is_some_and(|now| now.changed);
+            if tool.as_ref().is_some_and(is_changed) {
+                this.look_for_approval();
+            }
             // A server that was started for this call may only now have said that it is another tool.
             if let Some(tool) =
                 tool.filter(|tool| this.known().tool(tool).is_some_and(|now| now.changed))
@@ -233,15 +258,14 @@ impl Downstream {
             }
             let _busy = connection.busy();
             let result = ask(&this, &connection, method, request, is_task).await;
-            drop(permit);
             match &result {
-                Ok(_) | Err(RequestError::Rpc { .. }) => this.counters.answered(),
+                Ok(_) | Err(RequestError::Rpc { .. }) => this.is_well(),
                 Err(RequestError::TimedOut(_)) => this.counters.timed_out(),
                 Err(error) => this.counters.failed(error.to_string()),
             }
             result.map_err(Lost::Request)
         });
-        Ok(Open { reply, asked, heard, context: shared, questions: 0 })
+        Ok(Open { reply, asked, heard, context: shared, questions: 0, permit })
     }
 
     /// Waits for the answer, and puts what the server asks to the client meanwhile.
@@ -253,7 +277,8 @@ impl Downstream {
                 question = open.asked.questions.recv() => {
                     let Some(question) = question else { continue };
                     open.questions += 1;
-                    let key = format!("{}-{}", self.name(), open.questions);
+                    // No two questions share a key, so that no answer is given to another question.
+                    let key = format!("{}-{}-{}", self.name(), open.asked.number(), open.questions);
                     match self.ask_client(&question, &key, context).await {
                         Put::Answer(answer) => {
                             question.answer(answer).await;
@@ -270,13 +295,12 @@ impl Downstream {
     async fn ask_client(&self, question: &Question, key: &str, context: &CallContext) -> Put {
         match context.ask(key, question.ask.clone()).await {
             Ok(answer) => Put::Answer(Ok(answer)),
-            Err(ToolError::NeedsInput(_)) if question.ask == Ask::Roots => {
+            Err(ToolError::NeedsInput(_) | ToolError::ClientLacks(_))
+                if question.ask == Ask::Roots =>
+            {
                 Put::Answer(Ok(self.own_roots()))
             }
             Err(ToolError::NeedsInput(needed)) => Put::Later(needed),
-            Err(ToolError::ClientLacks(_)) if question.ask == Ask::Roots => {
-                Put::Answer(Ok(self.own_roots()))
-            }
             Err(error) => Put::Answer(Err(RequestError::Rpc {
                 code: -32600,
                 message: error.to_string(),
@@ -304,7 +328,13 @@ impl Downstream {
     }
 
     /// Keeps a request while its client asks again with an answer.
-    fn park(&self, open: Open, question: Question, key: String, needed: InputNeeded) -> ToolError {
+    fn park(
+        &self,
+        mut open: Open,
+        question: Question,
+        key: String,
+        needed: InputNeeded,
+    ) -> ToolError {
         let mut parked = locked(&self.parked.0);
         if parked.len() >= MOST_PARKED {
             return ToolError::failed("too many calls wait for answers of their clients");
@@ -313,9 +343,10 @@ impl Downstream {
         if let Err(error) = getrandom::fill(&mut random) {
             return ToolError::failed(format!("no randomness: {error}"));
         }
-        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = hex(&random);
         let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
         open.asked.leave();
+        open.permit = None;
         parked.insert(id.clone(), (open, question, key));
         drop(parked);
         let this = std::sync::Weak::clone(&self.this);
@@ -378,17 +409,15 @@ async fn ask(
 }
 
 fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
-    match lost {
-        Lost::Unavailable(_) | Lost::HeldBack(_) => false,
+    let Lost::Request(error) = lost else { return false };
+    match error {
         // Nothing was sent, or the server did not know the session it was sent in.
-        Lost::Request(RequestError::Failed(
-            Failure::Unreachable(_) | Failure::Refused { status: 404, .. },
-        )) => true,
-        Lost::Request(RequestError::Failed(
-            Failure::Lost(_) | Failure::Refused { status: 502..=504, .. },
-        )) => may_repeat,
-        Lost::Request(RequestError::Rpc { code: -32603, .. }) => may_repeat,
-        Lost::Request(_) => false,
+        RequestError::Failed(Failure::Unreachable(_) | Failure::Refused { status: 404, .. }) => {
+            true
+        }
+        RequestError::Failed(Failure::Lost(_) | Failure::Refused { status: 502..=504, .. })
+        | RequestError::Rpc { code: -32603, .. } => may_repeat,
+        _ => false,
     }
 }
 

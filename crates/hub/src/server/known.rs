@@ -5,16 +5,23 @@ use crate::{Remembered, Spec, spec::digest};
 use docent_screen::suspicious;
 use docent_tool::Object;
 use serde_json::Value;
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 /// Characters of a public name. Some clients take no more.
 const LONGEST_NAME: usize = 64;
+/// Tools that are no longer listed and remembered all the same.
+const MOST_VANISHED: usize = 1000;
 
 /// A snapshot.
 pub(crate) struct Known {
     pub(crate) remembered: Remembered,
     pub(crate) tools: Vec<Arc<Definition>>,
     pub(crate) templates: Vec<Template>,
+    /// About what its definitions take of a model's context: four bytes of JSON are a token.
+    pub(crate) tokens: usize,
 }
 
 /// A tool of a server.
@@ -63,6 +70,11 @@ impl Known {
         let mut taken = HashSet::new();
         let tools = remembered.tools.iter().filter_map(|fields| {
             let name = fields.get("name")?.as_str()?.to_owned();
+            let schema = fields.get("inputSchema").unwrap_or(&Value::Null);
+            if let Err(why) = docent_dial::headers::check_schema(schema) {
+                tracing::warn!(server = spec.name, tool = name, why, "a tool is left out");
+                return None;
+            }
             let public = public_name(spec, &name);
             // Two names that become one would shadow each other: the second is told apart by its digest.
             let public = if taken.insert(public.clone()) { public } else { marked(&public, &name) };
@@ -70,14 +82,16 @@ impl Known {
             let flags = flags(fields);
             Some(Arc::new(Definition { name, public, fields: fields.clone(), changed, flags }))
         });
-        let tools = tools.filter(|tool| spec.offers(&tool.name)).collect();
+        let tools: Vec<Arc<Definition>> = tools.filter(|tool| spec.offers(&tool.name)).collect();
+        let size = |tool: &Arc<Definition>| Value::Object(tool.fields.clone()).to_string().len();
+        let tokens = tools.iter().map(size).sum::<usize>() / 4;
         let uri = |fields: &Object| fields.get("uri").and_then(Value::as_str).map(str::to_owned);
         for address in remembered.resources.iter().filter_map(uri) {
-            addresses.claim(&address, &spec.name);
+            addresses.claim_listed(&address, &spec.name);
         }
         let template = |fields: &Object| Template::new(fields.get("uriTemplate")?.as_str()?);
         let templates = remembered.templates.iter().filter_map(template).collect();
-        Self { tools, templates, remembered }
+        Self { remembered, tools, templates, tokens }
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Definition>> {
@@ -114,27 +128,38 @@ fn flags(fields: &Object) -> Vec<&'static str> {
     flags
 }
 
-/// What a server says now, held against what was approved: its tools, those that are held back, and whether anything the
-/// client sees is different.
-pub(crate) fn compare(
-    approved: &Remembered,
-    listed: Vec<Object>,
-    pinned: bool,
-) -> (Vec<Object>, std::collections::BTreeMap<String, Object>) {
-    let mut held_back = std::collections::BTreeMap::new();
+/// What a server lists now, held against what was approved.
+pub(crate) struct Compared {
+    pub(crate) tools: Vec<Object>,
+    pub(crate) vanished: Vec<Object>,
+    pub(crate) held_back: BTreeMap<String, Object>,
+}
+
+/// Compares. A tool that was there before is what it was then, until somebody approves of what it is now.
+pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, pinned: bool) -> Compared {
     let name = |fields: &Object| fields.get("name").and_then(Value::as_str).map(str::to_owned);
-    let tools = listed.into_iter().filter_map(|fields| {
-        let own = name(&fields)?;
-        let before = approved.tools.iter().find(|known| name(known).as_ref() == Some(&own));
-        match before {
-            Some(before) if pinned && *before != fields => {
+    let before: HashMap<String, &Object> = approved
+        .vanished
+        .iter()
+        .chain(&approved.tools)
+        .filter_map(|fields| Some((name(fields)?, fields)))
+        .collect();
+    let (mut tools, mut held_back, mut seen) = (Vec::new(), BTreeMap::new(), HashSet::new());
+    for fields in listed {
+        let Some(own) = name(&fields).filter(|own| seen.insert(own.clone())) else { continue };
+        match before.get(&own) {
+            Some(known) if pinned && **known != fields => {
+                tools.push((*known).clone());
                 held_back.insert(own, fields);
-                Some(before.clone())
             }
-            _ => Some(fields),
+            _ => tools.push(fields),
         }
-    });
-    (tools.collect(), held_back)
+    }
+    let gone = before.iter().filter(|(own, _)| !seen.contains(*own));
+    let mut vanished: Vec<Object> =
+        gone.map(|(_, fields)| (*fields).clone()).take(MOST_VANISHED).collect();
+    vanished.sort_by_key(name);
+    Compared { tools, vanished, held_back }
 }
 
 #[cfg(test)]
@@ -148,7 +173,7 @@ mod tests {
     }
 
     fn spec(name: &str) -> Spec {
-        let headers = std::collections::BTreeMap::new();
+        let headers = BTreeMap::new();
         Spec::new(name, Way::Remote { url: String::new(), sse: None, headers })
     }
 
@@ -157,11 +182,16 @@ mod tests {
         let approved =
             Remembered { tools: vec![tool("a", "one"), tool("b", "one")], ..Remembered::default() };
         let now = vec![tool("a", "two"), tool("c", "new")];
-        let (tools, held) = compare(&approved, now.clone(), true);
+        let Compared { tools, vanished, held_back } = compare(&approved, now.clone(), true);
         assert_eq!(tools, [tool("a", "one"), tool("c", "new")]);
-        assert_eq!(held.into_iter().collect::<Vec<_>>(), [("a".to_owned(), tool("a", "two"))]);
-        let (tools, held) = compare(&approved, now.clone(), false);
-        assert_eq!((tools, held.len()), (now, 0));
+        assert_eq!(vanished, [tool("b", "one")]);
+        assert_eq!(held_back.into_iter().collect::<Vec<_>>(), [("a".to_owned(), tool("a", "two"))]);
+        let again = Remembered { tools, vanished, ..Remembered::default() };
+        let later = compare(&again, vec![tool("b", "two")], true);
+        assert_eq!(later.tools, [tool("b", "one")], "leaving it out once changes nothing");
+        assert!(later.held_back.contains_key("b"));
+        let free = compare(&approved, now.clone(), false);
+        assert_eq!((free.tools, free.held_back.len()), (now, 0));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use exchange::Parked;
 use status::Counters;
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak, atomic::AtomicBool},
     time::Duration,
 };
 use tokio::sync::{Semaphore, broadcast, watch};
@@ -55,6 +55,11 @@ pub struct Downstream {
     counters: Counters,
     stderr: Arc<Tail>,
     watched: Mutex<BTreeSet<String>>,
+    /// Held while the server is told of what is watched.
+    telling: tokio::sync::Mutex<()>,
+    /// Held while lists are read again; the flag says that they must be.
+    listing: tokio::sync::Mutex<()>,
+    stale: AtomicBool,
     level: Mutex<Option<Level>>,
     cache: Cache,
     parked: Parked,
@@ -80,6 +85,9 @@ impl Downstream {
             counters: Counters::default(),
             stderr: Arc::default(),
             watched: Mutex::default(),
+            telling: tokio::sync::Mutex::default(),
+            listing: tokio::sync::Mutex::default(),
+            stale: AtomicBool::new(false),
             level: Mutex::default(),
             cache: Cache::default(),
             parked: Parked::default(),
@@ -99,14 +107,23 @@ impl Downstream {
 
     /// Starts it where something is to be learned of it, or where it is to be kept running.
     pub(crate) fn begin(self: &Arc<Self>) {
-        if self.spec.warm || !*self.learned.borrow() {
+        let watched = !locked(&self.watched).is_empty();
+        if self.spec.warm || watched || !*self.learned.borrow() {
             let this = Arc::clone(self);
             tokio::spawn(async move {
                 if let Err(error) = this.connection().await {
                     tracing::warn!(server = this.name(), %error, "a server is not available");
+                    // What it offers is still to be learned.
+                    this.bring_back();
                 }
             });
         }
+    }
+
+    /// Takes the place of another of the same name: whoever watches goes on watching.
+    pub(crate) fn follow_on(&self, before: &Self) {
+        locked(&self.watched).clone_from(&locked(&before.watched));
+        *locked(&self.level) = *locked(&before.level);
     }
 
     /// Starts it now, whether or not anybody needs it.

@@ -1,6 +1,11 @@
 //! One server as a provider: its tools under its name, its resources, its prompts.
 
-use super::{Downstream, call::Proxied, exchange::Asking, known::public_name};
+use super::{
+    Downstream,
+    call::{ORIGIN, Proxied},
+    exchange::Asking,
+    known::public_name,
+};
 use crate::Request;
 use docent_screen::visible;
 use docent_tool::{
@@ -70,6 +75,7 @@ impl Part {
             if let Some(Value::String(uri)) = contents.get_mut("uri") {
                 *uri = addresses.public(uri, self.server.name());
             }
+            mark(&mut contents, &self.server);
             Contents::Raw(contents)
         };
         Ok(contents.into_iter().map(public).collect())
@@ -143,6 +149,10 @@ impl Provider for Part {
         self.server.begin_watching(uri)
     }
 
+    fn can_watch(&self, uri: &str) -> bool {
+        self.server.own_address(uri).is_some()
+    }
+
     fn unwatch(&self, uri: &str) {
         self.server.end_watching(uri);
     }
@@ -189,7 +199,9 @@ impl Provider for Part {
                 may_repeat: true,
                 is_task: false,
             };
-            self.server.exchange(&asking, context).await.map(rendered)
+            let mut result = self.server.exchange(&asking, context).await?;
+            mark(&mut result, &self.server);
+            Ok(rendered(result))
         })
     }
 
@@ -230,6 +242,15 @@ impl Part {
         let result = connection.peer.request("completion/complete", request).await.ok()?;
         let values = result.pointer("/completion/values")?.as_array()?;
         Some(values.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
+}
+
+/// Says where something comes from.
+fn mark(value: &mut Value, server: &Downstream) {
+    let Value::Object(fields) = value else { return };
+    let meta = fields.entry("_meta").or_insert_with(|| json!({}));
+    if let Value::Object(meta) = meta {
+        meta.insert(ORIGIN.into(), server.origin(None));
     }
 }
 

@@ -96,9 +96,9 @@ impl Counters {
         self.timeouts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn heard_noise(&self, text: String) {
+    pub(super) fn heard_noise(&self, text: &str) {
         self.noise.fetch_add(1, Ordering::Relaxed);
-        *locked(&self.last_noise) = Some(docent_screen::one_line(&text).into_owned());
+        *locked(&self.last_noise) = Some(docent_screen::one_line(text).into_owned());
     }
 
     pub(super) fn last_failure(&self) -> Option<String> {

@@ -26,8 +26,8 @@ impl Downstream {
 
     pub(crate) fn begin_watching(&self, address: &str) -> bool {
         let Some(own) = self.own_address(address) else { return false };
-        if locked(&self.watched).insert(own.clone()) {
-            self.tell_server("resources/subscribe", own);
+        if locked(&self.watched).insert(own) {
+            self.tell_server();
         }
         true
     }
@@ -35,59 +35,63 @@ impl Downstream {
     pub(crate) fn end_watching(&self, address: &str) {
         let Some(own) = self.own_address(address) else { return };
         if locked(&self.watched).remove(&own) && self.live().is_some() {
-            self.tell_server("resources/unsubscribe", own);
+            self.tell_server();
         }
     }
 
-    fn tell_server(&self, method: &'static str, uri: String) {
+    fn tell_server(&self) {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
-            let was_live = this.live().is_some();
-            let connection = match this.connection().await {
-                Ok(connection) => connection,
+            match this.connection().await {
+                Ok(connection) => this.watch_again(&connection).await,
                 Err(error) => {
-                    tracing::warn!(server = this.name(), uri, %error, "an address is not watched");
-                    return this.bring_back_for_watchers();
-                }
-            };
-            // A server that has only now come up has been told of everything that is watched.
-            if was_live {
-                match connection.era {
-                    Era::Stateless => this.listen(&connection),
-                    Era::Session(_) => subscribe(&this, &connection, method, &uri).await,
+                    tracing::warn!(server = this.name(), %error, "addresses are not watched");
+                    if !locked(&this.watched).is_empty() {
+                        this.bring_back();
+                    }
                 }
             }
         });
     }
 
-    fn bring_back_for_watchers(&self) {
-        if !locked(&self.watched).is_empty() {
-            self.bring_back();
-        }
-    }
-
-    /// Tells a server that has come up what it should tell of.
-    pub(crate) fn watch_again(&self, connection: &Arc<Connection>) {
-        let Some(this) = self.this.upgrade() else { return };
-        let connection = Arc::clone(connection);
+    /// Brings what a server was told to tell of in line with what is wanted. One task at a time does so, until there is
+    /// nothing left to say.
+    pub(crate) async fn watch_again(self: &Arc<Self>, connection: &Arc<Connection>) {
+        let _one = self.telling.lock().await;
         if connection.era == Era::Stateless {
-            return this.listen(&connection);
+            return self.listen(connection);
         }
-        tokio::spawn(async move {
-            let level = *locked(&this.level);
-            if let Some(level) = level {
-                set_level(&this, &connection, level).await;
+        let level = *locked(&self.level);
+        if let Some(level) = level.filter(|level| *locked(&connection.level) != Some(*level)) {
+            *locked(&connection.level) = Some(level);
+            set_level(self, connection, level).await;
+        }
+        loop {
+            let wanted = locked(&self.watched).clone();
+            let told = locked(&connection.watched).clone();
+            let more = wanted.difference(&told).next().map(|uri| ("resources/subscribe", uri));
+            let less = || told.difference(&wanted).next().map(|uri| ("resources/unsubscribe", uri));
+            let Some((method, uri)) = more.or_else(less) else { return };
+            subscribe(self, connection, method, uri).await;
+            let mut told = locked(&connection.watched);
+            if method == "resources/subscribe" {
+                told.insert(uri.clone());
+            } else {
+                told.remove(uri);
             }
-            let watched: Vec<String> = locked(&this.watched).iter().cloned().collect();
-            for uri in watched {
-                subscribe(&this, &connection, "resources/subscribe", &uri).await;
-            }
-        });
+        }
     }
 
     /// One stream tells of everything at a server without sessions. It is opened anew when more is watched.
     fn listen(self: &Arc<Self>, connection: &Arc<Connection>) {
-        let uris: Vec<String> = locked(&self.watched).iter().cloned().collect();
+        let wanted = locked(&self.watched).clone();
+        let is_open =
+            locked(&connection.listening).as_ref().is_some_and(|task| !task.is_finished());
+        if is_open && *locked(&connection.watched) == wanted {
+            return;
+        }
+        locked(&connection.watched).clone_from(&wanted);
+        let uris: Vec<String> = wanted.into_iter().collect();
         let can = |list: &str| {
             let capability = connection.capabilities.get(list);
             capability.and_then(|can| can.get("listChanged")).and_then(Value::as_bool) == Some(true)
@@ -129,9 +133,7 @@ impl Downstream {
         *wanted = Some(level);
         drop(wanted);
         let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
-        if connection.era != Era::Stateless {
-            tokio::spawn(async move { set_level(&this, &connection, level).await });
-        }
+        tokio::spawn(async move { this.watch_again(&connection).await });
     }
 
     /// The server says that a resource has changed.

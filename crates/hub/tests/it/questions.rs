@@ -117,9 +117,10 @@ async fn a_result_that_needs_input_is_answered_and_asked_again() {
     let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__ask", &context(&later)).await else {
         panic!()
     };
-    assert_eq!(needed.asks[0].0, "who");
+    let key = needed.asks[0].0.clone();
+    assert_ne!(key, "who", "a server does not choose what a question is known by");
     *later.state.lock().unwrap() = needed.state;
-    later.answers.lock().unwrap().insert("who".into(), answer);
+    later.answers.lock().unwrap().insert(key, answer);
     assert_eq!(words(&call(&hub, "one__ask", &context(&later)).await.unwrap()), "\"Cid\"");
     assert_eq!(scripts.of("tools/call").len(), 4);
 }

@@ -29,16 +29,16 @@ pub(crate) type Script = dyn Fn(&Value) -> Does + Send + Sync;
 /// Starts scripted servers, and keeps what they were sent.
 #[derive(Default)]
 pub(crate) struct Scripts {
-    scripts: Mutex<HashMap<String, Arc<Script>>>,
+    by_name: Mutex<HashMap<String, Arc<Script>>>,
     pub(crate) heard: Arc<Mutex<Vec<Value>>>,
     pub(crate) starts: Arc<Mutex<usize>>,
     /// Lines for the running servers to say by themselves.
-    pub(crate) mouths: Arc<Mutex<Vec<mpsc::UnboundedSender<Value>>>>,
+    pub(crate) mouths: Arc<Mutex<Vec<mpsc::Sender<Value>>>>,
 }
 
 impl Scripts {
     pub(crate) fn put(&self, name: &str, script: impl Fn(&Value) -> Does + Send + Sync + 'static) {
-        self.scripts.lock().unwrap().insert(name.into(), Arc::new(script));
+        self.by_name.lock().unwrap().insert(name.into(), Arc::new(script));
     }
 
     /// Messages with this method that servers were sent.
@@ -48,7 +48,7 @@ impl Scripts {
     }
 
     pub(crate) fn say(&self, message: Value) {
-        self.mouths.lock().unwrap().last().unwrap().send(message).unwrap();
+        self.mouths.lock().unwrap().last().unwrap().try_send(message).unwrap();
     }
 }
 
@@ -59,7 +59,7 @@ impl Dialer for Scripts {
         listener: Arc<dyn Listener>,
         stderr: Arc<Tail>,
     ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
-        let script = self.scripts.lock().unwrap().get(&spec.name).cloned();
+        let script = self.by_name.lock().unwrap().get(&spec.name).cloned();
         Box::pin(async move {
             *self.starts.lock().unwrap() += 1;
             let Some(script) = script else {
@@ -67,7 +67,7 @@ impl Dialer for Scripts {
                 return Err(Failure::Unreachable("it is not installed".into()));
             };
             let (here, there) = tokio::io::duplex(1 << 20);
-            let (mouth, mut says) = mpsc::unbounded_channel();
+            let (mouth, mut says) = mpsc::channel(64);
             self.mouths.lock().unwrap().push(mouth);
             let heard = Arc::clone(&self.heard);
             tokio::spawn(async move {
@@ -113,6 +113,7 @@ pub(crate) fn session(
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "answers are written where they are given")]
 pub(crate) fn result(message: &Value, result: Value) -> Does {
     Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})])
 }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Origin, Seat,
     link::count,
-    message::{decode, fill_opening},
+    message::{self, decode, fill_opening},
 };
 use axum::{
     body::Body,
@@ -19,6 +19,7 @@ use axum::{
 use bytes::Bytes;
 use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
 use futures::{StreamExt, stream};
+use http_body_util::{BodyExt as _, Collected};
 use rmcp::{
     ServerHandler,
     model::{ClientJsonRpcMessage, JsonRpcMessage},
@@ -223,7 +224,21 @@ pub(super) async fn seat<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Option<Se
 /// Leaves a request to the SDK. Its future is large, and would otherwise be part of every request's.
 async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: Bytes) -> Response {
     let request = Request::from_parts(parts, Body::from(bytes));
-    Box::pin(shared.streamable.handle(request)).await.map(Body::new)
+    let answer = Box::pin(shared.streamable.handle(request)).await;
+    let is_stream =
+        answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    if is_stream {
+        let put_back = |bytes: Bytes| message::put_back(&bytes).map_or(bytes, Bytes::from);
+        return answer.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(put_back))));
+    }
+    let (mut parts, body) = answer.into_parts();
+    // It is whole already.
+    let bytes = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
+    let Some(changed) = message::put_back(&bytes) else {
+        return Response::from_parts(parts, Body::from(bytes));
+    };
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(changed))
 }
 
 /// Each message of an array on its own, their events in one stream.

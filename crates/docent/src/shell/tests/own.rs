@@ -18,7 +18,8 @@ fn docent_itself_is_asked() {
             Box::new(io::empty()),
         ));
         let questions = Arc::new(Questions::new(console, config.roots.clone()));
-        let peer = connect(&Target::Docent, &config, questions).await.unwrap();
+        let servers = Configured { config, environment: Environment::default() };
+        let peer = servers.connect(&Target::Docent, questions).await.unwrap();
         assert_eq!(peer.server().name, "docent");
         assert!(peer.server().instructions.is_some());
         let tools = peer::list(&*peer, "tools/list", "tools").await.unwrap();

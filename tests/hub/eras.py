@@ -1,0 +1,350 @@
+"""A client of each revision on servers of each revision, through docent: list, call, errors, progress, questions to the
+person, cancellation, subscriptions; clients over stdio and HTTP, servers over stdio, HTTP and one over WebSocket.
+
+The servers (strict.py) speak one revision each and write down every violation; there must be none at the end.
+`--direct` runs the checks without docent, each client on the servers of its own revision.
+"""
+
+import json
+import os
+
+import peers
+import place as places
+import report
+from peers import MODERN, PLAIN, REVISIONS
+from strict import DOCUMENT, TOOLS
+
+# Names of servers by transport and revision.
+TRANSPORTS = ("stdio", "http")
+NOISY = "noisy"
+ASK_SECONDS = 40
+
+
+class Scripted:
+    """One scripted server: how docent reaches it, and what it wrote down."""
+
+    def __init__(self, place, name, transport, revision, quirks=()):
+        self.name, self.transport, self.revision = name, transport, revision
+        self.log = place.path(f"{name}.log")
+        arguments = ["--revision", revision, "--log", self.log]
+        for quirk in quirks:
+            arguments += ["--quirk", quirk]
+        self.spec = place.scripted("strict.py", *arguments)
+        self.listening = None
+        if transport != "stdio":
+            port = places.free_port()
+            argv = [self.spec["command"], *self.spec["args"], "--port", str(port)]
+            argv += ["--websocket"] if transport == "websocket" else []
+            self.listening = places.Listening(argv, port)
+            path = "sse" if revision == "2024-11-05" else "mcp"
+            self.spec = {"url": f"http://127.0.0.1:{port}/{path}"}
+            if revision == "2024-11-05":
+                self.spec["type"] = "sse"
+            if transport == "websocket":
+                self.spec = {"url": f"ws://127.0.0.1:{port}/ws"}
+
+    # What the server's revision and its transport can do.
+
+    def streams(self):
+        return not (self.transport == "http" and self.revision == PLAIN)
+
+    def asks(self):
+        """What it asks the client with."""
+        if self.revision == PLAIN:
+            return None
+        return "sampling/createMessage" if self.revision < "2025-06-18" else "elicitation/create"
+
+    def structured(self):
+        return self.revision != PLAIN and self.revision >= "2025-06-18"
+
+    def entries(self, kind=None):
+        if not os.path.exists(self.log):
+            return []
+        with open(self.log, encoding="utf-8") as file:
+            found = [json.loads(line) for line in file]
+        return [one for one in found if kind in (None, one["kind"])]
+
+
+class Client:
+    """A client of one revision over one transport."""
+
+    def __init__(self, transport, revision, connect):
+        self.transport, self.revision, self.unmarked = transport, revision, []
+        capabilities = {"sampling": {}, "roots": {}}
+        if self.at_least("2025-06-18"):
+            capabilities["elicitation"] = {}
+        if self.at_least("2025-11-25"):
+            capabilities["elicitation"] = {"form": {}}
+        self.peer = connect(revision=revision, capabilities=capabilities, answers={
+            "elicitation/create": lambda _: {"action": "accept", "content": {"word": "tide"}},
+            "sampling/createMessage": lambda _: {
+                "role": "assistant", "model": "scripted", "content": {"type": "text", "text": "tide"}},
+            "roots/list": lambda _: {"roots": []},
+        })
+
+    def at_least(self, revision):
+        return self.revision != PLAIN and self.revision >= revision
+
+    def hears(self):
+        """Whether anything but an answer can reach it: a plain POST has one answer."""
+        return not (self.transport == "http" and self.revision == PLAIN)
+
+    def can_answer(self, method):
+        if method is None or not self.hears():
+            return False
+        return method == "sampling/createMessage" or self.at_least("2025-06-18")
+
+
+class Pair:
+    """A client and a server, and how the client calls what the server has."""
+
+    def __init__(self, checks, client, server, prefix):
+        self.checks, self.client, self.server, self.peer = checks, client, server, client.peer
+        self.prefix = prefix
+        self.name = f"{client.transport} {client.revision} on {server.name}"
+
+    def tool(self, name):
+        return self.prefix + name
+
+    def that(self, what, holds, why=""):
+        return self.checks.that(f"{self.name} {what}", holds, why)
+
+    def equal(self, what, seen, expected):
+        return self.checks.equal(f"{self.name} {what}", seen, expected)
+
+
+def lists(pair, tools):
+    listed = {name.removeprefix(pair.prefix): tool for name, tool in tools.items() if name.startswith(pair.prefix)}
+    if not pair.prefix:
+        listed = tools
+    if not pair.equal("lists its tools", sorted(listed), sorted(TOOLS)):
+        return False
+    (about, schema), tool = TOOLS["echo"], listed["echo"]
+    pair.equal("has the schema", tool.get("inputSchema", tool.get("input_schema") if not pair.prefix else None), schema)
+    pair.that("has the description", about in tool.get("description", ""), report.shown(tool))
+    return True
+
+
+def calls(pair):
+    reply = pair.peer.call(pair.tool("echo"), {"text": "hello ü"})
+    result = reply.get("result", {})
+    content = [{key: item.get(key) for key in ("type", "text")} for item in result.get("content", [])]
+    pair.equal("calls a tool", content, [{"type": "text", "text": "hello ü"}])
+    if pair.server.structured() and pair.client.at_least("2025-06-18"):
+        pair.equal("gets structured content", result.get("structuredContent"), {"text": "hello ü"})
+    pair.equal("_meta of a result survives", (result.get("_meta") or {}).get("scripted/note"), "kept")
+    pair.equal("an unknown field of a result survives", result.get("scriptedField"), [1])
+    if pair.client.revision == MODERN:
+        pair.equal("has its result type", result.get("resultType"), "complete")
+    reply = pair.peer.ask("tools/call", {
+        "name": pair.tool("seen"), "arguments": {"text": "x", "other": {"deep": [1, None]}},
+        "_meta": {"client/note": "n"}})
+    seen = json.loads(places.text(reply.get("result", {})) or "{}")
+    pair.equal("arguments arrive whole", seen.get("arguments"), {"text": "x", "other": {"deep": [1, None]}})
+    pair.equal("_meta of a request survives", (seen.get("_meta") or {}).get("client/note"), "n")
+    pair.equal("the server hears its own name of the tool", seen.get("name"), "seen")
+
+
+def errors(pair):
+    reply = pair.peer.call(pair.tool("fail"))
+    result = reply.get("result", {})
+    failed = result.get("isError", result.get("is_error") if not pair.prefix else None)
+    # The plain dialect has the reason of a failure beside the content.
+    reason = places.text(result) or (result.get("error") if pair.client.revision == PLAIN else "")
+    pair.that("a failed tool is an error result", failed is True and "it failed" in reason, reply)
+    reply = pair.peer.call(pair.tool("broken"))
+    seen = reply.get("error", {})
+    data = seen.get("data") if isinstance(seen.get("data"), dict) else {}
+    pair.that("an error keeps code, message and data", seen.get("code") == -32050 and
+              "Scripted failure" in seen.get("message", "") and data.get("why") == "because",
+              f"-32050, Scripted failure, why because; saw {report.shown(reply)}")
+
+
+def progress(pair):
+    if not pair.client.hears():
+        reply = pair.peer.call(pair.tool("count"), {"steps": 3}, token="t")
+        pair.that("counts", "counted to 3" in places.text(reply.get("result", {})), reply)
+        return
+    token = f"token {pair.name}"
+    reply = pair.peer.call(pair.tool("count"), {"steps": 3}, token=token)
+    pair.that("counts", "counted to 3" in places.text(reply.get("result", {})), reply)
+    seen = [one["params"] for one in pair.peer.notes
+            if one["method"] == "notifications/progress" and one["params"].get("progressToken") == token]
+    if not pair.server.streams():
+        return
+    pair.equal("progress", [(one["progress"], one.get("total")) for one in seen], [(1, 3), (2, 3), (3, 3)])
+    if pair.client.at_least("2025-03-26") and pair.server.revision != PLAIN and pair.server.revision >= "2025-03-26":
+        pair.equal("progress has its message", [one.get("message") for one in seen], ["step 1", "step 2", "step 3"])
+
+
+def questions(pair):
+    method = pair.server.asks()
+    if method is None:
+        return
+    before = [one for one in pair.server.entries("call") if one["tool"] == "ask"]
+    reply = pair.peer.call(pair.tool("ask"), timeout=ASK_SECONDS)
+    said = places.text(reply.get("result", {}))
+    if not pair.client.can_answer(method):
+        told = said or "error" in reply or reply["result"].get("isError")
+        pair.that("a question that can't be asked is told", "got: tide" not in said and told, reply)
+        return
+    pair.that("a question reaches the person", said == "got: tide", f"'got: tide' expected, saw {report.shown(reply)}")
+    if pair.server.revision != MODERN and pair.prefix:
+        times = len([one for one in pair.server.entries("call") if one["tool"] == "ask"]) - len(before)
+        pair.that("a tool that asks is called once", times == 1, f"called {times} times")
+
+
+def cancellation(pair):
+    if not (pair.client.hears() and pair.server.streams()):
+        return
+    started = len(pair.server.entries("slow"))
+    pending = pair.peer.start("tools/call", {"name": pair.tool("slow"), "arguments": {}})
+    if not pair.that("a slow call starts", places.until(lambda: len(pair.server.entries("slow")) > started, 10),
+                     "the server never heard of it"):
+        return
+    before = len(pair.server.entries("cancelled"))
+    pair.peer.cancel(pending)
+
+    def heard():
+        return [one for one in pair.server.entries("cancelled")[before:] if one["tool"] == "slow"]
+
+    pair.that("a cancellation reaches the server", places.until(heard, 10),
+              lambda: f"saw {report.shown(pair.server.entries('cancelled')[before:])}")
+
+
+def resources(pair, listed):
+    # Every server has a document of this address; one of them may keep it, and the others' are told apart by the server.
+    found = [one["uri"] for one in listed if one["uri"].endswith(DOCUMENT) and (
+        not pair.prefix or pair.server.name in one["uri"])]
+    if not found and any(one["uri"] == DOCUMENT for one in listed):
+        found = [DOCUMENT]
+        pair.client.unmarked.append(pair.server.name)
+    if not pair.that("its resource is listed", len(found) == 1, f"{DOCUMENT} expected among {report.shown(listed)}"):
+        return
+    uri = found[0]
+    reply = pair.peer.ask("resources/read", {"uri": uri})
+    contents = reply.get("result", {}).get("contents", [])
+    pair.equal("reads its resource", [(one.get("uri"), one.get("text")) for one in contents], [(uri, "the document")])
+    if not (pair.client.hears() and pair.server.streams()):
+        return
+    since, listening = len(pair.peer.notes), None
+    if pair.client.revision == MODERN:
+        listening = pair.peer.start("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+        pair.peer.note(lambda method, _: method == "notifications/subscriptions/acknowledged", since=since)
+    else:
+        pair.peer.result("resources/subscribe", {"uri": uri})
+
+    # In 2026-07-28 docent subscribes by a stream of its own, which may open after the client has its acknowledgement.
+    def updated():
+        pair.peer.call(pair.tool("touch"))
+        try:
+            return pair.peer.note(lambda method, params: method in (
+                "notifications/resources/updated", "resources/updated" if not pair.prefix else "")
+                and params.get("uri") == uri, timeout=1, since=since)
+        except peers.Lost:
+            return None
+
+    pair.that("hears of an update", places.until(updated, 8), lambda: report.shown(pair.peer.notes[since:]))
+    if listening:
+        pair.peer.cancel(listening)
+    else:
+        pair.peer.result("resources/unsubscribe", {"uri": uri})
+
+
+def check_pair(pair, tools, listed):
+    checks = pair.checks
+    # A server that is not there at all would be waited for in every other case.
+    if not checks.group(f"{pair.name} lists", lists, pair, tools):
+        return
+    for case in (calls, errors, progress, questions, cancellation):
+        checks.case(f"{pair.name} {case.__name__}", case, pair)
+    checks.case(f"{pair.name} resources", resources, pair, listed)
+
+
+def check_client(checks, client, servers):
+    opened = client.peer.open() if client.hears() else {"result": {}}
+    assert "result" in opened, report.shown(opened)
+    if client.hears() and client.revision not in (MODERN, PLAIN):
+        checks.equal(f"{client.transport} {client.revision} is answered in its revision",
+                     opened["result"]["protocolVersion"], client.revision)
+    try:
+        tools = places.settled(client.peer, [server.name for server in servers])
+    except AssertionError:
+        # Which of them are missing is told for each.
+        tools = client.peer.tools()
+    listed = client.peer.list("resources/list", "resources")
+    for server in servers:
+        pair = Pair(checks, client, server, f"{server.name}__")
+        checks.group(pair.name, check_pair, pair, tools, listed)
+    checks.that(f"{client.transport} {client.revision} hears nothing odd", not client.peer.odd,
+                lambda: report.shown(client.peer.odd))
+
+
+def scripted_servers(place):
+    servers = []
+    for transport in TRANSPORTS:
+        for revision in REVISIONS:
+            name = f"{transport}_{'plain' if revision == PLAIN else revision.replace('-', '_')}"
+            quirks = ("snake", "bare") if revision == PLAIN else ()
+            servers.append(Scripted(place, name, transport, revision, quirks))
+    # No revision has WebSocket; servers have it all the same.
+    servers.append(Scripted(place, "websocket", "websocket", "2025-11-25"))
+    servers.append(Scripted(place, NOISY, "stdio", "2025-06-18", ("noise",)))
+    return servers
+
+
+def no_violations(checks, servers):
+    for server in servers:
+        found = server.entries("violation")
+        checks.that(f"{server.name} saw no violation", not found, f"{len(found)}, the first {report.shown(found[:2])}")
+
+
+def check_direct(checks, place, servers):
+    for server in servers:
+        if server.transport == "websocket" or (server.transport == "http" and server.revision == "2024-11-05"):
+            continue  # The clients here have no such transport.
+
+        def connect(server=server, **more):
+            return peers.Http(server.spec["url"], **more) if server.listening else place.direct(server.spec, **more)
+
+        client = Client(server.transport, server.revision, connect)
+        if client.hears() or server.revision == PLAIN:
+            client.peer.open()
+        pair = Pair(checks, client, server, "")
+        tools = client.peer.tools()
+        check_pair(pair, tools, client.peer.list("resources/list", "resources"))
+        client.peer.close()
+
+
+def main():
+    given = places.arguments(__doc__, direct=True)
+    checks, place = report.Checks(given.word, limit=1500), places.Place(given)
+    try:
+        servers = scripted_servers(place)
+        if given.direct:
+            check_direct(checks, place, servers)
+        else:
+            config = place.configuration({server.name: server.spec for server in servers})
+            clients = []
+            for revision in REVISIONS:
+                client = Client("stdio", revision, lambda **more: place.stdio(config, **more))
+                checks.group(f"stdio {revision}", check_client, checks, client, servers)
+                client.peer.close()
+                clients.append(client)
+            owners = {tuple(client.unmarked) for client in clients}
+            checks.that("an address means the same server in every docent", len(owners) == 1,
+                        f"{DOCUMENT} is the document of {sorted(owners)}")
+            docent = places.docent_http(place, config)
+            for revision in REVISIONS:
+                client = Client("http", revision, lambda **more: peers.Http(docent.url, **more))
+                checks.group(f"http {revision}", check_client, checks, client, servers)
+                client.peer.close()
+            checks.that("docent ends when told to", docent.end() == 0, "exit code 0 expected")
+        no_violations(checks, servers)
+    finally:
+        place.end()
+    checks.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+//! The step that puts real, scripted and broken MCP servers behind the release binary: the programs in `tests/hub`.
+
+use super::{Context, tally};
+use crate::{
+    install::{self, Node},
+    process::{self, Output},
+    report::Counts,
+};
+use anyhow::Result;
+use std::{path::PathBuf, process::Command, time::Duration};
+
+const FOLDER: &str = "tests/hub";
+const REQUIREMENTS: &str = "tests/hub/requirements.txt";
+/// Each program has a shorter limit of its own, after which it says what it was waiting for.
+const LIMIT: Duration = Duration::from_mins(30);
+
+const PROGRAMS: [&str; 6] = ["strictness", "fidelity", "hops", "eras", "faults", "discover"];
+
+/// The servers that docent is put in front of.
+pub(super) struct Servers {
+    node: Node,
+    modules: PathBuf,
+    python: PathBuf,
+}
+
+impl Servers {
+    /// Installs the npm and the Python servers.
+    pub(super) fn install(context: &Context<'_>) -> Result<Self> {
+        let node = install::node(context.workspace)?;
+        let pins = context.path(FOLDER);
+        let folder = install::npm_packages(context.workspace, &node, "hub", &pins)?;
+        let python = install::python_environment(
+            context.workspace,
+            "hub-python",
+            &context.path(REQUIREMENTS),
+        )?;
+        Ok(Self { node, modules: folder.join("node_modules"), python })
+    }
+}
+
+pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+    let servers = Servers::install(context)?;
+    let docent = context.release_binary("docent")?;
+    let mut total = Vec::new();
+    for (program, word) in chosen(context.filter) {
+        let mut command = Command::new(&servers.python);
+        command.arg("-B").arg(context.path(FOLDER).join(program).with_extension("py"));
+        command.arg("--docent").arg(&docent).arg("--node").arg(&servers.node.program);
+        command.arg("--modules").arg(&servers.modules).arg("--python").arg(&servers.python);
+        command.args(word.map(|word| format!("-k={word}")));
+        let done = process::run(&mut command, LIMIT, Output::Kept)?;
+        let cases = tally::cases(&done.text);
+        let counts = tally::count(&cases).with_status(done.success);
+        for case in &cases {
+            if let tally::Case::Failed { name, why } = case {
+                println!("FAIL  {program} {name}: {why}");
+            }
+        }
+        // A program that breaks says so in lines that are no case.
+        if !done.success && counts.failed == 1 {
+            println!("{}\n({})", process::tail(&done.text, 20), done.ending);
+        }
+        println!("{program}: {counts}");
+        total.push(counts);
+    }
+    Ok(total.into_iter().sum())
+}
+
+/// The programs and the word for their cases: a word that names a program stands for all of it.
+fn chosen(filter: Option<&str>) -> Vec<(&'static str, Option<&str>)> {
+    if let Some(program) = PROGRAMS.iter().find(|program| filter == Some(program)) {
+        return vec![(program, None)];
+    }
+    PROGRAMS.iter().map(|program| (*program, filter)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_names_a_program_or_cases() {
+        assert_eq!(chosen(Some("eras")), [("eras", None)]);
+        assert_eq!(chosen(None).len(), PROGRAMS.len());
+        let found = chosen(Some("progress"));
+        assert_eq!(found.len(), PROGRAMS.len());
+        assert!(found.iter().all(|(_, word)| *word == Some("progress")), "{found:?}");
+    }
+}
