@@ -2,12 +2,16 @@
 
 import json
 import os
+import pathlib
 import signal
 import sys
 import threading
 import traceback
 
 SHOWN = 900
+
+# Where docent differs from a direct connection, and why. Everything else is a failure.
+GAPS = json.loads((pathlib.Path(__file__).parent / "gaps.json").read_text())
 
 
 def shown(value):
@@ -68,6 +72,10 @@ class Checks:
         # The runner reads the name up to the first colon.
         name = name.replace(":", "·")
         why = why() if callable(why) else why
+        gap = next((gap for gap in GAPS if gap["check"] in name), None)
+        if gap and not holds:
+            print(f"skip {name}: {gap['why']}", flush=True)
+            return False
         self._print(f"ok {name}" if holds else f"FAIL {name}: {shown(why)}", bool(holds))
         return bool(holds)
 

@@ -10,6 +10,7 @@ mod fixture;
 mod handshake;
 mod limits;
 mod lists;
+mod nested;
 mod policy;
 mod scopes;
 mod screening;
