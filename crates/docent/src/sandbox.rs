@@ -315,7 +315,10 @@ mod tests {
             of_a_server(&config, &Held::Unsaid, None, &open);
         let opens = |paths: &[PathBuf], place: &str| {
             let place = home.path().join(place);
-            paths.iter().any(|path| place.starts_with(path))
+            // This home lies in a temporary folder, which is open as a whole.
+            let temporary =
+                |path: &Path| path == Path::new("/tmp") || path == Path::new("/var/tmp");
+            paths.iter().any(|path| place.starts_with(path) && !temporary(path))
         };
         for secret in [
             ".ssh/id_rsa",

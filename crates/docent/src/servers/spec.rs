@@ -204,7 +204,10 @@ mod tests {
         }});
         let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
         let server = reading.servers.into_iter().next().unwrap();
-        let config = Config::load(&crate::config::Inputs::default());
+        let place = tempfile::tempdir().unwrap();
+        let inputs =
+            crate::config::Inputs { working_dir: place.path().into(), ..Default::default() };
+        let config = Config::load(&inputs);
         let spec = one(&server, &config.unwrap_or_else(|error| panic!("{error}")));
         assert!(spec.warm && spec.idle.is_none());
         assert_eq!(spec.timeout, Duration::from_millis(1500));

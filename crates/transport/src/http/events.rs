@@ -40,7 +40,8 @@ pub(super) fn resumable(message: &ServerSseMessage) -> Bytes {
     }
     text += "data: ";
     if let Some(message) = &message.message {
-        text += &serde_json::to_string(&**message).unwrap_or_default();
+        let written = serde_json::to_string(&**message).unwrap_or_default();
+        text += &docent_wire::put_back_in_text(&written).unwrap_or(written);
     }
     text += "\n\n";
     text.into()

@@ -6,7 +6,10 @@ use super::{
     events::{respond, resumable},
     mcp::{SESSION, not_found, text},
 };
-use crate::{Origin, message::wire_id};
+use crate::{
+    Origin,
+    message::{put_back, wire_id},
+};
 use axum::{
     http::{HeaderMap, StatusCode, header},
     response::Response,
@@ -99,7 +102,8 @@ async fn one_or_many(
         let in_time = first.await.is_ok();
         let answer = said.last().and_then(|event| event.message.as_deref()).filter(|_| in_time);
         if let Some(answer @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) = answer {
-            return json_bytes(serde_json::to_vec(answer).unwrap_or_default());
+            let written = serde_json::to_vec(answer).unwrap_or_default();
+            return json_bytes(put_back(&written).unwrap_or(written));
         }
     }
     respond(stream::iter(said).chain(messages).map(|event| resumable(&event)))

@@ -42,7 +42,7 @@ fn check(line: &str, want: &[&str]) {
 
 #[test]
 fn commands_and_flags() {
-    check("docent ser", &["words", "serve"]);
+    check("docent ser", &["words", "serve", "servers"]);
     check("docent serve --trans", &["words", "--transport"]);
     check("docent serve --transport s", &["words", "stdio", "sse"]);
     check("docent serve --transport=s", &["words", "--transport=stdio", "--transport=sse"]);
