@@ -499,7 +499,7 @@ impl Audience for Listener {
     }
 
     fn may_use(&self, provider: &str, tool: &str) -> bool {
-        let catalogue = self.server.catalogue();
+        let catalogue = self.server.catalogue_with(tool);
         let route = catalogue.find(tool).filter(|route| *route.provider == *provider);
         route.is_some_and(|route| self.server.terms().policy.may_use(self.guest.principal(), route))
     }

@@ -4,7 +4,7 @@ use crate::{
     Screening,
     audience::Listener,
     call::{bad_state, cancelled, capability, purpose},
-    catalogue::{clip, nearest, with_parts},
+    catalogue::{Catalogue, clip, nearest, with_parts},
     convert, cursor,
     finish::{self, invalid_params},
     guest::Guest,
@@ -58,10 +58,18 @@ impl Server {
         all
     }
 
-    /// Whether some provider has a tool of this name now.
-    pub(crate) fn offers(&self, tool: &str) -> bool {
-        let all = with_parts(self.providers());
-        all.iter().any(|provider| provider.tools().iter().any(|known| known.info().name == tool))
+    /// The catalogue, made anew where some provider has a tool of this name that it does not: the change is told as well,
+    /// but whoever knows of the tool must not miss it.
+    pub(crate) fn catalogue_with(&self, tool: &str) -> Arc<Catalogue> {
+        let catalogue = self.catalogue();
+        let has = |provider: &Arc<dyn Provider>| {
+            provider.tools().iter().any(|known| known.info().name == tool)
+        };
+        if catalogue.find(tool).is_none() && with_parts(self.providers()).iter().any(has) {
+            self.rebuild();
+            return self.catalogue();
+        }
+        catalogue
     }
 
     /// Some client wants to hear of this level, and of all that is more urgent.

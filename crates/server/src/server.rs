@@ -334,10 +334,7 @@ impl Server {
         if catalogue.find(tool).is_none() {
             // It may be of a server whose tools have only now become known.
             self.settled().await;
-            if self.offers(tool) && self.catalogue().find(tool).is_none() {
-                self.rebuild();
-            }
-            catalogue = self.catalogue();
+            catalogue = self.catalogue_with(tool);
         }
         let terms = self.terms();
         let policy = &terms.policy;
