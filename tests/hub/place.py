@@ -96,7 +96,14 @@ class Place:
     def configuration(self, servers, exposure="direct"):
         """Writes a configuration; gives back its path."""
         self.made += 1
-        lines = [self.given.set, "[hub]", f"exposure = {json.dumps(exposure)}"]
+        # What is installed for the tests may lie in a home, which is closed to servers.
+        given = [self.given.modules, self.given.python, self.given.node, HERE, sys.base_prefix, sys.prefix]
+        if self.given.python:
+            given.append(os.path.dirname(os.path.dirname(self.given.python)))
+        real = [os.path.realpath(path) for path in given if path and os.path.sep in path]
+        opened = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in [*given, *real] if path and os.path.exists(path)})
+        lines = [self.given.set, "[policy.sandbox]", f"read = {json.dumps(opened)}"]
+        lines += ["[hub]", f"exposure = {json.dumps(exposure)}"]
         for name, server in servers.items():
             lines.append(f"\n[mcp_servers.{name}]")
             for key, value in server.items():

@@ -236,12 +236,14 @@ pub(crate) fn of_a_server(
         }
     };
     let mode = if level == Level::Off { Mode::Off } else { mode(config) };
-    let own = of_a_program(config).read(read.to_vec()).write(write.to_vec());
+    // What a server is given to read may hold the interpreter that runs it.
+    let own = of_a_program(config).execute(read.to_vec()).write(write.to_vec());
     let confined = match level {
         Level::Off | Level::Strict => own,
         Level::Guarded => own
             .attributes(true)
             .execute(open.paths.clone())
+            .execute(config.policy.sandbox.read.clone())
             .write(config.roots.clone())
             .write(["/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] as [PathBuf; 3])
             .write(cwd.map(Path::to_owned))
