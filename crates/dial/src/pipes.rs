@@ -209,14 +209,14 @@ mod tests {
         let (here, there) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(there);
         let line = open(reader, writer, 100, Arc::new(Heard(sender)));
-        let (mut back, mut writes) = tokio::io::split(here);
+        let (mut back, mut out) = tokio::io::split(here);
         let long = "x".repeat(500);
         let said = format!(
             "starting up...\n{{\"id\":1}}\r\n\n[{{\"id\":2}},{{\"id\":3}}]\n\"word\"\n{long}\n{{\"id\":4}}"
         );
         tokio::spawn(async move {
-            writes.write_all(said.as_bytes()).await.unwrap();
-            writes.shutdown().await.unwrap();
+            out.write_all(said.as_bytes()).await.unwrap();
+            out.shutdown().await.unwrap();
         });
         let mut all = Vec::new();
         while let Some(told) = heard.recv().await {
