@@ -21,8 +21,6 @@ pub struct Remembered {
     pub era: Option<Era>,
     /// Its name and version.
     pub info: serde_json::Value,
-    /// What it can do.
-    pub capabilities: serde_json::Value,
     /// How a model should use it.
     pub instructions: Option<String>,
     /// Its tools as they were approved, in its order.

@@ -12,7 +12,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// The newest revision with sessions, which is what a server is asked for first.
 const SESSION_VERSION: &str = "2025-11-25";
@@ -96,17 +96,6 @@ pub trait Hears: Send + Sync {
     fn session_lost(&self);
     /// The connection is gone.
     fn closed(&self, failure: &Failure);
-}
-
-/// Hears nothing.
-pub struct Quiet;
-
-impl Hears for Quiet {
-    fn asked(&self, _: Value, _: &str, _: Value) {}
-    fn told(&self, _: &str, _: Value) {}
-    fn noise(&self, _: String) {}
-    fn session_lost(&self) {}
-    fn closed(&self, _: &Failure) {}
 }
 
 /// What takes the events of a line: made before the line, because the line needs it.
@@ -217,7 +206,12 @@ pub struct Peer {
     era: OnceLock<Era>,
     /// What may be asked of this side.
     capabilities: Value,
+    /// Answers that may be under way.
+    answers: Arc<Semaphore>,
 }
+
+/// Answers to a server that may wait to be sent.
+const MOST_ANSWERS: usize = 64;
 
 impl Peer {
     /// Opens a line with `dial`, which is handed whatever takes its events. `capabilities` is what the server is told that
@@ -237,7 +231,8 @@ impl Peer {
             closed: OnceLock::new(),
         });
         let line = dial(Arc::clone(&core) as Arc<dyn Listener>).await?;
-        Ok(Self { line, core, era: OnceLock::new(), capabilities })
+        let answers = Arc::new(Semaphore::new(MOST_ANSWERS));
+        Ok(Self { line, core, era: OnceLock::new(), capabilities, answers })
     }
 
     /// Why the line is dead, if it is.
@@ -314,6 +309,11 @@ impl Peer {
             json!({"jsonrpc": "2.0", "method": method, "params": params})
         };
         self.line.send(message.into()).await
+    }
+
+    /// A place among the answers under way, if there is one.
+    pub(crate) fn turn_to_answer(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.answers).try_acquire_owned().ok()
     }
 
     /// Answers what the server asked.

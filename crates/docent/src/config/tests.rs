@@ -469,3 +469,41 @@ fn half_an_endpoint_says_what_to_add() {
             "environment DOCENT_EMBEDDING_KEY_ENV: `embedding.key_env` names the environment variable NO_SUCH, which is not set: set it, or leave the key out",
         );
 }
+
+#[test]
+fn no_server_gets_what_lets_clients_in_to_docent() {
+    let entry = |value: &str| {
+        format!(
+            "server.auth.keys = [{{name = \"ann\", token = \"inbound-token\", scopes = [\"*\"]}}]\n\
+             [mcp_servers.a]\ncommand = \"x\"\nenv = {{ K = \"{value}\" }}"
+        )
+    };
+    let load = |value: &str| {
+        World::new()
+            .user_file("docent.toml", &entry(value))
+            .env("MCP_API_KEY", "from-the-environment")
+            .env("DOCENT_OTHER_SECRET", "mine")
+            .env("OWN", "its-own-token")
+            .env("SAME", "inbound-token")
+            .load()
+    };
+    for value in ["${MCP_API_KEY}", "${DOCENT_OTHER_SECRET}", "${SAME}", "Bearer inbound-token"] {
+        let config = load(value);
+        assert_eq!(config.servers, [], "{value}");
+        assert!(!config.warnings.is_empty(), "{value}: nobody is told");
+        assert!(!config.warnings.iter().any(|told| told.contains("inbound-token")), "{value}");
+    }
+    let config = load("${OWN}");
+    assert_eq!(config.servers.len(), 1, "{:?}", config.warnings);
+    let masked = config.secrets().iter().any(|secret| secret.expose() == "its-own-token");
+    assert!(masked, "what a variable holds may be a secret");
+}
+
+#[test]
+fn a_project_names_no_server_that_is_started() {
+    let servers = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = \"${OWN}\" }";
+    let config = World::new().root_file("docent.toml", servers).env("OWN", "secret-of-mine").load();
+    assert!(config.servers[0].of_a_project);
+    assert!(!format!("{:?}", config.servers).contains("secret-of-mine"));
+    assert_eq!(crate::servers::all(&config), []);
+}

@@ -429,7 +429,7 @@ fn approve(name: &str, tools: &[String], common: &Common) -> anyhow::Result<Prin
         return Ok(printed(format!("Nothing of `{name}` is held back.\n")));
     }
     Ok(printed(format!(
-        "Approved: {}. Servers that run learn of it when they are started again.\n",
+        "Approved: {}. A docent that runs learns of it with the next call.\n",
         approved.join(", ")
     )))
 }

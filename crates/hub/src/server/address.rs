@@ -75,8 +75,11 @@ impl Addresses {
         }
     }
 
-    /// The server is gone.
+    /// A server has ended. Where another of the same name is configured, it goes on with what was claimed.
     pub(crate) fn release(&self, server: &str) {
+        if self.rank(server) != usize::MAX {
+            return;
+        }
         self.owners().retain(|_, owner| owner.server != server);
     }
 }
@@ -145,6 +148,10 @@ mod tests {
         addresses.claim_listed("a:b", "two");
         assert_eq!(addresses.public("a:b", "one"), "a:b", "who lists it goes before who names it");
         assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b");
+        addresses.set_order(vec!["one".into(), "two".into()]);
+        addresses.release("one");
+        assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b", "another `one` has followed");
+        addresses.set_order(vec!["two".into()]);
         addresses.release("one");
         assert_eq!(addresses.public("a:b", "two"), "a:b");
     }

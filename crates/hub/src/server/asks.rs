@@ -12,6 +12,8 @@ use tokio::sync::mpsc;
 
 /// Questions of one call that wait to be asked.
 const WAITING: usize = 16;
+/// Lines of logs that wait to be told.
+const MOST_LINES: usize = 64;
 
 /// A question of a server, and where its answer goes.
 pub(crate) struct Question {
@@ -168,13 +170,23 @@ impl Downstream {
         if let Ok(Some((_, context))) = self.asks.caller() {
             return locked(&context).log(level, &logger, data);
         }
+        // Lines must not crowd out changes, which wait in the same line.
+        if self.shared.changes.len() >= MOST_LINES {
+            return;
+        }
         let provider = self.name().to_owned();
         self.tell(docent_tool::Change::Said { provider, level, logger, data });
     }
 }
 
 fn reply(peer: Arc<Peer>, id: Value, answer: Result<Value, RequestError>) {
-    tokio::spawn(async move { peer.answer(id, answer).await });
+    // A server that asks and does not read the answers gets no more of them.
+    if let Some(turn) = peer.turn_to_answer() {
+        tokio::spawn(async move {
+            peer.answer(id, answer).await;
+            drop(turn);
+        });
+    }
 }
 
 const LEVELS: [(&str, Level); 8] = [

@@ -19,6 +19,10 @@ const LONGEST: Duration = Duration::from_hours(1);
 pub(crate) struct Cache(Mutex<HashMap<String, (Instant, Value)>>);
 
 impl Cache {
+    pub(crate) fn is_empty(&self) -> bool {
+        locked(&self.0).is_empty()
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<Value> {
         let mut kept = locked(&self.0);
         let (until, value) = kept.get(key)?;

@@ -82,12 +82,15 @@ impl Downstream {
         arguments: Object,
         context: &CallContext,
     ) -> Result<Outcome, ToolError> {
-        let shared = format!("{} {}", definition.name, Value::Object(arguments.clone()));
-        let private = format!("{} {shared}", context.client());
-        if let Some(kept) = self.cache.get(&private).or_else(|| self.cache.get(&shared)) {
-            return Ok(self.outcome(kept, &definition.name));
-        }
         let arguments = Value::Object(arguments);
+        let shared = |arguments: &Value| format!("{} {arguments}", definition.name);
+        let private = |arguments: &Value| format!("{} {}", context.client(), shared(arguments));
+        if !self.cache.is_empty() {
+            let own = self.cache.get(&private(&arguments));
+            if let Some(kept) = own.or_else(|| self.cache.get(&shared(&arguments))) {
+                return Ok(self.outcome(kept, &definition.name));
+            }
+        }
         let schema = definition.fields.get("inputSchema").unwrap_or(&Value::Null);
         let headers = headers::of_arguments(schema, &arguments);
         let mut params = Object::new();
@@ -108,7 +111,9 @@ impl Downstream {
         let result = self.exchange(&asking, context).await?;
         let fresh = self.spec().cache.filter(|_| definition.only_reads());
         if let Some(time) = cache::time_to_live(&result).or(fresh) {
-            let key = if cache::is_public(&result) { shared } else { private };
+            let arguments = params.get("arguments").unwrap_or(&Value::Null);
+            let public = cache::is_public(&result);
+            let key = if public { shared(arguments) } else { private(arguments) };
             if result.get("isError").and_then(Value::as_bool) != Some(true) {
                 self.cache.put(key, &result, time);
             }

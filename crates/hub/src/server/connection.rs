@@ -237,7 +237,6 @@ impl Downstream {
             way: self.spec.digest(),
             era: Some(opened.era.clone()),
             info: opened.info.clone(),
-            capabilities: opened.capabilities.clone(),
             instructions: opened.instructions.clone(),
             tools,
             vanished,
@@ -304,8 +303,10 @@ impl Downstream {
     /// The server says that a list of its has changed. However often it says so, lists are read one at a time.
     fn list_again(&self) {
         self.cache.clear();
-        self.stale.store(true, Ordering::Release);
         let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
+        if self.stale.swap(true, Ordering::AcqRel) {
+            return;
+        }
         tokio::spawn(async move {
             let _one = this.listing.lock().await;
             if !this.stale.swap(false, Ordering::AcqRel) {
@@ -381,6 +382,8 @@ impl Downstream {
     pub(super) fn bring_back(&self) {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
+            // One task is enough, however many want it back.
+            let Ok(_one) = this.returning.try_lock() else { return };
             while !this.closing.is_cancelled() && this.live().is_none() {
                 if this.connection().await.is_ok() {
                     return;

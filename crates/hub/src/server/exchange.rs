@@ -21,6 +21,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio_util::task::AbortOnDropHandle;
 
 /// Tries in all.
 const TRIES: u32 = 3;
@@ -72,9 +73,12 @@ enum Lost {
     Request(RequestError),
 }
 
+/// A request, what was asked about it and under which key, and what gives it up in the end.
+type Waiting = (Open, Question, String, AbortOnDropHandle<()>);
+
 /// Requests that wait for a client to come back.
 #[derive(Default)]
-pub(crate) struct Parked(Mutex<HashMap<String, (Open, Question, String)>>);
+pub(crate) struct Parked(Mutex<HashMap<String, Waiting>>);
 
 impl Downstream {
     /// Asks the server.
@@ -88,7 +92,7 @@ impl Downstream {
         match carried {
             Some(Carried::Parked { id }) => {
                 let parked = locked(&self.parked.0).remove(&id);
-                let Some((mut open, question, key)) = parked else {
+                let Some((mut open, question, key, _)) = parked else {
                     return Err(ToolError::failed(
                         "the call waited too long for its answer, and was given up: call again",
                     ));
@@ -187,8 +191,9 @@ impl Downstream {
         extra: &Object,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
-        let mut pause = FIRST_PAUSE;
-        for attempt in 1.. {
+        let (mut attempt, mut pause) = (0, FIRST_PAUSE);
+        loop {
+            attempt += 1;
             let open = self.start(asking, extra, context).await?;
             let lost = match self.follow(open, context).await {
                 Ok(result) => return Ok(result),
@@ -202,7 +207,6 @@ impl Downstream {
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
-        Err(ToolError::failed("no try was left"))
     }
 
     async fn drive(&self, open: Open, context: &CallContext) -> Result<Value, ToolError> {
@@ -323,7 +327,9 @@ impl Downstream {
                 open.heard.notify_one();
                 Ok(())
             }
-            Put::Later(_) => Err(ToolError::failed("the question of the server was not answered")),
+            Put::Later(_) => Err(ToolError::failed(
+                "the question of the server was not answered: call again, and answer it",
+            )),
         }
     }
 
@@ -337,7 +343,9 @@ impl Downstream {
     ) -> ToolError {
         let mut parked = locked(&self.parked.0);
         if parked.len() >= MOST_PARKED {
-            return ToolError::failed("too many calls wait for answers of their clients");
+            return ToolError::failed(
+                "too many calls wait for answers of their clients: answer some, or try again in ten minutes",
+            );
         }
         let mut random = [0_u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
@@ -347,16 +355,17 @@ impl Downstream {
         let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
         open.asked.leave();
         open.permit = None;
-        parked.insert(id.clone(), (open, question, key));
-        drop(parked);
-        let this = std::sync::Weak::clone(&self.this);
-        tokio::spawn(async move {
+        let (this, own) = (std::sync::Weak::clone(&self.this), id.clone());
+        let given_up = tokio::spawn(async move {
             tokio::time::sleep(PARKED_FOR).await;
             if let Some(this) = this.upgrade() {
                 // Its request is cancelled at the server by that.
-                drop(locked(&this.parked.0).remove(&id));
+                let waited = locked(&this.parked.0).remove(&own);
+                drop(waited);
             }
         });
+        parked.insert(id, (open, question, key, AbortOnDropHandle::new(given_up)));
+        drop(parked);
         ToolError::NeedsInput(InputNeeded { asks: needed.asks, state })
     }
 

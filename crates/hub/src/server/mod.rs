@@ -55,6 +55,8 @@ pub struct Downstream {
     counters: Counters,
     stderr: Arc<Tail>,
     watched: Mutex<BTreeSet<String>>,
+    /// Held by the task that brings it back.
+    returning: tokio::sync::Mutex<()>,
     /// Held while the server is told of what is watched.
     telling: tokio::sync::Mutex<()>,
     /// Held while lists are read again; the flag says that they must be.
@@ -85,6 +87,7 @@ impl Downstream {
             counters: Counters::default(),
             stderr: Arc::default(),
             watched: Mutex::default(),
+            returning: tokio::sync::Mutex::default(),
             telling: tokio::sync::Mutex::default(),
             listing: tokio::sync::Mutex::default(),
             stale: AtomicBool::new(false),

@@ -99,6 +99,56 @@ async fn a_server_that_dies_comes_back_for_the_next_call() {
 }
 
 #[tokio::test]
+async fn a_warm_server_that_falls_down_at_once_is_not_restarted_in_a_rush() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", |message: &Value| {
+        let said = session(json!([tool("a")]), |message| text(message, "ok"))(message);
+        match (message["method"].as_str(), said) {
+            (Some("tools/list"), Does::Says(all)) => Does::Last(all),
+            (_, said) => said,
+        }
+    });
+    let mut warm = spec("one");
+    warm.warm = true;
+    let hub = hub(&scripts, Memory::none(), vec![warm]);
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let starts = || *scripts.starts.lock().unwrap();
+    assert!(starts() <= 4, "{} starts in 1.5 s", starts());
+    while starts() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    hub.close().await;
+}
+
+#[tokio::test]
+async fn addresses_outlive_a_change_of_configuration() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", |message: &Value| match message["method"].as_str() {
+        Some("initialize") => result(
+            message,
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"resources": {}}}),
+        ),
+        Some("resources/list") => {
+            result(message, json!({"resources": [{"uri": "a:b", "name": "b"}]}))
+        }
+        Some("resources/read") => {
+            result(message, json!({"contents": [{"uri": "a:b", "text": "x"}]}))
+        }
+        Some(_) => result(message, json!({})),
+        None => Does::Says(Vec::new()),
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    tools(&hub).await;
+    let mut other = spec("one");
+    other.concurrency = 3;
+    hub.configure(vec![other]);
+    tools(&hub).await;
+    // The one before is ended meanwhile.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(hub.parts().remove(0).read("a:b", &nobody()).await.is_some_and(|read| read.is_ok()));
+}
+
+#[tokio::test]
 async fn an_unused_server_is_ended() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", session(json!([tool("a")]), |message| text(message, "ok")));

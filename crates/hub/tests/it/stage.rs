@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 pub(crate) enum Does {
     Says(Vec<Value>),
     Ends,
+    /// Says these, and ends then.
+    Last(Vec<Value>),
 }
 
 pub(crate) type Script = dyn Fn(&Value) -> Does + Send + Sync;
@@ -82,6 +84,12 @@ impl Dialer for Scripts {
                             match script(&message) {
                                 Does::Says(all) => all,
                                 Does::Ends => return,
+                                Does::Last(all) => {
+                                    for message in all {
+                                        writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+                                    }
+                                    return;
+                                }
                             }
                         }
                         said = says.recv() => said.into_iter().collect(),
