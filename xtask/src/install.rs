@@ -1,5 +1,5 @@
 //! Installs, once per set of pins, what the tests need beyond Rust: a Node runtime, npm packages, Python environments,
-//! cargo-deny and tokei. Everything is asked for by package name; which registry answers is the user's own configuration.
+//! cargo-deny, tokei and a browser. Everything is asked for by package name; which registry answers is the user's own configuration.
 
 use crate::{
     process::{self, Output},
@@ -20,6 +20,10 @@ const NODE_MAJOR: u32 = 22;
 const CARGO_DENY_VERSION: &str = "0.20.2";
 /// Whose counts docent's are compared with; the library that docent counts with has the same version.
 pub(crate) const TOKEI_VERSION: &str = "15.0.0";
+
+/// Where packages put it.
+const CHROMIUM_PLACES: [&str; 3] =
+    ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 const DOWNLOAD_LIMIT: Duration = Duration::from_mins(15);
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
@@ -159,6 +163,32 @@ fn uv(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
     let mut install = Command::new("uv");
     install.args(["pip", "install", "--python"]).arg(python).arg("--requirement").arg(requirements);
     finish(&mut install, "uv pip install")
+}
+
+/// The Chromium that drives pages: the one that `CHROMIUM` names, the machine's own, or Debian's package where this user
+/// may install packages. The error says how to get one.
+pub(crate) fn chromium() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("CHROMIUM").filter(|value| !value.is_empty()) {
+        let given = PathBuf::from(given);
+        ensure!(given.is_file(), "CHROMIUM names {}, which is no file", given.display());
+        return Ok(given);
+    }
+    let found = || CHROMIUM_PLACES.into_iter().map(PathBuf::from).find(|path| path.is_file());
+    if let Some(program) = found() {
+        return Ok(program);
+    }
+    if rustix::process::geteuid().is_root() && Path::new("/usr/bin/apt-get").is_file() {
+        eprintln!("installing Debian's package chromium");
+        let apt = |arguments: &[&str]| {
+            let mut command = Command::new("apt-get");
+            finish(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"), "apt-get")
+        };
+        apt(&["update", "--quiet"])?;
+        apt(&["install", "--yes", "--quiet", "--no-install-recommends", "chromium"])?;
+    }
+    found().context(
+        "there is no Chromium: install the package `chromium` (`apt-get install chromium`), or name one in CHROMIUM",
+    )
 }
 
 /// cargo-deny, compiled once and kept in the user's cache.

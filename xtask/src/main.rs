@@ -1,4 +1,4 @@
-//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval | soak`.
+//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval | soak | screenshots`.
 
 #![expect(
     clippy::print_stdout,
@@ -18,6 +18,7 @@ mod lab;
 mod machine;
 mod process;
 mod report;
+mod screenshots;
 mod soak;
 mod tidy;
 mod tokei;
@@ -49,7 +50,7 @@ enum Chore {
     },
     /// Check the rules of the house: layers, file lengths, names, module documentation
     Tidy,
-    /// Measure docent beside its peers: wire, repo, code, docs, search, hub
+    /// Measure docent beside its peers: wire, repo, code, docs, search, hub, inspector
     #[command(disable_help_flag = true)]
     Bench {
         /// What to measure, and its options
@@ -61,6 +62,8 @@ enum Chore {
     Eval(eval::Evaluation),
     /// Many clients on every network transport for minutes, with faults: no answer lost, crossed or wrong, nothing leaks
     Soak(soak::Options),
+    /// Pictures of each view of the inspector, in dark, light and phone width
+    Screenshots(screenshots::Options),
 }
 
 fn main() -> ExitCode {
@@ -89,6 +92,7 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
         Chore::Soak(options) => soak::run(&workspace, &options)?,
+        Chore::Screenshots(options) => screenshots::run(&workspace, &options)?,
     })
 }
 

@@ -152,6 +152,11 @@ impl Background {
         self.child.id()
     }
 
+    /// All that it has written so far.
+    pub(crate) fn said(&self) -> String {
+        lock(&self.text).clone()
+    }
+
     /// Asks the leader to end and waits for it; nothing when it takes longer than that.
     pub(crate) fn terminate(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         if let Some(pid) = Pid::from_raw(self.group) {

@@ -114,6 +114,8 @@ pub struct Filter {
     pub outcome: Option<String>,
     /// Not before.
     pub since: Option<SystemTime>,
+    /// Not after.
+    pub until: Option<SystemTime>,
     /// Only what did not end well, and the log's own lines.
     pub failed: bool,
 }
@@ -128,7 +130,13 @@ impl Filter {
             && is(&self.target, line.target())
             && is(&self.outcome, line.text("outcome"))
             && !(self.failed && line.text("outcome") == Some("ok"))
-            && self.since.is_none_or(|since| !is_before(line, &stamp(since)))
+            && !self.is_past(line)
+            && self.until.is_none_or(|until| !is_after(line, &stamp(until)))
+    }
+
+    /// Whether a line is older than all that is wanted, as are those before it.
+    pub(crate) fn is_past(&self, line: &Line) -> bool {
+        self.since.is_some_and(|since| is_before(line, &stamp(since)))
     }
 }
 
@@ -147,6 +155,10 @@ fn millis(moment: SystemTime) -> i64 {
 /// Times of lines sort as texts.
 pub(crate) fn is_before(line: &Line, stamp: &str) -> bool {
     line.text("time").is_some_and(|time| time < stamp)
+}
+
+fn is_after(line: &Line, stamp: &str) -> bool {
+    line.text("time").is_some_and(|time| time > stamp)
 }
 
 #[cfg(test)]
@@ -199,6 +211,8 @@ mod tests {
             (Filter { outcome: some("error"), ..all() }, false, false),
             (Filter { since: at(10), ..all() }, true, true),
             (Filter { since: at(11), ..all() }, false, false),
+            (Filter { until: at(10), ..all() }, true, true),
+            (Filter { until: at(9), ..all() }, false, false),
             (Filter { failed: true, ..all() }, false, true),
         ] {
             assert_eq!((filter.fits(&call), filter.fits(&own)), (want, want_own), "{filter:?}");

@@ -19,12 +19,15 @@ pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, Rea
         return Ok(found);
     }
     for source in read::sources(path)?.iter().rev() {
+        let mut past = false;
         let mut want = |bytes: &[u8]| {
-            found.extend(Line::parse(bytes).filter(|line| filter.fits(line)));
-            found.len() < count
+            let line = Line::parse(bytes);
+            past = line.as_ref().is_some_and(|line| filter.is_past(line));
+            found.extend(line.filter(|line| filter.fits(line)));
+            found.len() < count && !past
         };
         backwards(source, &mut want).map_err(ReadError::at(&source.path))?;
-        if found.len() >= count {
+        if found.len() >= count || past {
             break;
         }
     }

@@ -138,6 +138,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
                 outcome: filter.outcome,
                 failed: filter.failed,
                 since: None,
+                until: None,
             };
             let mut text = String::new();
             for line in docent_audit::tail(&path, lines, &filter)? {

@@ -9,13 +9,14 @@ use crate::{
     docs::{self, DocsCommand},
     doctor,
     indexing::{self, IndexFlags},
+    inspect::{self, InspectFlags},
     install::{self, InstallFlags},
     logging,
     policy::{self, Question},
     run::{self, Asked},
     sandbox,
     search::{self, SearchFlags},
-    serve,
+    serve::{self, Start},
     servers::{self, ServersCommand},
     shell::{
         self,
@@ -87,6 +88,8 @@ enum Command {
     },
     /// Write docent into the configuration of MCP clients
     Install(Box<InstallFlags>),
+    /// Show docent, or another server, in the browser: tools, messages, errors, health
+    Inspect(Box<InspectFlags>),
     /// Ask what the policy says
     Policy {
         #[command(subcommand)]
@@ -316,7 +319,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             let in_force = sandbox::enter(&config)?;
             let guard = logging::init(&config)?;
             sandbox::tell(&in_force);
-            serve::run(&config, inputs, means)?;
+            serve::run(&config, inputs, Start { means, inspect: None })?;
             drop(guard);
         }
         Command::Analyze(flags) => {
@@ -337,6 +340,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Servers { command } => return told(&servers::run(command)?),
         Command::Install(flags) => return told(&install::run(&flags)?),
+        Command::Inspect(flags) => inspect::run(&flags)?,
         Command::Policy { command } => {
             let PolicyCommand::Test { tool, arguments, key, root, config, json } = command;
             let inputs =

@@ -11,6 +11,7 @@ mod docs;
 pub mod doctor;
 mod embedding;
 mod indexing;
+mod inspect;
 mod install;
 mod local;
 pub mod logging;

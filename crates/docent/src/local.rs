@@ -132,6 +132,8 @@ impl Local {
         let (reader, writer) = split(there);
         let pipes = Stdio {
             door: Arc::clone(&server) as _,
+            principal: None,
+            traffic: None,
             handshake: Handshake::Required,
             message_bytes,
             closing: CancellationToken::new(),

@@ -3,15 +3,18 @@
 use crate::{
     collections,
     config::{self, Config, Inputs, Transport},
-    indexing, logging,
+    indexing,
+    inspect::{self, Clerk, Inside},
+    logging,
     reload::{Network, Reload},
     servers::{self, Dial, Means},
-    state::StateDir,
+    state::{StateDir, StateError},
     strangers, unmet,
 };
 use anyhow::{Context, anyhow};
 use docent_audit::OnFull;
 use docent_hub::Hub;
+use docent_inspector::Token;
 use docent_server::{
     Action, AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
 };
@@ -23,6 +26,7 @@ use docent_suites::{
     web,
 };
 use docent_tool::Provider;
+use docent_traffic::Traffic;
 use docent_transport::{
     Principal, PrincipalKind,
     http::{self, Bounds, Shown, Spoken, Web},
@@ -35,7 +39,7 @@ use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{net::TcpListener, signal};
 use tokio_util::sync::CancellationToken;
@@ -51,11 +55,18 @@ const LAST_ORDERS: Duration = Duration::from_secs(5);
 /// Calls that have not ended by themselves after this part of it hand over what they have.
 const HURRY_AFTER: Duration = Duration::from_secs(4);
 
+/// What is made before the sandbox is entered.
+pub(crate) struct Start {
+    pub(crate) means: Means,
+    /// The inspector's own listener, in place of a configured one.
+    pub(crate) inspect: Option<inspect::Opened>,
+}
+
 /// Serves until stdin ends or a signal comes.
-pub(crate) fn run(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<()> {
+pub(crate) fn run(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
     config.check_serving()?;
     let runtime = runtime(config)?;
-    let result = runtime.block_on(serve(config, inputs, means));
+    let result = runtime.block_on(serve(config, inputs, start));
     // A call that ignores its cancellation must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
@@ -71,11 +82,18 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
     builder.enable_all().build().context("can't start the runtime")
 }
 
-async fn serve(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<()> {
+async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
+    let started = Instant::now();
     let inputs = Arc::new(inputs);
+    let Start { means, inspect } = start;
+    let door = Door::open(config, inspect).await?;
+    let traffic = door
+        .as_ref()
+        .and_then(|door| door.inspector.as_ref())
+        .map(|(_, traffic)| Arc::clone(traffic));
     let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
     let Suites { mut providers, docs } = suites_on(config, &network)?;
-    let (hub, dial) = servers::hub(config, means);
+    let (hub, dial) = servers::hub(config, means, traffic.clone());
     providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
     let _following = follow(config, &inputs, docs.clone(), (Arc::clone(&hub), Arc::clone(&dial)));
     tell_oddities(config, &providers);
@@ -85,12 +103,20 @@ async fn serve(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<
     let server = Server::new(Setup { strangers: strangers.clone(), ..setup })?;
     let tls = strangers::tls(config)?;
     let oauth = strangers::door(config, &strangers)?;
+    let inside = |traffic| Inside {
+        server: Arc::clone(&server),
+        hub: Arc::clone(&hub),
+        inputs: Arc::clone(&inputs),
+        audit: audit_file(config).ok().filter(|_| config.audit.enabled),
+        traffic,
+        started,
+    };
     let reload = Reload {
-        inputs,
+        inputs: Arc::clone(&inputs),
         server: Arc::clone(&server),
         docs,
         hub: Arc::clone(&hub),
-        dial,
+        dial: Arc::clone(&dial),
         network,
         tls: tls.clone(),
         strangers: Mutex::new(strangers),
@@ -102,23 +128,23 @@ async fn serve(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<
     tokio::spawn(close_on_signal(closing.clone()));
     let stopped = CancellationToken::new();
     tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone(), stopped.clone()));
-    let networked = config.server.transports.iter().any(|way| *way != Transport::Stdio);
-    let listener = if networked { Some(bind(config).await?) } else { None };
     let web = async {
-        match listener {
-            Some(listener) => {
-                let made = Arc::clone(&server);
-                let web = Web {
-                    closing: closing.clone(),
-                    stopped,
-                    tls,
-                    oauth,
-                    ..web(config, &server, providers)
-                };
-                http::serve(listener, Arc::new(move || made.session()), web).await
-            }
-            None => Ok(()),
-        }
+        let Some(Door { listener, inspector }) = door else { return Ok(()) };
+        let pages = inspector.map(|(token, traffic)| {
+            let inside = Some(inside(Arc::clone(&traffic)));
+            inspect::pages(token, Clerk { inside, given: None, dial }, traffic)
+        });
+        let made = Arc::clone(&server);
+        let web = Web {
+            closing: closing.clone(),
+            stopped,
+            tls,
+            oauth,
+            pages,
+            traffic: traffic.clone(),
+            ..web(config, &server, providers)
+        };
+        http::serve(listener, Arc::new(move || made.session()), web).await
     };
     let pipes = async {
         if !config.server.transports.contains(&Transport::Stdio) {
@@ -126,8 +152,10 @@ async fn serve(config: &Config, inputs: Inputs, means: Means) -> anyhow::Result<
         }
         let setup = Stdio {
             door: Arc::clone(&server) as _,
+            principal: None,
             handshake: handshake(config),
             message_bytes: config.limits.message_bytes,
+            traffic: traffic.clone(),
             closing: closing.clone(),
         };
         let ended = stdio::serve(server.session(), setup).await;
@@ -301,11 +329,7 @@ pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
     if !config.audit.enabled {
         return Ok(Audit::off());
     }
-    let file = match &config.audit.file {
-        Some(file) => Ok(file.clone()),
-        None => StateDir::open(config).map(|state| state.path().join("audit.jsonl")),
-    };
-    match file {
+    match audit_file(config) {
         Ok(file) => Ok(Audit::open(file, config.audit.settings.clone())),
         Err(error) if config.audit.settings.on_full == OnFull::Refuse => {
             Err(anyhow!(error).context("calls can't be recorded, and audit.on_full is refuse"))
@@ -314,6 +338,13 @@ pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
             tracing::warn!(%error, "calls are not recorded");
             Ok(Audit::off())
         }
+    }
+}
+
+fn audit_file(config: &Config) -> Result<PathBuf, StateError> {
+    match &config.audit.file {
+        Some(file) => Ok(file.clone()),
+        None => StateDir::open(config).map(|state| state.path().join("audit.jsonl")),
     }
 }
 
@@ -327,6 +358,40 @@ fn handshake(config: &Config) -> Handshake {
     match config.server.handshake {
         config::Handshake::Required => Handshake::Required,
         config::Handshake::Optional => Handshake::Optional,
+    }
+}
+
+/// What is listened on, and what the inspector needs where it is served there.
+struct Door {
+    listener: TcpListener,
+    inspector: Option<(Token, Arc<Traffic>)>,
+}
+
+impl Door {
+    async fn open(
+        config: &Config,
+        inspect: Option<inspect::Opened>,
+    ) -> anyhow::Result<Option<Self>> {
+        if let Some(inspect::Opened { listener, token, traffic }) = inspect {
+            listener.set_nonblocking(true)?;
+            let listener = TcpListener::from_std(listener)?;
+            return Ok(Some(Self { listener, inspector: Some((token, traffic)) }));
+        }
+        if !config.server.transports.iter().any(|way| *way != Transport::Stdio) {
+            return Ok(None);
+        }
+        let listener = bind(config).await?;
+        let address = listener.local_addr()?;
+        // Beyond this machine, nobody is shown what others say.
+        let inspector = if config.server.inspector && address.ip().is_loopback() {
+            let token = inspect::token()?;
+            let format = config.server.logging.format;
+            inspect::announce(address, config.server.tls.is_some(), &token, format);
+            Some((token, inspect::traffic()))
+        } else {
+            None
+        };
+        Ok(Some(Self { listener, inspector }))
     }
 }
 
@@ -359,7 +424,7 @@ fn anybody() -> Principal {
     Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous }
 }
 
-fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {
+pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {
     let speaks = |way| config.server.transports.contains(&way);
     let mut hosts = config.server.allowed_hosts.clone();
     hosts.push(config.server.host.clone());
@@ -403,6 +468,8 @@ fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>)
         tally: Arc::default(),
         tls: None,
         oauth: None,
+        pages: None,
+        traffic: None,
         metrics: Arc::new(move || measured.metrics()),
         tools: Arc::new(shown),
         closing: CancellationToken::new(),
@@ -410,7 +477,7 @@ fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>)
     }
 }
 
-async fn close_on_signal(closing: CancellationToken) {
+pub(crate) async fn close_on_signal(closing: CancellationToken) {
     let Ok(mut terminated) = signal::unix::signal(signal::unix::SignalKind::terminate()) else {
         return;
     };

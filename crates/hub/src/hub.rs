@@ -6,6 +6,7 @@ use crate::{
     server::{Addresses, Shared, provider_part},
 };
 use docent_tool::{AnyTool, Change, Provider, Running};
+use docent_traffic::Traffic;
 use std::{
     collections::HashSet,
     sync::{Arc, PoisonError, RwLock, Weak},
@@ -27,6 +28,8 @@ pub struct Settings {
     pub patience: Duration,
     /// Bounds of scripts.
     pub script: docent_script::Limits,
+    /// Where messages to and from servers are recorded.
+    pub traffic: Option<Arc<Traffic>>,
 }
 
 impl Default for Settings {
@@ -36,6 +39,7 @@ impl Default for Settings {
             auto_tokens: 10_000,
             patience: Duration::from_secs(10),
             script: docent_script::Limits::default(),
+            traffic: None,
         }
     }
 }
@@ -52,6 +56,7 @@ impl Hub {
     /// Makes a hub without servers.
     pub fn new(settings: Settings, dialer: Arc<dyn Dialer>, memory: Memory) -> Arc<Self> {
         let shared = Shared {
+            traffic: settings.traffic.clone(),
             dialer,
             memory,
             changes: broadcast::Sender::new(CHANGES),

@@ -29,12 +29,28 @@ pub struct Remembered {
     pub vanished: Vec<Object>,
     /// Definitions that differ from the approved ones, by the tool's name.
     pub held_back: BTreeMap<String, Object>,
+    /// Those of them that a person has looked at and refused.
+    pub refused: BTreeMap<String, Object>,
     /// Its resources.
     pub resources: Vec<Object>,
     /// Its families of resources.
     pub templates: Vec<Object>,
     /// Its prompts.
     pub prompts: Vec<Object>,
+}
+
+impl Remembered {
+    /// Definitions that nobody has decided on: the tool, what was approved, what the server says now.
+    pub fn undecided(&self) -> impl Iterator<Item = (&str, Option<&Object>, &Object)> {
+        let approved = |tool: &str| {
+            let is_it =
+                |known: &&Object| known.get("name").and_then(|name| name.as_str()) == Some(tool);
+            self.tools.iter().find(is_it)
+        };
+        let open =
+            self.held_back.iter().filter(|(tool, now)| self.refused.get(*tool) != Some(*now));
+        open.map(move |(tool, now)| (tool.as_str(), approved(tool), now))
+    }
 }
 
 /// A folder with a file for each server.
@@ -86,18 +102,38 @@ impl Memory {
 
     /// Approves the definitions of a server that are held back, all or those named. Returns their names.
     pub fn approve(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
-        let Some(mut known) = self.read(name) else { return Ok(Vec::new()) };
-        let wanted = |tool: &String| tools.is_empty() || tools.contains(tool);
-        let names: Vec<String> =
-            known.held_back.keys().filter(|tool| wanted(tool)).cloned().collect();
-        for tool in &names {
-            let Some(changed) = known.held_back.remove(tool) else { continue };
+        self.decide(name, tools, |known, tool| {
+            known.refused.remove(tool);
+            let Some(changed) = known.held_back.remove(tool) else { return };
             let is_it = |known: &&mut Object| {
                 known.get("name").and_then(|name| name.as_str()) == Some(tool)
             };
             if let Some(approved) = known.tools.iter_mut().find(is_it) {
                 *approved = changed;
             }
+        })
+    }
+
+    /// Refuses definitions that are held back: nobody is asked about them again. Returns their names.
+    pub fn refuse(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
+        self.decide(name, tools, |known, tool| {
+            let changed = known.held_back.get(tool).cloned();
+            known.refused.extend(changed.map(|changed| (tool.to_owned(), changed)));
+        })
+    }
+
+    fn decide(
+        &self,
+        name: &str,
+        tools: &[String],
+        decide: impl Fn(&mut Remembered, &str),
+    ) -> io::Result<Vec<String>> {
+        let Some(mut known) = self.read(name) else { return Ok(Vec::new()) };
+        let wanted = |tool: &String| tools.is_empty() || tools.contains(tool);
+        let names: Vec<String> =
+            known.held_back.keys().filter(|tool| wanted(tool)).cloned().collect();
+        for tool in &names {
+            decide(&mut known, tool);
         }
         if let Some(path) = self.path(name).filter(|_| !names.is_empty()) {
             replace(&path, &known)?;
@@ -169,7 +205,11 @@ mod tests {
         let now = memory.read("s").unwrap();
         assert_eq!(now.tools, [tool("a", "old"), tool("b", "new")]);
         assert_eq!(now.held_back.keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(memory.refuse("s", &["a".into(), "c".into()]).unwrap(), ["a"]);
+        let refused = memory.read("s").unwrap();
+        assert_eq!(refused.refused, refused.held_back, "it is held back all the same");
         assert_eq!(memory.approve("s", &[]).unwrap(), ["a"]);
+        assert!(memory.read("s").unwrap().refused.is_empty());
         assert_eq!(memory.approve("nobody", &[]).unwrap(), [""; 0]);
     }
 }

@@ -3,6 +3,7 @@
 use crate::tolerant;
 use docent_dial::{Event, Failure, Line, Listener, Outgoing};
 use docent_tool::{Object, Progress};
+use docent_traffic::{Direction, Kind, More, Tap};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -75,6 +76,8 @@ pub struct Request {
     pub patience: Option<Duration>,
     /// Starts the time anew as well.
     pub heard: Arc<Notify>,
+    /// What it is recorded with.
+    pub more: More,
 }
 
 impl Request {
@@ -104,6 +107,8 @@ pub(crate) struct Core {
     next: AtomicU64,
     hears: Arc<dyn Hears>,
     closed: OnceLock<Failure>,
+    /// Records what is said.
+    tap: Option<Tap>,
 }
 
 struct Pending {
@@ -117,7 +122,16 @@ impl Core {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn note(&self, kind: Kind, text: &str, id: Option<&Value>) {
+        if let Some(tap) = &self.tap {
+            tap.note(kind, text, id);
+        }
+    }
+
     fn message(&self, mut message: Value) {
+        if let Some(tap) = &self.tap {
+            tap.saw_value(Direction::In, &message, More::default());
+        }
         tolerant::message(&mut message);
         let Value::Object(fields) = &mut message else { return };
         let id = fields.get("id").filter(|id| !id.is_null()).cloned();
@@ -167,8 +181,12 @@ impl Listener for Core {
     fn event(&self, event: Event) {
         match event {
             Event::Message(message) => self.message(message),
-            Event::Noise(text) => self.hears.noise(text),
+            Event::Noise(text) => {
+                self.note(Kind::Noise, &text, None);
+                self.hears.noise(text);
+            }
             Event::Lost { id, failure } => {
+                self.note(Kind::Lost, &failure.to_string(), Some(&id));
                 let lost = number(&id).and_then(|id| self.pending().remove(&id));
                 if let Some(lost) = lost {
                     drop(lost.reply.send(Err(failure.into())));
@@ -177,6 +195,7 @@ impl Listener for Core {
             Event::SessionLost => self.hears.session_lost(),
             Event::Closed(failure) => {
                 let failure = self.closed.get_or_init(|| failure);
+                self.note(Kind::Closed, &failure.to_string(), None);
                 self.lose(failure);
                 self.hears.closed(failure);
             }
@@ -215,10 +234,11 @@ const MOST_ANSWERS: usize = 64;
 
 impl Peer {
     /// Opens a line with `dial`, which is handed whatever takes its events. `capabilities` is what the server is told that
-    /// it may ask for.
+    /// it may ask for; `tap` records what is said.
     pub async fn open<F>(
         hears: Arc<dyn Hears>,
         capabilities: Value,
+        tap: Option<Tap>,
         dial: impl FnOnce(Arc<dyn Listener>) -> F,
     ) -> Result<Self, Failure>
     where
@@ -229,6 +249,7 @@ impl Peer {
             next: AtomicU64::new(1),
             hears,
             closed: OnceLock::new(),
+            tap,
         });
         let line = dial(Arc::clone(&core) as Arc<dyn Listener>).await?;
         let answers = Arc::new(Semaphore::new(MOST_ANSWERS));
@@ -245,9 +266,17 @@ impl Peer {
         self.era.get()
     }
 
+    fn agree(&self, era: &Era) {
+        self.line.agreed(era.version());
+        if let Some(tap) = &self.core.tap {
+            tap.speaks(era.version());
+        }
+        self.era.get_or_init(|| era.clone());
+    }
+
     /// Asks, and waits for the answer. Dropping the future cancels the request at the server.
     pub async fn request(&self, method: &str, request: Request) -> Result<Value, RequestError> {
-        let Request { mut params, headers, progress, patience, heard } = request;
+        let Request { mut params, headers, progress, patience, heard, more } = request;
         let id = self.core.next.fetch_add(1, Ordering::Relaxed);
         if progress.is_some() || self.era.get() == Some(&Era::Stateless) {
             self.add_meta(&mut params, progress.is_some().then_some(id));
@@ -262,7 +291,7 @@ impl Peer {
             return Err(failure.clone().into());
         }
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let sent = self.line.send(Outgoing { message, headers });
+        let sent = self.send(Outgoing { message, headers }, more);
         let sent = match patience {
             // A server that does not read must not hold up whoever asks.
             Some(patience) => tokio::time::timeout(patience, sent)
@@ -308,7 +337,14 @@ impl Peer {
         } else {
             json!({"jsonrpc": "2.0", "method": method, "params": params})
         };
-        self.line.send(message.into()).await
+        self.send(message.into(), More::default()).await
+    }
+
+    async fn send(&self, outgoing: Outgoing, more: More) -> Result<(), Failure> {
+        if let Some(tap) = &self.core.tap {
+            tap.saw_value(Direction::Out, &outgoing.message, more);
+        }
+        self.line.send(outgoing).await
     }
 
     /// A place among the answers under way, if there is one.
@@ -332,7 +368,7 @@ impl Peer {
                 json!({"jsonrpc": "2.0", "id": id, "error": error})
             }
         };
-        if let Err(failure) = self.line.send(message.into()).await {
+        if let Err(failure) = self.send(message.into(), More::default()).await {
             tracing::debug!(%failure, "an answer did not reach its server");
         }
     }
@@ -377,6 +413,7 @@ impl Drop for InFlight<'_> {
             return;
         }
         let (line, id) = (Arc::clone(&self.peer.line), self.id);
+        let tap = self.peer.core.tap.clone();
         let told = self.peer.era.get() != Some(&Era::Stateless) || !line.cancels_by_closing();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
@@ -387,6 +424,9 @@ impl Drop for InFlight<'_> {
             let params = json!({"requestId": id, "reason": "nobody waits for the answer any more"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            if let Some(tap) = tap {
+                tap.saw_value(Direction::Out, &message, More::default());
+            }
             if let Err(failure) = line.send(message.into()).await {
                 tracing::debug!(%failure, "a cancellation did not reach its server");
             }
@@ -447,9 +487,8 @@ async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
     let mut result = peer.request("initialize", Request::new(params)).await?;
     let version = result.get("protocolVersion").and_then(Value::as_str);
     let version = version.unwrap_or(SESSION_VERSION).to_owned();
-    peer.line.agreed(&version);
     let opened = opened(Era::Session(version), &mut result);
-    peer.era.get_or_init(|| opened.era.clone());
+    peer.agree(&opened.era);
     peer.notify("notifications/initialized", Object::new()).await?;
     Ok(opened)
 }
@@ -458,9 +497,8 @@ async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
     let mut params = Object::new();
     params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
     let mut result = peer.request("server/discover", Request::new(params)).await?;
-    peer.line.agreed(STATELESS_VERSION);
     let opened = opened(Era::Stateless, &mut result);
-    peer.era.get_or_init(|| Era::Stateless);
+    peer.agree(&opened.era);
     Ok(opened)
 }
 

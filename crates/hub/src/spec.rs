@@ -68,6 +68,18 @@ pub enum Way {
     },
 }
 
+impl Way {
+    /// How messages travel, in a word.
+    pub fn via(&self) -> &'static str {
+        match self {
+            Self::Program { .. } => "stdio",
+            Self::Remote { url, .. } if url.starts_with("ws") => "websocket",
+            Self::Remote { sse: Some(true), .. } => "sse",
+            Self::Remote { .. } => "http",
+        }
+    }
+}
+
 impl std::fmt::Debug for Way {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

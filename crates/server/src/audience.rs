@@ -504,6 +504,10 @@ impl Audience for Listener {
         route.is_some_and(|route| self.server.terms().policy.may_use(self.guest.principal(), route))
     }
 
+    fn recorded(&self) -> Option<u64> {
+        self.guest.recorded
+    }
+
     fn meta(&self) -> Object {
         let own = |key: &str| key == "progressToken" || key.starts_with("io.modelcontextprotocol/");
         let meta = self.meta.iter().filter(|(key, _)| !own(key));

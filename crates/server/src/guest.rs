@@ -19,6 +19,8 @@ pub(crate) struct Guest {
     pub(crate) caller: Caller,
     pub(crate) dialect: Dialect,
     pub(crate) streams: bool,
+    /// The number of the request among recorded messages.
+    pub(crate) recorded: Option<u64>,
 }
 
 impl Guest {
@@ -33,7 +35,12 @@ impl Guest {
             None => Caller { principal: keys.anonymous().clone(), via: Via::Stdio, remote: None },
         };
         let dialect = origin.and_then(|origin| origin.dialect).unwrap_or_else(|| spoken(context));
-        Self { caller, dialect, streams: origin.is_some_and(|origin| origin.streams) }
+        Self {
+            caller,
+            dialect,
+            streams: origin.is_some_and(|origin| origin.streams),
+            recorded: origin.and_then(|origin| origin.recorded),
+        }
     }
 
     pub(crate) fn principal(&self) -> &Principal {

@@ -1,5 +1,6 @@
 //! Counters, and their text for Prometheus.
 
+use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     fmt::Write,
@@ -65,6 +66,35 @@ impl ToolStats {
     }
 }
 
+impl ToolStats {
+    fn total(&self) -> u64 {
+        self.ended.iter().map(|ended| ended.load(Ordering::Relaxed)).sum()
+    }
+
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a sum of microseconds fits a double for a century"
+    )]
+    fn seconds(&self) -> f64 {
+        self.micros.load(Ordering::Relaxed) as f64 / 1e6
+    }
+
+    fn json(&self, name: &str) -> Value {
+        let ok = self.ended[Outcome::Ok as usize].load(Ordering::Relaxed);
+        let calls = self.total();
+        let buckets = BUCKETS.iter().zip(&self.buckets).map(|((_, bound), bucket)| {
+            json!([bound.parse::<f64>().unwrap_or_default(), bucket.load(Ordering::Relaxed)])
+        });
+        json!({
+            "name": name,
+            "calls": calls,
+            "errors": calls.saturating_sub(ok),
+            "seconds_sum": self.seconds(),
+            "buckets": buckets.collect::<Vec<_>>(),
+        })
+    }
+}
+
 /// Everything that is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
@@ -97,22 +127,45 @@ impl Metrics {
 
     pub(crate) fn text(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(4096);
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.calls(&mut out);
         head(&mut out, "docent_refused_total", "counter", "Requests turned away, by reason.");
-        for (reason, counter) in [
+        for (reason, count) in self.refusals() {
+            line(&mut out, format_args!("docent_refused_total{{reason=\"{reason}\"}} {count}"));
+        }
+        for (name, kind, help, value) in self.plain(gauges) {
+            head(&mut out, name, kind, help);
+            line(&mut out, format_args!("{name} {value}"));
+        }
+        out
+    }
+
+    pub(crate) fn json(&self, gauges: &Gauges) -> Value {
+        let refusals = self.refusals().map(|(reason, count)| (format!("refused_{reason}"), count));
+        let plain = self.plain(gauges).map(|(name, _, _, value)| {
+            (name.trim_start_matches("docent_").trim_end_matches("_total").to_owned(), value)
+        });
+        let counters: Map<String, Value> =
+            refusals.into_iter().chain(plain).map(|(name, value)| (name, value.into())).collect();
+        let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = tools.iter().map(|(name, stats)| stats.json(name));
+        json!({"counters": counters, "tools": tools.filter(|tool| tool["calls"] != 0).collect::<Vec<_>>()})
+    }
+
+    fn refusals(&self) -> [(&'static str, u64); 5] {
+        [
             ("token", &self.refused_token),
             ("rate", &self.refused_rate),
             ("seat", &self.refused_seat),
             ("crowded", &self.refused_crowded),
             ("audit", &self.refused_audit),
-        ] {
-            line(
-                &mut out,
-                format_args!("docent_refused_total{{reason=\"{reason}\"}} {}", load(counter)),
-            );
-        }
-        let plain: [(&str, &str, &str, u64); 8] = [
+        ]
+        .map(|(reason, counter)| (reason, counter.load(Ordering::Relaxed)))
+    }
+
+    /// Name, kind, help and value of what has no labels.
+    fn plain(&self, gauges: &Gauges) -> [(&'static str, &'static str, &'static str, u64); 8] {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        [
             (
                 "docent_tool_panics_total",
                 "counter",
@@ -146,18 +199,9 @@ impl Metrics {
                 "Bytes of further parts kept.",
                 gauges.result_bytes as u64,
             ),
-        ];
-        for (name, kind, help, value) in plain {
-            head(&mut out, name, kind, help);
-            line(&mut out, format_args!("{name} {value}"));
-        }
-        out
+        ]
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a sum of microseconds fits a double for a century"
-    )]
     fn calls(&self, out: &mut String) {
         let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         head(out, "docent_tool_calls_total", "counter", "Calls ended, by tool and outcome.");
@@ -177,7 +221,7 @@ impl Metrics {
         }
         head(out, "docent_tool_call_seconds", "histogram", "How long calls took, by tool.");
         for (tool, stats) in tools.iter() {
-            let count: u64 = stats.ended.iter().map(|ended| ended.load(Ordering::Relaxed)).sum();
+            let count = stats.total();
             if count == 0 {
                 continue;
             }
@@ -191,7 +235,7 @@ impl Metrics {
                     ),
                 );
             }
-            let seconds = stats.micros.load(Ordering::Relaxed) as f64 / 1e6;
+            let seconds = stats.seconds();
             line(
                 out,
                 format_args!(
@@ -231,6 +275,13 @@ mod tests {
             result_bytes: 0,
             audit_failures: 1,
         };
+        let json = metrics.json(&gauges);
+        assert_eq!(json["counters"]["refused_rate"], 2);
+        assert_eq!(json["tools"][0]["name"], "echo");
+        assert_eq!(
+            (&json["tools"][0]["calls"], &json["tools"][0]["errors"]),
+            (&json!(2), &json!(1))
+        );
         let text = metrics.text(&gauges);
         for want in [
             "docent_tool_calls_total{tool=\"echo\",outcome=\"ok\"} 1\n",

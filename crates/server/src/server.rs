@@ -138,15 +138,24 @@ impl Server {
 
     /// All counters, as Prometheus reads them.
     pub fn metrics(&self) -> String {
+        self.metrics.text(&self.gauges())
+    }
+
+    /// All counters, for the inspector: `tools` with their calls, and `counters` by name.
+    pub fn health(&self) -> serde_json::Value {
+        self.metrics.json(&self.gauges())
+    }
+
+    fn gauges(&self) -> Gauges {
         let (results, result_bytes) = self.results.size();
-        self.metrics.text(&Gauges {
+        Gauges {
             sessions: self.sessions.taken(),
             streams: self.streams.taken(),
             tasks: self.tasks.running(),
             results,
             result_bytes,
             audit_failures: self.audit.failures(),
-        })
+        }
     }
 
     /// Puts other terms in force. Calls that run keep those that they began under; a key that is no longer known opens

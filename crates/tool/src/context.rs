@@ -92,6 +92,10 @@ pub trait Audience: Send + Sync {
     fn meta(&self) -> Object {
         Object::new()
     }
+    /// The number of the client's request among recorded messages, where they are recorded.
+    fn recorded(&self) -> Option<u64> {
+        None
+    }
     /// Calls a tool of a provider in the name of the same client: the same checks, limits and audit as if it had called.
     fn call<'a>(
         &'a self,
@@ -234,6 +238,11 @@ impl CallContext {
     /// What the client says of this request in `_meta`, without the protocol's own keys.
     pub fn meta(&self) -> Object {
         self.audience.meta()
+    }
+
+    /// The number of the client's request among recorded messages: what is sent because of it is recorded beside it.
+    pub fn recorded(&self) -> Option<u64> {
+        self.audience.recorded()
     }
 
     /// Calls a tool of a provider in the name of the same client, with all that holds for its own calls.

@@ -1,6 +1,7 @@
 //! What a transport asks of whoever guards the server, and what it tells of each caller.
 
 use crate::Certificate;
+use docent_traffic::{Connection, Hop, Tap, Traffic};
 use docent_wire::Dialect;
 use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::model::Extensions;
@@ -80,6 +81,14 @@ pub struct Caller {
     pub remote: Option<IpAddr>,
 }
 
+impl Caller {
+    /// A connection of this caller's, to be recorded.
+    pub(crate) fn tap(&self, traffic: &Arc<Traffic>) -> Tap {
+        let peer = self.principal.name.to_string();
+        traffic.connection(Connection { hop: Hop::Client, peer, via: self.via.name() })
+    }
+}
+
 /// Travels with every request into the server, among the request's extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
@@ -89,9 +98,17 @@ pub struct Origin {
     pub dialect: Option<Dialect>,
     /// The caller wants pieces of the answer as they come.
     pub streams: bool,
+    /// The number of the request among recorded messages, where they are recorded.
+    pub recorded: Option<u64>,
 }
 
 impl Origin {
+    /// The same for a member of a batch, which are recorded in a row.
+    pub(crate) fn nth(&self, at: usize) -> Self {
+        let recorded = self.recorded.zip(u64::try_from(at).ok()).map(|(first, at)| first + at);
+        Self { recorded, ..self.clone() }
+    }
+
     /// Finds the origin among a request's extensions, wherever the transport could put it.
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get::<Self>().or_else(|| {

@@ -9,6 +9,7 @@ use crate::{
     message::{decode, encode, to_value, wire_id},
 };
 use bytes::Bytes;
+use docent_traffic::{Direction, Kind, Tap};
 use docent_wire::{
     Conversation, Dialect, Envelope, Frame, Gate, Handshake, Id, PARTIAL, Refusal, code, partial,
     read,
@@ -55,6 +56,8 @@ pub(crate) struct Opening {
     /// Shown again beside a token.
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) door: Arc<dyn Door>,
+    /// Records what is said.
+    pub(crate) tap: Option<Tap>,
     pub(crate) closing: CancellationToken,
 }
 
@@ -96,6 +99,8 @@ pub(crate) struct Link<F> {
     pending: HashMap<RequestId, Pending>,
     batches: HashMap<u64, Batch>,
     batches_seen: u64,
+    /// The number of the message that is being taken, where messages are recorded.
+    recorded: Option<u64>,
 }
 
 impl<F: Frames> Link<F> {
@@ -116,14 +121,28 @@ impl<F: Frames> Link<F> {
             pending,
             batches,
             batches_seen: 0,
+            recorded: None,
         }
     }
 
     fn say(&mut self, value: &Value) {
-        self.outbox.push_back(value.to_string().into_bytes());
+        self.put_out(value.to_string().into_bytes());
+    }
+
+    fn put_out(&mut self, frame: Vec<u8>) {
+        self.record_out(&frame);
+        self.outbox.push_back(frame);
+    }
+
+    fn record_out(&self, frame: &[u8]) {
+        if let Some(tap) = &self.opening.tap {
+            tap.saw(Direction::Out, frame, None);
+        }
     }
 
     fn take_frame(&mut self, bytes: &[u8]) {
+        self.recorded =
+            self.opening.tap.as_ref().and_then(|tap| tap.saw(Direction::In, bytes, None));
         tracing::debug!(target: "mcp::protocol", "[MCP →] {}", String::from_utf8_lossy(bytes).trim_end());
         match read(bytes) {
             Frame::Empty => {}
@@ -158,6 +177,8 @@ impl<F: Frames> Link<F> {
                 _ => Ok(envelope),
             });
             let answer = self.take(verdict, Some(key));
+            // Members of a batch are recorded in a row.
+            self.recorded = self.recorded.map(|number| number + 1);
             // The post was counted at the door; the rest of its members are counted here.
             self.opening.counted = false;
             if let (Some(answer), Some(batch)) = (answer, self.batches.get_mut(&key)) {
@@ -169,7 +190,7 @@ impl<F: Frames> Link<F> {
             batch.reading = false;
         }
         if let Some(frame) = self.finished_batch(key) {
-            self.outbox.push_back(frame);
+            self.put_out(frame);
         }
     }
 
@@ -214,14 +235,24 @@ impl<F: Frames> Link<F> {
             Gate::Refuse(refusal) => return Err(refusal),
             Gate::Drop => return Ok(None),
         };
-        let origin =
-            Origin { caller: self.opening.caller.clone(), dialect: Some(dialect), streams: false };
+        let origin = Origin {
+            caller: self.opening.caller.clone(),
+            dialect: Some(dialect),
+            streams: false,
+            recorded: self.recorded,
+        };
         let Some(message) = decode(envelope, &origin)? else { return Ok(None) };
         match &message {
             JsonRpcMessage::Request(request) => {
                 let streams = Origin::of(rmcp::model::GetExtensions::extensions(&request.request))
                     .is_some_and(|origin| origin.streams);
-                let opens = matches!(request.request, ClientRequest::InitializeRequest(_));
+                let opens = match &request.request {
+                    ClientRequest::InitializeRequest(opening) => {
+                        self.note_opening(&opening.params.client_info.name, dialect);
+                        true
+                    }
+                    _ => false,
+                };
                 self.expect(&request.id, Pending { dialect, streams, batch, opens })?;
             }
             JsonRpcMessage::Notification(notification) => {
@@ -239,6 +270,14 @@ impl<F: Frames> Link<F> {
         }
         self.inbox.push_back(message);
         Ok(None)
+    }
+
+    /// Who it is and what is spoken is known also where recording begins later.
+    fn note_opening(&self, client: &str, dialect: Dialect) {
+        if let Some(tap) = &self.opening.tap {
+            tap.named(client);
+            tap.speaks(dialect.version());
+        }
     }
 
     fn count(&self, id: &Id) -> Result<(), Refusal> {
@@ -305,7 +344,7 @@ impl<F: Frames> Link<F> {
             batch.waiting.remove(id);
         }
         if let Some(frame) = self.finished_batch(key) {
-            self.outbox.push_back(frame);
+            self.put_out(frame);
         }
     }
 
@@ -396,7 +435,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
-        let frame = self.write(&item);
+        let frame = self.write(&item).inspect(|frame| self.record_out(frame));
         // Sent at once where there is room, so that messages leave in the order in which they were made.
         let late = match frame.map(|frame| self.out.try_send(frame)) {
             None | Some(Ok(())) => Ok(None),
@@ -469,7 +508,12 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             match frame {
                 Ok(bytes) if self.talk.is_locked() => self.held = Some(bytes),
                 Ok(bytes) => self.take_frame(&bytes),
-                Err(TooLong) => self.say(&Refusal::too_long(self.opening.message_bytes).to_value()),
+                Err(TooLong) => {
+                    if let Some(tap) = &self.opening.tap {
+                        tap.note(Kind::Noise, "a message over the limit", None);
+                    }
+                    self.say(&Refusal::too_long(self.opening.message_bytes).to_value());
+                }
             }
         }
     }

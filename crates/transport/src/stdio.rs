@@ -1,11 +1,12 @@
 //! The pipes of the process.
 
 use crate::{
-    Caller, Door, Shown, Via,
+    Caller, Door, Principal, Shown, Via,
     lines::{Lines, TooLong},
     link::{Frames, Link, Opening},
 };
 use bytes::{Bytes, BytesMut};
+use docent_traffic::Traffic;
 use docent_wire::{Handshake, Nesting};
 use rmcp::{ServerHandler, service::serve_directly};
 use std::{io, sync::Arc};
@@ -24,10 +25,14 @@ const OUT: usize = 256;
 pub struct Stdio {
     /// Guards the server.
     pub door: Arc<dyn Door>,
+    /// Who is at the other end, where that is known; nobody is asked for a token then.
+    pub principal: Option<Principal>,
     /// Whether the peer must open with `initialize`.
     pub handshake: Handshake,
     /// Longest message.
     pub message_bytes: usize,
+    /// Where messages are recorded.
+    pub traffic: Option<Arc<Traffic>>,
     /// Ends the conversation: nothing more is read, what is being worked on is answered. The end of the input cancels it.
     pub closing: CancellationToken,
 }
@@ -49,12 +54,14 @@ where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let locked = setup.door.needs_token();
-    let principal =
-        setup.door.identify(&Shown::default()).unwrap_or_else(crate::Principal::unknown);
+    let locked = setup.principal.is_none() && setup.door.needs_token();
+    let principal = setup.principal.or_else(|| setup.door.identify(&Shown::default()));
+    let principal = principal.unwrap_or_else(Principal::unknown);
     let (out, frames) = mpsc::channel(OUT);
+    let caller = Caller { principal, via: Via::Stdio, remote: None };
     let opening = Opening {
-        caller: Caller { principal, via: Via::Stdio, remote: None },
+        tap: setup.traffic.map(|traffic| caller.tap(&traffic)),
+        caller,
         locked,
         handshake: setup.handshake,
         message_bytes: setup.message_bytes,

@@ -4,6 +4,7 @@ mod code;
 mod docs;
 mod hub;
 mod idle;
+mod inspector;
 mod load;
 mod message;
 mod peer;
@@ -34,6 +35,8 @@ enum Bench {
     Docs(docs::Options),
     /// What servers behind docent cost to reach: docent beside other gateways and other clients for a shell.
     Hub(hub::Options),
+    /// What the inspector costs: its page, its memory, and calls with and without capture; beside the official one.
+    Inspector(inspector::Options),
     /// What search costs: the index beside tantivy alone and usearch alone.
     Search {
         /// Units in the index
@@ -60,6 +63,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         Bench::Code(options) => code::run(&workspace, &options, args),
         Bench::Docs(options) => docs::run(&workspace, &options, args),
         Bench::Hub(options) => hub::run(&workspace, &options, args),
+        Bench::Inspector(options) => inspector::run(&workspace, &options, args),
         Bench::Search { units } => lab::bench(&workspace, &units),
     }
 }

@@ -6,6 +6,7 @@ mod clients;
 mod conformance;
 mod fuzzer;
 mod hub;
+pub(crate) mod inspector;
 mod oracles;
 mod real;
 mod relay;
@@ -33,7 +34,7 @@ pub(crate) struct Selection {
     /// Print the steps and what they do
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `oracles`, `wire`, `clients`, `hub`, `fuzzer` and `real`: only the cases whose name holds this word
+    /// In the steps `cargo`, `oracles`, `wire`, `clients`, `hub`, `inspector`, `fuzzer` and `real`: only the cases whose name holds this word
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -49,7 +50,7 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -103,6 +104,12 @@ const STEPS: [Step; 12] = [
         about: "real servers, servers of every revision and broken ones behind docent: nothing lost, changed or left behind",
         needs_build: true,
         run: hub::run,
+    },
+    Step {
+        name: "inspector",
+        about: "the inspector's page in Chromium on docent, server-everything and a server that misbehaves",
+        needs_build: true,
+        run: inspector::run,
     },
     Step {
         name: "soak",
@@ -230,6 +237,7 @@ fn tools(context: &Context<'_>) -> Result<Counts> {
     }
     fuzzer::environment(context)?;
     hub::Servers::install(context)?;
+    inspector::Page::install(context.workspace)?;
     println!("installed under {}", context.workspace.shown(&context.workspace.tools()));
     Ok(Counts::ONE_PASSED)
 }

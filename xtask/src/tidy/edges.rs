@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A crate of the workspace, and those that it may be built from.
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 24] = [
     ("docent-wire", &[]),
     ("docent-tool", &[]),
     ("docent-index", &[]),
@@ -15,6 +15,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
     ("docent-sandbox", &[]),
     ("docent-audit", &[]),
     ("docent-screen", &[]),
+    ("docent-traffic", &[]),
     ("docent-auth", &[]),
     ("docent-web", &["docent-net", "docent-prose"]),
     (
@@ -28,7 +29,8 @@ const ALLOWED: [(&str, &[&str]); 22] = [
             "docent-web",
         ],
     ),
-    ("docent-transport", &["docent-wire"]),
+    ("docent-transport", &["docent-traffic", "docent-wire"]),
+    ("docent-inspector", &["docent-dial", "docent-traffic", "docent-transport"]),
     ("docent-dial", &[]),
     ("docent-keeper", &["docent-sandbox"]),
     ("docent-registry", &[]),
@@ -43,6 +45,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
             "docent-screen",
             "docent-script",
             "docent-tool",
+            "docent-traffic",
             "docent-wire",
         ],
     ),
@@ -67,9 +70,11 @@ const LIBRARIES: &[&str] = &[
     "docent-auth",
     "docent-dial",
     "docent-hub",
+    "docent-inspector",
     "docent-keeper",
     "docent-registry",
     "docent-script",
+    "docent-traffic",
     "docent-web",
     "docent-wire",
     "docent-tool",

@@ -7,6 +7,7 @@ use super::{
     error::{ConfigError, Problem, Source},
     keys::{self, Kind, join},
     raw::RawConfig,
+    servers,
 };
 use anyhow::Context as _;
 use indexmap::IndexMap;
@@ -107,6 +108,7 @@ impl Settings {
             }
             known.push(derived);
         }
+        known.push(servers::WITHIN.to_owned());
         for name in environment.names().filter(|name| name.starts_with("DOCENT_")) {
             if !known.iter().any(|known| known == name) {
                 self.warnings.push(unknown_variable(name, &known));

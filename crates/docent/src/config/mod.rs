@@ -34,6 +34,7 @@ pub use raw::{Handshake, Level, LogFormat, Transport};
 pub use raw_policy::SandboxMode;
 pub use reference::{json_schema, reference_page};
 pub use resolve::Secret;
+pub(crate) use servers::{WITHIN, depth};
 
 use docent_index::Synonyms;
 use indexmap::IndexMap;
@@ -161,6 +162,8 @@ pub struct Server {
     pub handshake: Handshake,
     /// Whether a non-loopback address is allowed without auth.
     pub allow_open: bool,
+    /// Serves the inspector on a loopback listener.
+    pub inspector: bool,
     /// Further accepted values of the Host header, in lower case.
     pub allowed_hosts: Vec<String>,
     /// Who may connect.

@@ -64,6 +64,8 @@ pub(super) struct RawServer {
     pub(super) handshake: Handshake,
     /// Allows a non-loopback address without auth.
     pub(super) allow_open: bool,
+    /// Serves the inspector on a loopback listener, to whoever has the address that is logged at the start.
+    pub(super) inspector: bool,
     /// Values of the Host header accepted besides `localhost`, IP addresses and the bound name.
     pub(super) allowed_hosts: Vec<String>,
     /// Who may connect.
@@ -88,6 +90,7 @@ impl Default for RawServer {
             transport: vec![Transport::Stdio],
             handshake: Handshake::Required,
             allow_open: false,
+            inspector: true,
             allowed_hosts: Vec::new(),
             auth: RawAuth::default(),
             tls: RawTls::default(),

@@ -34,7 +34,7 @@ const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 pub struct Secret(String);
 
 impl Secret {
-    pub(super) fn new(text: String) -> Self {
+    pub(crate) fn new(text: String) -> Self {
         Self(text)
     }
 
@@ -221,6 +221,7 @@ impl Resolver<'_> {
             transports,
             handshake: raw.handshake,
             allow_open: raw.allow_open,
+            inspector: raw.inspector,
             allowed_hosts: raw.allowed_hosts.iter().map(|host| host.to_ascii_lowercase()).collect(),
             auth: self.auth(raw.auth, oauth.is_some(), has_authority),
             tls,

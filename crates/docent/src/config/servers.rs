@@ -2,7 +2,9 @@
 //! other.
 
 use super::{
-    Hub, Secret, ServerEntry, keys,
+    Hub, Secret, ServerEntry,
+    environment::Environment,
+    keys,
     raw_hub::{Exposure, RawHub},
     resolve::Resolver,
 };
@@ -18,6 +20,17 @@ use std::{
 /// Files of a project that name servers. They may be somebody else's, so they are told and not read.
 const OF_A_PROJECT: [&str; 2] = [".mcp.json", "mcp.registry.json"];
 
+/// Told to every program: how many docents are above it.
+pub(crate) const WITHIN: &str = "DOCENT_WITHIN";
+
+/// docent behind docent is of use; docent behind itself would start itself without end.
+const DEEPEST: u32 = 3;
+
+/// How many docents are above this one.
+pub(crate) fn depth(environment: &Environment) -> u32 {
+    environment.get(WITHIN).and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
 impl Resolver<'_> {
     pub(super) fn hub(&self, raw: &RawHub) -> Hub {
         let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
@@ -31,6 +44,7 @@ impl Resolver<'_> {
                 },
                 auto_tokens: size(raw.auto_tokens.into()),
                 patience: Duration::from_millis(raw.patience_ms),
+                traffic: None,
                 script: docent_script::Limits {
                     memory_bytes: size(code.memory_bytes),
                     time: Duration::from_millis(code.time_ms),
@@ -85,6 +99,13 @@ impl Resolver<'_> {
         }
         self.files.extend(hub.registries.iter().cloned());
         warnings.extend(self.untrusted(hub));
+        if !found.is_empty() && depth(&self.inputs.environment) >= DEEPEST {
+            warnings.push(format!(
+                "the servers behind docent are left out: docent was started by docent {DEEPEST} times over; \
+                 take docent out of `mcp_servers`"
+            ));
+            return Vec::new();
+        }
         let mut all: Vec<ServerEntry> = Vec::new();
         for (server, of_a_project, base) in found {
             if all.iter().any(|known| known.server.name == server.name) {

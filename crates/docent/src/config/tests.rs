@@ -507,3 +507,15 @@ fn a_project_names_no_server_that_is_started() {
     assert!(!format!("{:?}", config.servers).contains("secret-of-mine"));
     assert_eq!(crate::servers::all(&config), []);
 }
+
+#[test]
+fn docent_behind_itself_ends() {
+    let world = |within: &str| {
+        let servers = "[mcp_servers.a]\ncommand = \"docent\"";
+        World::new().user_file("docent.toml", servers).env("DOCENT_WITHIN", within)
+    };
+    for (within, count) in [("0", 1), ("2", 1), ("3", 0), ("9", 0)] {
+        let config = world(within).load();
+        assert_eq!((config.servers.len(), config.warnings.len()), (count, 1 - count), "{within}");
+    }
+}

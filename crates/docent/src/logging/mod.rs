@@ -2,13 +2,15 @@
 //!
 //! Standard output belongs to the protocol; nothing here writes to it.
 
+mod recent;
 mod redact;
 mod telemetry;
 
+pub(crate) use recent::between;
 pub use redact::Redactor;
 pub use telemetry::{adopt, parent_from};
 
-use crate::config::{Config, Level, LogFormat, Logging, Secret};
+use crate::config::{Config, Level, LogFormat, Logging, Secret, Transport};
 use anyhow::Context as _;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use redact::Masked;
@@ -53,8 +55,12 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
             format!("can't open the log file {} (server.logging.file)", path.display())
         })?;
         let file: Kept = Arc::new(RwLock::new(Arc::new(file)));
-        layers.push(lines(logging, LogFile(Arc::clone(&file), redactor), false)?);
+        layers.push(lines(logging, LogFile(Arc::clone(&file), redactor.clone()), false)?);
         KEPT.set((path.clone(), file)).unwrap_or_default();
+    }
+    // Pipes alone have no page.
+    if config.server.inspector && config.server.transports != [Transport::Stdio] {
+        layers.push(recent::Recent(redactor).with_filter(directives(logging)).boxed());
     }
     let mut provider = None;
     if let Some(endpoint) = &config.telemetry.otlp_endpoint {
@@ -185,6 +191,14 @@ static KEPT: OnceLock<(PathBuf, Kept)> = OnceLock::new();
 
 /// What every line passes.
 static REDACTOR: OnceLock<Redactor> = OnceLock::new();
+
+/// A text as a log line would have it.
+pub(crate) fn masked(text: &str) -> String {
+    match REDACTOR.get() {
+        Some(redactor) => redactor.mask(text).into_owned(),
+        None => text.to_owned(),
+    }
+}
 
 /// Masks these in every line from now on.
 pub(crate) fn mask(secrets: &[Secret]) {

@@ -403,8 +403,8 @@ fn told(status: &Status) -> String {
         )
         .unwrap_or_default();
     }
-    for tool in &status.held_back {
-        writeln!(text, "      held back: {tool} has changed").unwrap_or_default();
+    for held in &status.held_back {
+        writeln!(text, "      held back: {} has changed", held.tool).unwrap_or_default();
     }
     for (tool, flags) in &status.flagged {
         writeln!(text, "      odd: the description of {tool}: {}", flags.join(", "))
@@ -441,11 +441,7 @@ impl docent_dial::oauth::Browser for Terminal {
     fn open(&self, url: &str) -> Result<(), String> {
         use std::io::Write as _;
         writeln!(std::io::stderr(), "Sign in here: {url}").unwrap_or_default();
-        let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-        // Whoever has no such program opens the address by hand.
-        drop(
-            std::process::Command::new(opener).arg(url).stderr(std::process::Stdio::null()).spawn(),
-        );
+        crate::inspect::open_browser(url);
         Ok(())
     }
 }

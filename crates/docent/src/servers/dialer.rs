@@ -1,7 +1,10 @@
 //! Starts programs and opens connections for the hub.
 
 use super::{Means, spec::extra, tokens};
-use crate::{config::Config, sandbox};
+use crate::{
+    config::{self, Config},
+    sandbox,
+};
 use docent_dial::{
     Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
     oauth::{Browser, Client, FileStore, MemoryStore, OauthSettings, OauthSignIn, Store},
@@ -48,7 +51,7 @@ impl Dial {
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
     }
 
-    fn config(&self) -> Arc<Config> {
+    pub(crate) fn config(&self) -> Arc<Config> {
         Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -107,7 +110,9 @@ impl Dial {
             .names()
             .filter_map(|name| Some((OsString::from(name), OsString::from(own.get(name)?))));
         let configured = env.iter().map(|(name, value)| (name.into(), value.into()));
-        let environment = clean_environment(inherited, configured);
+        let mut environment = clean_environment(inherited, configured);
+        let depth = config::depth(own).saturating_add(1).to_string();
+        environment.kept.insert(config::WITHIN.into(), depth.into());
         for dropped in environment.dropped.iter().filter(|one| one.origin == Origin::Configured) {
             tracing::warn!(
                 server = spec.name,

@@ -16,6 +16,7 @@ use anyhow::Context as _;
 use docent_hub::{Hub, Memory};
 use docent_keeper::{Commands, Keeper};
 use docent_registry::Way;
+use docent_traffic::Traffic;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// What a server is reached with.
@@ -76,9 +77,14 @@ pub(crate) fn tokens(config: &Config) -> Option<PathBuf> {
 }
 
 /// The hub over all servers that are configured. Must be called inside a runtime.
-pub(crate) fn hub(config: &Config, means: Means) -> (Arc<Hub>, Arc<Dial>) {
+pub(crate) fn hub(
+    config: &Config,
+    means: Means,
+    traffic: Option<Arc<Traffic>>,
+) -> (Arc<Hub>, Arc<Dial>) {
     let dial = Arc::new(Dial::new(config.clone(), means));
-    let hub = Hub::new(config.hub.settings.clone(), Arc::clone(&dial) as _, memory(config));
+    let settings = docent_hub::Settings { traffic, ..config.hub.settings.clone() };
+    let hub = Hub::new(settings, Arc::clone(&dial) as _, memory(config));
     hub.configure(all(config));
     (hub, dial)
 }

@@ -281,8 +281,13 @@ fn server(name: &str, known: &[String]) -> Result<Target, UsedWrongly> {
     if name == ITSELF {
         return Ok(Target::Docent);
     }
+    Err(unknown_server(name, known))
+}
+
+/// Says which servers there are.
+pub(crate) fn unknown_server(name: &str, known: &[String]) -> UsedWrongly {
     let near = nearest(name, known.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let there = if known.is_empty() { "none is configured".into() } else { known.join(", ") };
-    Err(UsedWrongly(format!("no server is called {name}{near} (there: {there})")))
+    UsedWrongly(format!("no server is called {name}{near} (there: {there})"))
 }

@@ -23,6 +23,8 @@ mod tokens;
 mod tools;
 mod typing;
 
+pub(crate) use remote::spec;
+
 #[cfg(test)]
 mod tests;
 
@@ -289,7 +291,7 @@ impl Configured {
         let policy = config.policy.tools.clone();
         let mut setup = Setup { policy, ..analyze::personal(config, serve::audit(config)?)? };
         let means = servers::means(config, environment.clone())?;
-        let (hub, _) = servers::hub(config, means);
+        let (hub, _) = servers::hub(config, means, None);
         setup.providers.push(hub);
         Ok(setup)
     }

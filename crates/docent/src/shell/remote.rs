@@ -36,7 +36,7 @@ pub(super) struct Remote {
 }
 
 /// The server that is meant, as the hub has it.
-fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
+pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
     let text = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
     Ok(match target {
         Target::Docent => bail!("docent is asked in this process"),
@@ -85,7 +85,7 @@ impl Remote {
         let opening = async {
             let line = |listener| dial.dial(&spec, listener, Arc::clone(&stderr));
             let hears = Arc::clone(&ear) as Arc<dyn Hears>;
-            let peer = Arc::new(docent_hub::Peer::open(hears, capabilities, line).await?);
+            let peer = Arc::new(docent_hub::Peer::open(hears, capabilities, None, line).await?);
             ear.peer.get_or_init(|| Arc::downgrade(&peer));
             let opened = handshake(&peer, None).await?;
             Ok::<_, RequestError>((peer, opened))

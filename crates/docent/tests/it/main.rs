@@ -8,6 +8,7 @@ mod bounds;
 mod docs;
 mod doors;
 mod ending;
+mod inspect;
 mod policy;
 mod records;
 mod search;

@@ -88,13 +88,20 @@ pub(crate) fn audit_lines(file: &Path) -> Vec<Value> {
 
 /// One GET: the status and the body.
 pub(crate) async fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    let (status, _, body) = exchange(address, &request).await;
+    (status, body)
+}
+
+/// Sends a request as it is written, and reads to the end of the connection: status, head, body.
+pub(crate) async fn exchange(address: &str, request: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-    (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (status, head.to_owned(), body.to_owned())
 }
 
 /// The local addresses of the process's listening sockets as the kernel has them, in hexadecimal.

@@ -8,6 +8,7 @@ use super::{
 use crate::{Era, Hears, Opened, Peer, Remembered, Request, RequestError, handshake};
 use docent_dial::Failure;
 use docent_tool::{Change, Level, Object};
+use docent_traffic::Hop;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -195,8 +196,12 @@ impl Downstream {
         let ear = Arc::new(Ear { server: Weak::clone(&self.this), peer: OnceLock::new() });
         let dial =
             |listener| self.shared.dialer.dial(&self.spec, listener, Arc::clone(&self.stderr));
-        let peer =
-            Arc::new(Peer::open(Arc::clone(&ear) as Arc<dyn Hears>, capabilities(), dial).await?);
+        let tap = self.shared.traffic.as_ref().map(|traffic| {
+            let (peer, via) = (self.name().to_owned(), self.spec.way.via());
+            traffic.connection(docent_traffic::Connection { hop: Hop::Server, peer, via })
+        });
+        let hears = Arc::clone(&ear) as Arc<dyn Hears>;
+        let peer = Arc::new(Peer::open(hears, capabilities(), tap, dial).await?);
         ear.peer.get_or_init(|| Arc::downgrade(&peer));
         let last = self.known().remembered.era.clone();
         let learned = async {
@@ -241,6 +246,7 @@ impl Downstream {
             tools,
             vanished,
             held_back,
+            refused: approved.refused,
             resources: or_none(resources, "resources"),
             templates: or_none(templates, "resource templates"),
             prompts: or_none(prompts, "prompts"),
@@ -290,13 +296,14 @@ impl Downstream {
         }
     }
 
-    /// Whether what is held back has been approved while this runs.
-    pub(super) fn look_for_approval(&self) {
+    /// Whether what is held back has been decided on while this runs.
+    pub fn look_for_approval(&self) {
         let known = self.known();
         let Some(kept) = self.shared.memory.load(&self.spec) else { return };
-        if kept.held_back.len() < known.remembered.held_back.len() {
-            let Remembered { tools, vanished, held_back, .. } = kept;
-            self.learn(Remembered { tools, vanished, held_back, ..known.remembered.clone() });
+        let ours = &known.remembered;
+        if kept.held_back.len() < ours.held_back.len() || kept.refused != ours.refused {
+            let Remembered { tools, vanished, held_back, refused, .. } = kept;
+            self.learn(Remembered { tools, vanished, held_back, refused, ..ours.clone() });
         }
     }
 

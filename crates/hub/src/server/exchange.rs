@@ -13,6 +13,7 @@ use crate::{
 };
 use docent_dial::Failure;
 use docent_tool::{Ask, CallContext, InputNeeded, Object, ToolError};
+use docent_traffic::More;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
@@ -194,7 +195,8 @@ impl Downstream {
         let (mut attempt, mut pause) = (0, FIRST_PAUSE);
         loop {
             attempt += 1;
-            let open = self.start(asking, extra, context).await?;
+            let more = More { parent: context.recorded(), attempt };
+            let open = self.start(asking, extra, context, more).await?;
             let lost = match self.follow(open, context).await {
                 Ok(result) => return Ok(result),
                 Err(Ended::Told(error)) => return Err(error),
@@ -221,6 +223,7 @@ impl Downstream {
         asking: &Asking<'_>,
         extra: &Object,
         context: &CallContext,
+        more: More,
     ) -> Result<Open, ToolError> {
         let gone =
             || ToolError::failed(format!("the server `{}` is no longer configured", self.name()));
@@ -245,6 +248,7 @@ impl Downstream {
             progress: Some(Box::new(move |progress| locked(&follower).report(progress))),
             patience: Some(self.spec.timeout),
             heard: Arc::clone(&heard),
+            more,
         };
         let (method, is_task, tool) =
             (asking.method, asking.is_task, asking.tool.map(str::to_owned));

@@ -14,13 +14,14 @@ mod watching;
 
 pub(crate) use address::Addresses;
 pub(crate) use known::{Definition, Known};
-pub use status::{Health, State, Status};
+pub use status::{Health, Held, State, Status};
 
 use crate::{Dialer, Memory, Spec, Tail};
 use asks::Asks;
 use cache::Cache;
 use connection::{Backoff, Connection};
 use docent_tool::{Change, Level};
+use docent_traffic::Traffic;
 use exchange::Parked;
 use status::Counters;
 use std::{
@@ -37,6 +38,8 @@ pub(crate) struct Shared {
     pub(crate) memory: Memory,
     pub(crate) changes: broadcast::Sender<Change>,
     pub(crate) addresses: Addresses,
+    /// Where messages are recorded.
+    pub(crate) traffic: Option<Arc<Traffic>>,
 }
 
 /// A server that docent fronts.

@@ -1,6 +1,7 @@
 //! How a server does, told from its real traffic.
 
 use super::{Downstream, locked};
+use docent_tool::Object;
 use serde::Serialize;
 use std::{
     sync::{
@@ -45,6 +46,23 @@ pub struct Health {
     pub answered_ms_ago: Option<u64>,
 }
 
+/// A definition that is held back.
+#[derive(Debug, Clone, Serialize)]
+pub struct Held {
+    /// The tool.
+    pub tool: String,
+    /// As it was approved.
+    pub before: Option<Object>,
+    /// As the server has it now.
+    pub after: Object,
+}
+
+impl Held {
+    fn new((tool, before, after): (&str, Option<&Object>, &Object)) -> Self {
+        Self { tool: tool.to_owned(), before: before.cloned(), after: after.clone() }
+    }
+}
+
 /// A server as `docent servers list` and the inspector show it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
@@ -58,8 +76,8 @@ pub struct Status {
     pub server: serde_json::Value,
     /// How many tools it offers.
     pub tools: usize,
-    /// Tools whose definition has changed since it was approved.
-    pub held_back: Vec<String>,
+    /// Tools whose definition has changed since it was approved, and is not decided on.
+    pub held_back: Vec<Held>,
     /// Tools whose description is odd, and what is odd about it.
     pub flagged: Vec<(String, Vec<&'static str>)>,
     /// What has been seen of it.
@@ -125,7 +143,7 @@ impl Downstream {
             protocol: known.remembered.era.as_ref().map(|era| era.version().to_owned()),
             server: known.remembered.info.clone(),
             tools: known.tools.len(),
-            held_back: known.remembered.held_back.keys().cloned().collect(),
+            held_back: known.remembered.undecided().map(Held::new).collect(),
             flagged: flagged.map(|tool| (tool.name.clone(), tool.flags.clone())).collect(),
             health: Health {
                 starts: count(&counters.starts),

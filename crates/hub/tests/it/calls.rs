@@ -1,11 +1,12 @@
 //! Calls: names, answers, errors, tries, time.
 
 use crate::stage::{
-    Does, Person, Scripts, call, context, hub, result, session, spec, text, tool, tools, until,
-    words,
+    Does, Person, Scripts, call, context, hub, hub_with, result, session, spec, text, tool, tools,
+    until, words,
 };
 use docent_hub::Memory;
 use docent_tool::{ToolError, nobody};
+use docent_traffic::{Capture, Direction, Kind, Traffic};
 use serde_json::json;
 use std::{
     sync::{Arc, Mutex},
@@ -187,4 +188,44 @@ async fn tools_are_renamed_hidden_and_described_anew() {
     assert_eq!(tools["one__b"].info().about, "The second.");
     assert_eq!(words(&call(&hub, "alpha", &nobody()).await.unwrap()), "ok");
     assert_eq!(scripts.of("tools/call")[0]["params"]["name"], "a");
+}
+
+#[tokio::test]
+async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
+    let scripts = Arc::new(Scripts::default());
+    let mut definition = tool("act");
+    definition["annotations"] = json!({"readOnlyHint": true});
+    let ended = Mutex::new(false);
+    scripts.put(
+        "one",
+        session(json!([definition]), move |message| {
+            let again = std::mem::replace(&mut *ended.lock().unwrap(), true);
+            if again { text(message, "done") } else { Does::Ends }
+        }),
+    );
+    let traffic = Traffic::new(str::to_owned);
+    let hub = hub_with(&scripts, Memory::none(), vec![spec("one")], Some(Arc::clone(&traffic)));
+    // The handshake goes by unrecorded, and what it settled is known all the same.
+    tools(&hub).await;
+    traffic.set(Capture { on: true, payloads: false });
+    let person = Arc::new(Person { recorded: Some(4711), ..Person::default() });
+    call(&hub, "one__act", &context(&person)).await.unwrap();
+    let entries = traffic.read(0, 1000).entries;
+    let calls: Vec<_> = entries
+        .iter()
+        .filter(|entry| entry.method.as_deref() == Some("tools/call"))
+        .map(|entry| (entry.direction, entry.kind, entry.attempt, entry.parent))
+        .collect();
+    let parent = Some(4711);
+    assert_eq!(
+        calls,
+        [
+            (Direction::Out, Kind::Request, 1, parent),
+            (Direction::Out, Kind::Request, 2, parent),
+            (Direction::In, Kind::Response, 2, parent),
+        ]
+    );
+    assert!(entries.iter().any(|entry| entry.kind == Kind::Closed), "{entries:?}");
+    let first = entries.iter().find(|entry| entry.kind == Kind::Request).unwrap();
+    assert_eq!((&*first.peer, first.era.as_deref()), ("one", Some("2025-06-18")));
 }

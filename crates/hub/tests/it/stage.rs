@@ -6,6 +6,7 @@ use docent_tool::{
     AnyTool, Ask, Audience, Block, CallContext, Change, InputNeeded, Level, Object, Outcome,
     Progress, Provider, ToolError,
 };
+use docent_traffic::Traffic;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -143,7 +144,16 @@ pub(crate) fn spec(name: &str) -> Spec {
 }
 
 pub(crate) fn hub(scripts: &Arc<Scripts>, memory: Memory, specs: Vec<Spec>) -> Arc<Hub> {
-    let settings = Settings { exposure: Exposure::Direct, ..Settings::default() };
+    hub_with(scripts, memory, specs, None)
+}
+
+pub(crate) fn hub_with(
+    scripts: &Arc<Scripts>,
+    memory: Memory,
+    specs: Vec<Spec>,
+    traffic: Option<Arc<Traffic>>,
+) -> Arc<Hub> {
+    let settings = Settings { exposure: Exposure::Direct, traffic, ..Settings::default() };
     let hub = Hub::new(settings, Arc::clone(scripts) as Arc<dyn Dialer>, memory);
     hub.configure(specs);
     hub
@@ -190,6 +200,7 @@ pub(crate) struct Person {
     pub(crate) asked: Mutex<Vec<Ask>>,
     pub(crate) steps: Mutex<Vec<f64>>,
     pub(crate) lines: Mutex<Vec<String>>,
+    pub(crate) recorded: Option<u64>,
 }
 
 impl Audience for Person {
@@ -219,6 +230,9 @@ impl Audience for Person {
     }
     fn client(&self) -> &str {
         &self.name
+    }
+    fn recorded(&self) -> Option<u64> {
+        self.recorded
     }
 }
 

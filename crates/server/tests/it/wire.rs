@@ -52,6 +52,7 @@ pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
         caller: Caller { principal, via: Via::Http, remote: None },
         dialect: None,
         streams: false,
+        recorded: None,
     }
 }
 

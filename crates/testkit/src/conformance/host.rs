@@ -75,6 +75,8 @@ pub async fn serve(listener: TcpListener, closing: CancellationToken) -> Result<
         tally: Arc::default(),
         tls: None,
         oauth: None,
+        pages: None,
+        traffic: None,
         metrics: Arc::new(move || measured.metrics()),
         tools: Arc::new(shown),
         stopped: closing.clone(),
@@ -88,6 +90,8 @@ pub async fn serve_stdio(closing: CancellationToken) -> Result<(), HostError> {
     let server = server()?;
     let setup = Stdio {
         door: Arc::clone(&server) as _,
+        principal: None,
+        traffic: None,
         handshake: Handshake::Required,
         message_bytes: Limits::default().message_bytes,
         closing,

@@ -148,6 +148,7 @@ impl<'a> Visit<'a> {
             web.spoken.websocket && is_get && matches!(path, "/" | "/ws") && is_upgrade(headers);
         let is_open = matches!(path, "/healthz" | "/readyz")
             || (path == "/" && is_get && !is_socket)
+            || web.pages.as_ref().is_some_and(|pages| pages.serve(path))
             || (is_get && web.oauth.as_ref().is_some_and(|oauth| oauth.serves(path)));
         let has_header = headers.contains_key(header::AUTHORIZATION);
         let asks = if is_open {
@@ -196,7 +197,7 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
         count(web, &caller).map_err(Stop::Answered)?;
     }
     if !is_refused {
-        return Ok(Origin { caller, dialect: None, streams: false });
+        return Ok(Origin { caller, dialect: None, streams: false, recorded: None });
     }
     Err(match visit.shown.token {
         Some(token) => Stop::Stranger(token.to_owned()),
@@ -218,7 +219,7 @@ fn greet<H: ServerHandler>(
     if visit.is_post {
         count(web, &caller)?;
     }
-    Ok(Origin { caller, dialect: None, streams: false })
+    Ok(Origin { caller, dialect: None, streams: false, recorded: None })
 }
 
 fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {

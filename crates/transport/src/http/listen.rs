@@ -7,6 +7,7 @@ use super::{
 };
 use crate::tls::{Certificate, Tls};
 use axum::{Router, body::Body, http::Request};
+use docent_traffic::Tap;
 use futures::FutureExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -17,7 +18,7 @@ use std::{
     io,
     net::{IpAddr, SocketAddr},
     pin::pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Poll, ready},
     time::Duration,
 };
@@ -48,6 +49,8 @@ pub(super) struct Peer {
     pub(super) remote: IpAddr,
     /// What it showed in the TLS handshake.
     pub(super) certificate: Option<Arc<Certificate>>,
+    /// Records what is said on it outside of sessions, once anything is.
+    pub(super) tap: Arc<OnceLock<Tap>>,
 }
 
 /// What every connection shares.
@@ -159,7 +162,7 @@ fn prepare(stream: &TcpStream, bounds: &Bounds) {
 
 /// One connection from its handshake to its end.
 async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place: Place) {
-    let mut peer = Peer { remote: remote.ip(), certificate: None };
+    let mut peer = Peer { remote: remote.ip(), certificate: None, tap: Arc::default() };
     let stream = match &front.tls {
         None => Stream::Plain(stream),
         Some(tls) => {

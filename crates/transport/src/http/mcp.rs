@@ -4,7 +4,10 @@ use super::{
     Shared, State,
     body::{held, read_json, refused},
     events::{event, respond, resumable},
-    oauth, plain, session,
+    listen::Peer,
+    oauth, plain,
+    recorded::recorded,
+    session,
 };
 use crate::{
     Origin, Seat,
@@ -17,6 +20,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
+use docent_traffic::{Direction, Tap};
 use docent_wire::{Dialect, Envelope, Frame, Id, Refusal, code, modern_version, read};
 use futures::{StreamExt, stream};
 use http_body_util::{BodyExt as _, Collected};
@@ -38,23 +42,37 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let Some(id) = text(&parts.headers, SESSION) else {
-        return serve(&shared, origin, parts, body).await;
+        return serve(&shared, Visitor { origin, tap: None }, parts, body).await;
     };
     let Some(visit) = shared.sessions.visit(id, &origin.caller.principal) else {
         return not_found();
     };
-    held(serve(&shared, origin, parts, body).await, visit)
+    let visitor = Visitor { origin, tap: visit.tap.clone() };
+    held(serve(&shared, visitor, parts, body).await, visit)
+}
+
+/// Who sent a request, and what records it where it is a session's.
+struct Visitor {
+    origin: Origin,
+    tap: Option<Tap>,
+}
+
+/// Records a request outside of sessions with those that came on the same connection. Each has ids of its own.
+fn alone<H: ServerHandler>(shared: &Shared<H>, origin: &Origin, parts: &Parts) -> Option<Tap> {
+    let traffic = shared.web.traffic.as_ref().filter(|traffic| traffic.is_on())?;
+    let peer = parts.extensions.get::<Peer>()?;
+    Some(peer.tap.get_or_init(|| origin.caller.tap(traffic)).apart())
 }
 
 async fn serve<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
-    origin: Origin,
+    visitor: Visitor,
     parts: Parts,
     body: Body,
 ) -> Response {
     match parts.method {
-        Method::POST => post(shared, origin, parts, body).await,
-        Method::GET => listen(shared, parts).await,
+        Method::POST => post(shared, visitor, parts, body).await,
+        Method::GET => recorded(listen(shared, parts).await, visitor.tap),
         Method::DELETE => pass(shared, parts, Bytes::new()).await,
         _ => {
             let allowed = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
@@ -72,17 +90,50 @@ async fn listen<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts) -> Resp
 
 async fn post<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
-    origin: Origin,
-    parts: Parts,
+    mut visitor: Visitor,
+    mut parts: Parts,
     body: Body,
 ) -> Response {
     let bytes = match read_json(&parts.headers, body, &shared.web).await {
         Ok(bytes) => bytes,
-        Err(response) => return response,
+        Err(response) => {
+            return recorded(
+                response,
+                visitor.tap.or_else(|| alone(shared, &visitor.origin, &parts)),
+            );
+        }
     };
     tracing::debug!(target: "mcp::protocol", "[MCP →] {}", String::from_utf8_lossy(&bytes).trim_end());
     let frame = read(&bytes);
     let is_plain = is_plain(&parts.headers, &frame);
+    if !is_plain && opens_session(&parts.headers, &frame) {
+        visitor.tap = shared.tap(&visitor.origin.caller);
+    } else if visitor.tap.is_none() {
+        visitor.tap = alone(shared, &visitor.origin, &parts);
+    }
+    if let Some(tap) = &visitor.tap {
+        if is_plain {
+            tap.speaks(Dialect::Plain.version());
+        }
+        visitor.origin.recorded = tap.saw(Direction::In, &bytes, None);
+        parts.extensions.insert(visitor.origin.clone());
+    }
+    let tap = visitor.tap.clone();
+    recorded(answer(shared, visitor, parts, (&bytes, frame, is_plain)).await, tap)
+}
+
+/// Whether a new session begins with this.
+fn opens_session(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
+    let opens = |envelope: &Envelope<'_>| matches!(envelope, Envelope::Request { method, .. } if method == "initialize");
+    !headers.contains_key(SESSION) && matches!(frame, Frame::One(Ok(envelope)) if opens(envelope))
+}
+
+async fn answer<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    Visitor { origin, tap }: Visitor,
+    parts: Parts,
+    (bytes, frame, is_plain): (&Bytes, Frame<'_>, bool),
+) -> Response {
     if (is_plain || in_session(&parts.headers))
         && let Some(refusal) = unknown_version(&parts.headers)
     {
@@ -102,7 +153,7 @@ async fn post<H: ServerHandler>(
                 refused(StatusCode::NOT_FOUND, &refusal)
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
-            Ok(Checked::Opening(opening)) => open(shared, &origin, parts, opening).await,
+            Ok(Checked::Opening(opening)) => open(shared, &origin, tap, (parts, opening)).await,
             Ok(Checked::Shutdown(id)) => session::shut(shared, &parts.headers, &id).await,
             Ok(Checked::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
@@ -196,13 +247,17 @@ fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
 async fn open<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: &Origin,
-    parts: Parts,
-    opening: Value,
+    tap: Option<Tap>,
+    (parts, opening): (Parts, Value),
 ) -> Response {
     let Some(seat) = seat(shared).await else { return unseated(shared) };
+    // Known also where recording begins later.
+    if let (Some(tap), Some(name)) = (&tap, opening["params"]["clientInfo"]["name"].as_str()) {
+        tap.named(name);
+    }
     let response = pass(shared, parts, opening.to_string().into()).await;
     if let Some(id) = text(response.headers(), SESSION) {
-        shared.sessions.own(id, origin.caller.principal.clone(), seat);
+        shared.sessions.own(id, origin.caller.principal.clone(), seat, tap);
     }
     response
 }
@@ -301,7 +356,7 @@ fn member<H: ServerHandler>(
             count(&*shared.web.door, &origin.caller, id)?;
         }
     }
-    decode(&envelope, origin)
+    decode(&envelope, &origin.nth(at))
 }
 
 /// No session of this caller's has that id.

@@ -11,6 +11,7 @@ mod oauth;
 mod page;
 mod places;
 mod plain;
+mod recorded;
 mod session;
 mod sessions;
 mod sse;
@@ -19,11 +20,12 @@ mod ws;
 pub use bounds::{Bounds, Tally};
 pub use oauth::{OauthDoor, OauthError};
 
-use crate::{Door, tls::Tls};
+use crate::{Caller, Door, tls::Tls};
 use axum::{
     Router, middleware,
     routing::{any, get, post},
 };
+use docent_traffic::{Tap, Traffic};
 use docent_wire::Handshake;
 use rmcp::{
     ServerHandler,
@@ -49,6 +51,21 @@ pub struct Spoken {
     pub sse: bool,
     /// WebSocket on `/` and `/ws`.
     pub websocket: bool,
+}
+
+/// Routes of somebody else's.
+#[derive(Clone)]
+pub struct Pages {
+    /// The path that all of them are below.
+    pub below: &'static str,
+    /// The routes.
+    pub routes: Router,
+}
+
+impl Pages {
+    fn serve(&self, path: &str) -> bool {
+        path.strip_prefix(self.below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
 }
 
 /// A tool as the page for people shows it.
@@ -87,6 +104,10 @@ pub struct Web {
     pub tls: Option<Arc<Tls>>,
     /// Where tokens come from, for clients that have none.
     pub oauth: Option<Arc<OauthDoor>>,
+    /// Further routes, which guard themselves. Host and Origin are checked before.
+    pub pages: Option<Pages>,
+    /// Where messages are recorded.
+    pub traffic: Option<Arc<Traffic>>,
     /// Prometheus text. The tally's is added to it.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// The tools that anyone may see.
@@ -111,6 +132,13 @@ struct Shared<H: ServerHandler> {
     sockets: TaskTracker,
     /// Requests that have no answer yet.
     posts: TaskTracker,
+}
+
+impl<H: ServerHandler> Shared<H> {
+    /// A connection of a caller's, where messages are recorded.
+    fn tap(&self, caller: &Caller) -> Option<Tap> {
+        self.web.traffic.as_ref().map(|traffic| caller.tap(traffic))
+    }
 }
 
 type State<H> = axum::extract::State<Arc<Shared<H>>>;
@@ -217,8 +245,10 @@ fn router<H: ServerHandler>(
     if websocket {
         router = router.route("/ws", any(ws::upgrade::<H>));
     }
-    router
-        .fallback(page::nowhere)
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard::check::<H>))
-        .with_state(shared)
+    let pages = shared.web.pages.as_ref().map(|pages| pages.routes.clone());
+    let mut router = router.fallback(page::nowhere).with_state(Arc::clone(&shared));
+    if let Some(pages) = pages {
+        router = router.merge(pages);
+    }
+    router.layer(middleware::from_fn_with_state(shared, guard::check::<H>))
 }

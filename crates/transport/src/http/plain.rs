@@ -57,7 +57,7 @@ pub(super) async fn answer<H: ServerHandler>(
                 {
                     count(&*shared.web.door, &origin.caller, id)?;
                 }
-                admit(origin, &envelope)
+                admit(&origin.nth(at), &envelope)
             });
             batch(shared, admitted.collect()).await
         }

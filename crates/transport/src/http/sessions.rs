@@ -4,6 +4,7 @@
 //! hears 404 and begins another, as the protocol has it.
 
 use crate::{Principal, PrincipalKind, Seat, message::to_value};
+use docent_traffic::Tap;
 use docent_wire::{Dialect, needs_shaping};
 use futures::{Stream, StreamExt, future::Either};
 use rmcp::{
@@ -29,6 +30,7 @@ struct Known {
     principal: Principal,
     dialect: Dialect,
     used: Arc<Mutex<Used>>,
+    tap: Option<Tap>,
     _seat: Seat,
 }
 
@@ -49,18 +51,22 @@ struct Used {
 }
 
 /// A request or stream of a session. Until it is dropped, the session is in use.
-pub(super) struct Visit(Arc<Mutex<Used>>);
+pub(super) struct Visit {
+    used: Arc<Mutex<Used>>,
+    /// Records what is said in the session.
+    pub(super) tap: Option<Tap>,
+}
 
 impl Visit {
-    fn begin(used: &Arc<Mutex<Used>>) -> Self {
-        used.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
-        Self(Arc::clone(used))
+    fn begin(known: &Known) -> Self {
+        known.used.lock().unwrap_or_else(PoisonError::into_inner).open += 1;
+        Self { used: Arc::clone(&known.used), tap: known.tap.clone() }
     }
 }
 
 impl Drop for Visit {
     fn drop(&mut self) {
-        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.open = used.open.saturating_sub(1);
         used.last = Instant::now();
     }
@@ -117,12 +123,15 @@ impl Sessions {
     }
 
     /// Remembers who opened a session. It keeps its seat for as long as it lasts.
-    pub(super) fn own(&self, id: &str, principal: Principal, seat: Seat) {
+    pub(super) fn own(&self, id: &str, principal: Principal, seat: Seat, tap: Option<Tap>) {
         let id: SessionId = id.into();
         // A session that has already ended must not leave an owner behind.
         if let Some(dialect) = self.dialects().get(&id).copied() {
             let used = Arc::new(Mutex::new(Used { open: 0, last: Instant::now() }));
-            self.known().insert(id, Known { principal, dialect, used, _seat: seat });
+            if let Some(tap) = &tap {
+                tap.speaks(dialect.version());
+            }
+            self.known().insert(id, Known { principal, dialect, used, tap, _seat: seat });
         }
     }
 
@@ -130,10 +139,7 @@ impl Sessions {
     pub(super) fn visit(&self, id: &str, principal: &Principal) -> Option<Visit> {
         // Under the lock: a session is either used or ended, and never both.
         let known = self.known();
-        known
-            .get(id)
-            .filter(|one| one.principal.is_same(principal))
-            .map(|one| Visit::begin(&one.used))
+        known.get(id).filter(|one| one.principal.is_same(principal)).map(Visit::begin)
     }
 
     /// Ends the sessions that nobody has used for this long; gives back how many.
@@ -328,7 +334,7 @@ mod tests {
     impl Sessions {
         fn open(&self, id: &str, owner: &str) {
             self.dialects().insert(id.into(), Dialect::FALLBACK);
-            self.own(id, principal(owner), Box::new(()));
+            self.own(id, principal(owner), Box::new(()), None);
         }
 
         #[track_caller]

@@ -129,6 +129,7 @@ async fn run<H: ServerHandler>(
     closing: CancellationToken,
 ) {
     let opening = Opening {
+        tap: shared.tap(&origin.caller),
         caller: origin.caller,
         locked: false,
         handshake: shared.web.handshake,

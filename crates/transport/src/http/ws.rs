@@ -115,6 +115,7 @@ async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket:
     let (out, frames) = mpsc::channel(OUT);
     let opening = Opening {
         locked: is_locked(&shared, &visitor.origin),
+        tap: shared.tap(&visitor.origin.caller),
         caller: visitor.origin.caller,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,

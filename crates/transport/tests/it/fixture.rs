@@ -1,5 +1,6 @@
 //! A door that can be set, a handler that echoes, and raw peers.
 
+use docent_traffic::Traffic;
 use docent_transport::{
     Caller, Door, Lack, Origin, Principal, PrincipalKind, Seat, Shown,
     http::{self, Bounds, OauthDoor, Spoken, Tally, Web},
@@ -196,6 +197,8 @@ impl Pipes {
         let closing = CancellationToken::new();
         let setup = Stdio {
             door: guarded(door),
+            principal: None,
+            traffic: None,
             handshake,
             message_bytes: LIMIT,
             closing: closing.clone(),
@@ -266,6 +269,7 @@ pub(crate) struct Build {
     pub(crate) bounds: Bounds,
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) oauth: Option<Arc<OauthDoor>>,
+    pub(crate) traffic: Option<Arc<Traffic>>,
 }
 
 impl Site {
@@ -295,6 +299,8 @@ impl Site {
             tally: Arc::clone(&tally),
             tls: build.tls,
             oauth: build.oauth,
+            pages: None,
+            traffic: build.traffic,
             metrics: Arc::new(String::new),
             tools: Arc::new(Vec::new),
             closing: closing.clone(),

@@ -27,6 +27,8 @@ use std::{
 /// A gateway that takes longer than this to listen is broken.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
+const INSPECTOR_VERSION: &str = "2.12.0";
+
 /// A gateway by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Gateway {
@@ -181,7 +183,7 @@ impl<'a> Installed<'a> {
 }
 
 /// What a program calls its version, its interpreter or itself, and its script.
-pub(super) type Program = (String, PathBuf, Vec<OsString>);
+pub(crate) type Program = (String, PathBuf, Vec<OsString>);
 
 /// A program that a pinned Python package brings.
 pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -> Result<Program> {
@@ -205,8 +207,14 @@ pub(super) fn node_program(
     node_script(&modules.join(package), script, node)
 }
 
+/// The protocol's own inspector.
+pub(crate) fn official_inspector(workspace: &Workspace) -> Result<Program> {
+    let pin = ("@modelcontextprotocol/inspector", INSPECTOR_VERSION);
+    lone_node_program(workspace, pin, "clients/launcher/build/index.js")
+}
+
 /// A script of a package whose dependencies differ from machine to machine, so that only itself is pinned.
-pub(super) fn lone_node_program(
+fn lone_node_program(
     workspace: &Workspace,
     (package, version): (&str, &str),
     script: &str,
@@ -235,7 +243,7 @@ pub(super) fn node_modules(workspace: &Workspace, pins: &str) -> Result<(PathBuf
 }
 
 /// The program under the name that the kernel has for it.
-pub(super) fn real(program: &Path) -> Result<PathBuf> {
+pub(crate) fn real(program: &Path) -> Result<PathBuf> {
     fs::canonicalize(program).with_context(|| format!("looking for {}", program.display()))
 }
 

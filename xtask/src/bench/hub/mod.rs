@@ -2,9 +2,9 @@
 //! for a shell. Gateways take turns within a round, so that a busy moment of the machine falls on all of them.
 
 mod calls;
-mod gateway;
+pub(super) mod gateway;
 mod listing;
-mod place;
+pub(super) mod place;
 mod ready;
 mod script;
 mod shot;

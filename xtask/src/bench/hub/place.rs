@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// How docent lists what the servers behind it have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exposure {
+pub(crate) enum Exposure {
     /// Every tool.
     Direct,
     /// Tools that find the others.
@@ -22,7 +22,7 @@ pub(super) enum Exposure {
 
 impl Exposure {
     /// As the configuration has it.
-    pub(super) const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Direct => "direct",
             Self::Discover => "discover",
@@ -32,15 +32,15 @@ impl Exposure {
 
 /// A server behind a gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Downstream {
-    pub(super) name: String,
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<OsString>,
+pub(crate) struct Downstream {
+    pub(crate) name: String,
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<OsString>,
 }
 
 impl Downstream {
     /// So many of a program that needs no arguments.
-    pub(super) fn copies(program: &Path, count: usize) -> Vec<Self> {
+    pub(crate) fn copies(program: &Path, count: usize) -> Vec<Self> {
         let name = |number| format!("s{number}");
         (0..count)
             .map(|number| Self {
@@ -52,7 +52,7 @@ impl Downstream {
     }
 
     /// The server alone.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
         command
@@ -67,14 +67,14 @@ impl Downstream {
 
 /// A folder with everything that a gateway is to know, and nothing of the user who measures. It is gone when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     folder: TempDir,
-    pub(super) servers: Vec<Downstream>,
+    pub(crate) servers: Vec<Downstream>,
 }
 
 impl Place {
     /// Writes the configurations.
-    pub(super) fn new(servers: Vec<Downstream>, exposure: Exposure) -> Result<Self> {
+    pub(crate) fn new(servers: Vec<Downstream>, exposure: Exposure) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("docent-hub-").tempdir()?;
         let place = Self { folder, servers };
         let blocks: Map<String, Value> =
@@ -94,12 +94,12 @@ impl Place {
     }
 
     /// What gateways other than docent read.
-    pub(super) fn mcp_json(&self) -> PathBuf {
+    pub(crate) fn mcp_json(&self) -> PathBuf {
         self.folder.path().join("mcp.json")
     }
 
     /// A home with nothing in it.
-    pub(super) fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
@@ -116,7 +116,7 @@ impl Place {
     }
 
     /// docent with its servers, on pipes unless more is said.
-    pub(super) fn serve(&self, docent: &Docent) -> Command {
+    pub(crate) fn serve(&self, docent: &Docent) -> Command {
         let mut command = docent.of_user(&self.home(), &self.root());
         command.args(["serve", "--rate-limit", "0", "--root"]).arg(self.root());
         command.arg("--config").arg(self.docent_toml());
@@ -124,7 +124,7 @@ impl Place {
     }
 
     /// docent as somebody types it who has configured the servers.
-    pub(super) fn typed(&self, docent: &Docent, arguments: &[&str]) -> Command {
+    pub(crate) fn typed(&self, docent: &Docent, arguments: &[&str]) -> Command {
         let mut command = docent.of_user(&self.user(), &self.root());
         command.args(arguments);
         command

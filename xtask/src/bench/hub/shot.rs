@@ -2,7 +2,7 @@
 
 use super::{
     Bench,
-    gateway::{Gateway, Program, lone_node_program, node_program, python_program},
+    gateway::{Gateway, Program, node_program, official_inspector, python_program},
     place::{Downstream, Exposure, Place},
 };
 use crate::{
@@ -23,7 +23,6 @@ const LIMIT: Duration = Duration::from_mins(1);
 const SAID: &str = "one-shot-4711";
 const DOCENT: &str = Gateway::Docent.shown();
 const INSPECTOR: &str = "inspector --cli";
-const INSPECTOR_VERSION: &str = "2.12.0";
 const MCPORTER: &str = "mcporter";
 const FASTMCP: &str = "fastmcp call";
 
@@ -96,8 +95,7 @@ fn clients(bench: &Bench<'_>, place: &Place, section: &mut Section) -> (Vec<Clie
         }
         Err(problem) => section.lack(subject, &format!("{problem:#}")),
     };
-    let pin = ("@modelcontextprotocol/inspector", INSPECTOR_VERSION);
-    let program = lone_node_program(workspace, pin, "clients/launcher/build/index.js");
+    let program = official_inspector(workspace);
     add(INSPECTOR, Some(Aim::TimesAtLeast(20.0, DOCENT)), program, inspector(&server, &message));
     let program = node_program(workspace, "mcporter", ("mcporter", "dist/cli.js"));
     add(MCPORTER, None, program, mcporter(&server, &message));

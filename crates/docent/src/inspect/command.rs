@@ -1,0 +1,142 @@
+//! `docent inspect`: the page on a listener of its own, for docent itself or for one other server.
+
+use super::{Clerk, address, pages, token, traffic};
+use crate::{
+    config::{self, Config, Inputs},
+    logging, sandbox, serve,
+    servers::{self, Dial, Means},
+    shell::{
+        args::{Target, TargetFlags},
+        spec,
+    },
+};
+use anyhow::Context as _;
+use clap::Args;
+use docent_hub::Way;
+use docent_inspector::Token;
+use docent_server::{Audit, Server};
+use docent_traffic::{Capture, Traffic};
+use docent_transport::http::{self, Web};
+use std::{
+    io::{self, IsTerminal as _},
+    net::{Ipv4Addr, TcpListener},
+    process::{Command, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+
+/// What can be typed after `docent inspect`.
+#[derive(Args, Default)]
+pub(crate) struct InspectFlags {
+    /// A configured server [default: docent itself]
+    #[arg(value_name = "SERVER")]
+    name: Option<String>,
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Print the address, and open no browser
+    #[arg(long)]
+    no_open: bool,
+    /// Keep what messages hold from the start, not their outlines alone
+    #[arg(long)]
+    payloads: bool,
+    #[command(flatten)]
+    target: TargetFlags,
+}
+
+/// A listener for the page, which is known before the sandbox closes.
+pub(crate) struct Opened {
+    pub(crate) listener: TcpListener,
+    pub(crate) token: Token,
+    pub(crate) traffic: Arc<Traffic>,
+}
+
+/// Serves the page until it is stopped.
+pub(crate) fn run(flags: &InspectFlags) -> anyhow::Result<()> {
+    let inputs = config::inputs(flags.target.flags())?;
+    let mut config = Config::load(&inputs)?;
+    // The page is served and nothing else.
+    config.server.transports.clear();
+    config.server.host = Ipv4Addr::LOCALHOST.to_string();
+    config.server.tls = None;
+    config.server.inspector = true;
+    let names: Vec<String> = config.servers.iter().map(|one| one.server.name.clone()).collect();
+    let words: Vec<String> = flags.name.iter().cloned().collect();
+    let (target, rest) = flags.target.resolve_one(&words, &names)?;
+    if let Some(word) = rest.first() {
+        return Err(crate::shell::args::unknown_server(word, &names).into());
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, flags.port)).with_context(|| {
+        format!("can't listen on port {}: choose another with --port, or 0 for any", flags.port)
+    })?;
+    let traffic = traffic();
+    traffic.set(Capture { on: true, payloads: flags.payloads });
+    let opened = Opened { listener, token: token()?, traffic };
+    // The browser is started from here, because the sandbox starts nothing.
+    show(&opened, flags.no_open)?;
+    if target == Target::Docent {
+        itself(&config, inputs, opened)
+    } else {
+        other(&target, config, inputs, opened)
+    }
+}
+
+/// Prints where the page is, and opens it where somebody sits at a terminal.
+fn show(opened: &Opened, no_open: bool) -> anyhow::Result<()> {
+    let address = address(opened.listener.local_addr()?, false, &opened.token);
+    crate::cli::print(&format!("{address}\n"))?;
+    if !no_open && io::stdout().is_terminal() {
+        open_browser(&address);
+    }
+    Ok(())
+}
+
+/// Lets the system show an address. Whoever has no such program opens it by hand.
+pub(crate) fn open_browser(address: &str) {
+    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(opener);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    drop(command.spawn());
+}
+
+fn itself(config: &Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
+    let means = servers::means(config, inputs.environment.clone())?;
+    let in_force = sandbox::enter(config)?;
+    let guard = logging::init(config)?;
+    sandbox::tell(&in_force);
+    serve::run(config, inputs, serve::Start { means, inspect: Some(opened) })?;
+    drop(guard);
+    Ok(())
+}
+
+fn other(target: &Target, config: Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
+    let given = spec(target, &config)?;
+    let starts = |way: &Way| matches!(way, Way::Program { .. });
+    let wanted = starts(&given.way) || servers::all(&config).iter().any(|one| starts(&one.way));
+    let keeper = if wanted { Some(servers::keeper(&config, &inputs.environment)?) } else { None };
+    let means = Means::new(&config, keeper, inputs.environment);
+    let _guard = logging::init(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        let audit = Audit::off();
+        let server = Server::new(serve::setup(&config, Vec::new(), audit))?;
+        let dial = Arc::new(Dial::new(config.clone(), means));
+        let clerk = Clerk { inside: None, given: Some(given), dial };
+        let closing = CancellationToken::new();
+        tokio::spawn(serve::close_on_signal(closing.clone()));
+        let Opened { listener, token, traffic } = opened;
+        let web = Web {
+            pages: Some(pages(token, clerk, traffic)),
+            stopped: closing.clone(),
+            closing,
+            ..serve::web(&config, &server, Vec::new())
+        };
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        http::serve(listener, Arc::new(move || server.session()), web).await?;
+        Ok(())
+    });
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    served
+}

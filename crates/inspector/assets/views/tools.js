@@ -1,0 +1,227 @@
+// Tools: the list with where each comes from and what it costs, and one tool to be called.
+import {appOf} from '../apps.js'
+import {Call, called} from '../call.js'
+import {h, put} from '../dom.js'
+import {historyOf} from '../history.js'
+import {markdown} from '../markdown.js'
+import {showFailure} from '../result.js'
+import {cost} from '../tokens.js'
+
+const EMPTY = 'This server offers no tools. Choose another target in the bar above, or look at its resources.'
+const PAUSE = 200
+const SLOW = 5000
+const LONG = 600
+const RECENT = 12
+const SORTS = {
+  listed: ['As listed', null],
+  name: ['By name', (a, b) => a.tool.name.localeCompare(b.tool.name)],
+  cost: ['By cost', (a, b) => b.tokens - a.tokens],
+}
+
+const said = (value) => (typeof value === 'string' ? value : JSON.stringify(value))
+const titleOf = (tool) => tool.title || (typeof tool.annotations?.title === 'string' && tool.annotations.title) || ''
+
+/** Which server a tool comes from: docent offers those of others as server__tool. */
+export function sourceOf({name}, {server}) {
+  const at = name.indexOf('__')
+  return server.name === 'docent' && at > 0 ? name.slice(0, at) : server.name || 'this server'
+}
+
+// What a tool says of itself, as [words, class, what it means].
+function hintsOf(tool) {
+  const {readOnlyHint, destructiveHint, idempotentHint, openWorldHint} = Object(tool.annotations)
+  const known = [
+    [readOnlyHint, ['read-only', 'ok', 'It says that it changes nothing.'], ['writes', 'warn', 'It says that it may change something.']],
+    [destructiveHint, ['destructive', 'bad', 'It says that it may destroy or overwrite something.'],
+      ['not destructive', '', 'It says that it only adds.']],
+    [idempotentHint, ['idempotent', '', 'It says that calling it again changes nothing more.'], null],
+    [openWorldHint, ['open world', 'warn', 'It says that it reaches outside.'],
+      ['closed world', '', 'It says that it reaches nothing outside.']],
+  ]
+  return known.map(([value, yes, no]) => (value === true ? yes : value === false ? no
+    : value !== undefined && [`${yes[0]}: ${said(value)}`, 'warn', 'This hint is neither true nor false.'])).filter(Boolean)
+}
+
+class Tools {
+  items = null
+  wanted = {name: '', args: null, call: null}
+  shown = null
+  timer = 0
+  // Calls that run go on when another tool is looked at.
+  running = new Map()
+
+  constructor(root, ctx) {
+    const {mcp, store} = ctx
+    Object.assign(this, {ctx, mcp, history: historyOf(store)})
+    this.detail = h('div.detail.tool')
+    this.total = h('span.quiet', {role: 'status'})
+    this.problem = h('div')
+    this.empty = h('div', 'Reading the list of tools …')
+    this.sort = h('select', {'aria-label': 'Order', onchange: () => {
+      store.set('tools-order', this.sort.value)
+      this.draw()
+    }}, Object.entries(SORTS).map(([value, [label]]) => h('option', {value, selected: value === store.get('tools-order')}, label)))
+    this.list = ctx.list({
+      items: [], label: 'Tools', empty: this.empty, row,
+      key: ({tool}) => tool.name,
+      text: ({tool, source}) => [tool.name, titleOf(tool), tool.description, source].join(' '),
+      open: ({tool}) => ctx.go(ctx.link('tools', tool.name)),
+    })
+    const order = h('div.row.order', this.sort, h('span.grow'), this.total)
+    this.split = h('div.split', h('div.side', order, this.problem, this.list.node), this.detail)
+    root.append(this.split)
+    ctx.keys({
+      'mod+Enter': {run: () => (this.shown ? void this.shown.call.run() : false), label: 'run the tool'},
+      Escape: {run: () => (this.shown?.call.running ? this.shown.call.cancel() : false), label: 'cancel the call that runs'},
+    })
+    this.offs = [
+      mcp.on('notifications/tools/list_changed', () => this.soon()),
+      mcp.on('state', () => mcp.state === 'ready' && this.load()),
+      mcp.on('noise', (line) => {
+        this.noise = line.slice(0, 300)
+      }),
+    ]
+    if (mcp.state === 'ready') this.load()
+  }
+
+  // A server may tell a thousand changes in a moment.
+  soon() {
+    this.timer ||= setTimeout(() => this.load(), PAUSE)
+  }
+
+  async load() {
+    const {mcp, ctx} = this
+    clearTimeout(this.timer)
+    this.timer = 0
+    const slow = setTimeout(() => this.wait(), SLOW)
+    try {
+      const all = await mcp.list('tools/list', 'tools')
+      const named = all.filter(({name}) => name)
+      this.items = named.map((tool) => ({tool, source: sourceOf(tool, mcp), tokens: cost(tool), many: mcp.server.name === 'docent'}))
+      const without = all.length - named.length
+      const entries = without === 1 ? '1 entry has' : `${without} entries have`
+      put(this.problem, without > 0 && h('p.warn.note', `${entries} no name and can't be called.`))
+      put(this.empty, EMPTY)
+      this.draw()
+      this.show()
+    } catch (error) {
+      if (mcp.state === 'ready') put(this.problem, showFailure(error, ctx))
+    } finally {
+      clearTimeout(slow)
+    }
+  }
+
+  // An answer that docent could not read never comes; what it read instead says why.
+  wait() {
+    put(this.problem, h('div.note', {role: 'status'}, h('p.warn', 'The server has not answered tools/list yet.'),
+      this.noise && [h('p.quiet', 'It wrote what is no message, or one that nests too deep:'), h('pre.code', {tabindex: 0}, this.noise)]))
+  }
+
+  draw() {
+    const [, order] = SORTS[this.sort.value]
+    this.list.update(order ? [...this.items].sort(order) : this.items)
+    put(this.total, this.items.length > 0 && `≈ ${this.items.reduce((sum, one) => sum + one.tokens, 0).toLocaleString()} tokens in all`)
+    this.list.select(this.wanted.name || null)
+  }
+
+  route({path, query}) {
+    this.wanted = {name: path.join('/'), args: query.get('args'), call: query.get('call')}
+    this.show()
+  }
+
+  show() {
+    const {name} = this.wanted
+    const before = document.activeElement
+    this.split.classList.toggle('open', Boolean(name))
+    this.list.select(name || null)
+    const tool = this.items?.find((one) => one.tool.name === name)?.tool
+    const definition = tool && JSON.stringify(tool)
+    // A list that is read again does not disturb a tool that has not changed.
+    if (!tool || this.shown?.definition !== definition) {
+      this.leave()
+      this.shown = tool ? this.running.get(name) ?? {definition, call: new Call(this.ctx, tool)} : null
+      this.running.delete(name)
+      const back = h('a.button.small.ghost.back', {href: '#/tools'}, '← All tools')
+      put(this.detail, back, tool ? [about(tool, this.mcp), this.shown.call.node] : this.without(name))
+      this.detail.scrollTop = 0
+      // At phone width the list is gone, and the focus with it.
+      if (this.list.node.contains(before) && !this.list.node.offsetParent) back.focus()
+    }
+    if (this.shown) this.apply()
+  }
+
+  without(name) {
+    if (!name) return start(this.history.calls().slice(0, RECENT), this.ctx)
+    if (!this.items) return h('p.quiet', {role: 'status'}, 'Reading the list of tools …')
+    const none = `This server has no tool “${name.slice(0, 200)}”.`
+    return h('div.empty', none, ' Choose one from the list, or another target in the bar above.')
+  }
+
+  // Arguments or a call that the address names. They leave it, so that a reload keeps what was edited since.
+  apply() {
+    const {name, args, call} = this.wanted
+    if (args === null && call === null) return
+    this.wanted = {name, args: null, call: null}
+    history.replaceState(history.state, '', this.ctx.link('tools', name))
+    const found = call !== null && this.history.find(call)
+    if (found) this.shown.call.open(found)
+    if (args === null) return
+    try {
+      this.shown.call.args.set(JSON.parse(args))
+    } catch {
+      this.ctx.toast('The arguments in the address are no JSON.', 'bad')
+    }
+  }
+
+  leave() {
+    if (this.shown?.call.running) this.running.set(this.shown.call.tool.name, this.shown)
+    else this.shown?.call.end()
+    this.shown = null
+  }
+
+  unmount() {
+    clearTimeout(this.timer)
+    for (const off of this.offs) off()
+    this.leave()
+    for (const {call} of this.running.values()) call.end()
+  }
+}
+
+// Before a tool is chosen.
+function start(calls, ctx) {
+  const key = (name) => h('kbd.kbd', name)
+  return h('div.start.col', h('div.empty', 'Choose a tool to see what it takes and to call it. ', key('/'), ' searches, ', key('j'),
+    ' and ', key('k'), ' move, ', key('Enter'), ' opens.'),
+  calls.length > 0 && h('section.col', {'aria-label': 'Last calls'}, h('h2', 'Last calls'), h('ul.calls', calls.map((call) => h('li',
+    h('a.grow.cut', {href: ctx.link('tools', said(call.tool), {call: said(call.id)})}, said(call.tool)), h('span.quiet', called(call)))))))
+}
+
+function about(tool, mcp) {
+  const title = titleOf(tool)
+  const {description = ''} = tool
+  const words = description && markdown(description)
+  return h('header.col', h('h2', title || tool.name), title && h('div.address-line', tool.name),
+    h('div.facts', h('span.pill', {title: 'The server that it comes from'}, sourceOf(tool, mcp)),
+      h('span.pill', {title: 'What its definition costs in the context of a model, about'}, `≈ ${cost(tool).toLocaleString()} tokens`),
+      hintsOf(tool).map(([label, kind, means]) => h('span.pill', {class: kind, title: means}, label)),
+      appOf(tool) && h('span.pill.info', {title: appOf(tool)}, 'has an app'),
+      tool.outputSchema !== undefined && h('span.pill', 'has an outputSchema')),
+    !description ? h('p.quiet', 'It has no description.')
+      : description.length <= LONG ? words : h('details', h('summary', `${description.slice(0, 160)}…`), words))
+}
+
+function row({tool, source, tokens, many}) {
+  const words = (tool.description ?? '').trim().split('\n', 1)[0]
+  return [
+    h('div.row', h('span.name.cut.grow', tool.name), h('span.pill.cost', {title: 'tokens, about'}, tokens.toLocaleString())),
+    h('div.row.line', many && h('span.source', source), h('span.quiet.cut.grow', titleOf(tool) ? `${titleOf(tool)} — ${words}` : words)),
+  ]
+}
+
+export default {
+  id: 'tools', title: 'Tools', icon: '⚒',
+  mount(root, ctx) {
+    const view = new Tools(root, ctx)
+    return {route: (route) => view.route(route), unmount: () => view.unmount()}
+  },
+}

@@ -1,0 +1,194 @@
+//! What the page asks for, as JSON.
+
+use crate::{Span, State};
+use axum::{
+    body::Bytes,
+    extract::Query,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use docent_traffic::{Capture, Entry};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
+use tokio::task::spawn_blocking;
+
+/// Entries of one answer.
+const PAGE: usize = 2000;
+/// How long an answer waits for something new.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Log lines and audit lines may be a little older or younger than the messages that they are about.
+const SLACK: u64 = 50_000;
+
+pub(crate) async fn about(state: State) -> Response {
+    let targets = state.desk.targets();
+    let first = targets.first().map(|target| target.name.clone());
+    answer(&json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "target": first,
+        "targets": targets,
+        "docent": state.desk.is_docent(),
+        "capture": state.traffic.capture(),
+    }))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Since {
+    #[serde(default)]
+    after: u64,
+    wait: Option<String>,
+}
+
+pub(crate) async fn traffic(state: State, Query(since): Query<Since>) -> Response {
+    if since.wait.is_some() {
+        // Nothing new is an answer as well.
+        drop(tokio::time::timeout(PATIENCE, state.traffic.changed(since.after)).await);
+    }
+    let page = state.traffic.read(since.after, PAGE);
+    answer(&json!({
+        "entries": page.entries.iter().map(|entry| &**entry).collect::<Vec<_>>(),
+        "first": page.first,
+        "next": page.next,
+        "capture": state.traffic.capture(),
+    }))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Which {
+    seq: u64,
+}
+
+pub(crate) async fn message(state: State, Query(which): Query<Which>) -> Response {
+    match state.traffic.entry(which.seq) {
+        Some(entry) => answer(&entry.with_payload()),
+        None => gone(),
+    }
+}
+
+fn gone() -> Response {
+    refused(
+        StatusCode::NOT_FOUND,
+        "this message is no longer kept: newer ones have taken its place",
+    )
+}
+
+pub(crate) async fn call(state: State, Query(which): Query<Which>) -> Response {
+    let entries = state.traffic.call(which.seq);
+    let Some(first) = entries.first() else { return gone() };
+    let span = span(first, &entries);
+    let desk = Arc::clone(&state.desk);
+    let traces = spawn_blocking(move || desk.traces(&span)).await.unwrap_or_default();
+    answer(&json!({
+        "entries": entries.iter().map(|entry| &**entry).collect::<Vec<_>>(),
+        "audit": traces.audit,
+        "logs": traces.logs,
+    }))
+}
+
+fn span(first: &Entry, all: &[Arc<Entry>]) -> Span {
+    let last = all.iter().map(|entry| entry.at).max().unwrap_or(first.at);
+    Span {
+        from: first.at.saturating_sub(SLACK),
+        to: last.saturating_add(SLACK),
+        method: first.method.as_deref().unwrap_or_default().to_owned(),
+        target: first.target.as_deref().map(str::to_owned),
+    }
+}
+
+pub(crate) async fn capture(state: State, body: Bytes) -> Response {
+    match read::<Capture>(&body) {
+        Ok(capture) => {
+            state.traffic.set(capture);
+            answer(&capture)
+        }
+        Err(response) => response,
+    }
+}
+
+pub(crate) async fn health(state: State) -> Response {
+    if !state.desk.is_docent() {
+        return not_inside();
+    }
+    answer(&state.desk.health())
+}
+
+pub(crate) async fn config(state: State) -> Response {
+    if !state.desk.is_docent() {
+        return not_inside();
+    }
+    let desk = Arc::clone(&state.desk);
+    match spawn_blocking(move || desk.config()).await {
+        Ok(Ok(config)) => answer(&config),
+        Ok(Err(why)) => refused(StatusCode::CONFLICT, &why),
+        Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+pub(crate) async fn doctor(state: State) -> Response {
+    if !state.desk.is_docent() {
+        return not_inside();
+    }
+    let desk = Arc::clone(&state.desk);
+    match spawn_blocking(move || desk.doctor()).await {
+        Ok(report) => answer(&report),
+        Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+fn not_inside() -> Response {
+    refused(
+        StatusCode::NOT_FOUND,
+        "docent's own server is not inside: start `docent inspect` without a server",
+    )
+}
+
+#[derive(Deserialize)]
+struct Held {
+    server: String,
+    tools: Vec<String>,
+}
+
+pub(crate) async fn approve(state: State, body: Bytes) -> Response {
+    decide(&body, |held| state.desk.approve(&held.server, &held.tools))
+}
+
+pub(crate) async fn refuse(state: State, body: Bytes) -> Response {
+    decide(&body, |held| state.desk.refuse(&held.server, &held.tools))
+}
+
+fn decide(body: &Bytes, decide: impl FnOnce(Held) -> Result<Vec<String>, String>) -> Response {
+    let held = match read::<Held>(body) {
+        // No name would mean all of them, which nobody has looked at.
+        Ok(held) if held.tools.is_empty() => {
+            return refused(StatusCode::BAD_REQUEST, "name the tools");
+        }
+        Ok(held) => held,
+        Err(response) => return response,
+    };
+    match decide(held) {
+        Ok(tools) => answer(&json!({"tools": tools})),
+        Err(why) => refused(StatusCode::CONFLICT, &why),
+    }
+}
+
+fn read<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, Response> {
+    serde_json::from_slice(body).map_err(|error| {
+        refused(StatusCode::BAD_REQUEST, &format!("the body can't be used: {error}"))
+    })
+}
+
+fn refused(status: StatusCode, why: &str) -> Response {
+    let mut response = answer(&json!({"error": why}));
+    *response.status_mut() = status;
+    response
+}
+
+fn answer(value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(bytes) => {
+            let json = HeaderValue::from_static("application/json");
+            ([(header::CONTENT_TYPE, json)], bytes).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}

@@ -1,0 +1,234 @@
+//! A JSON-RPC message, read only as far as its summary needs: nothing is copied, and nothing is read that is not shown.
+
+use crate::Kind;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use std::borrow::Cow;
+
+/// The longest id that is kept whole, and that answers are found by.
+const ID: usize = 256;
+/// Members of a batch that are told apart. docent refuses longer ones, and a server's are no longer in good faith.
+const MEMBERS: usize = 1_000;
+
+/// A message, as far as a summary needs it.
+pub(crate) struct Message<'a> {
+    pub(crate) kind: Kind,
+    /// As it came.
+    pub(crate) text: &'a str,
+    /// How long it was.
+    pub(crate) bytes: usize,
+    /// The id as it is written, where it is not too long.
+    pub(crate) id: Option<&'a str>,
+    pub(crate) method: Option<Cow<'a, str>>,
+    pub(crate) target: Option<Cow<'a, str>>,
+    /// What a request wants its progress told under.
+    pub(crate) token: Option<&'a str>,
+    /// What a notification is about.
+    pub(crate) about: Option<About<'a>>,
+    /// The revision that it names.
+    pub(crate) era: Option<Cow<'a, str>>,
+    /// What the sender calls itself.
+    pub(crate) sender: Option<Cow<'a, str>>,
+    pub(crate) code: Option<i64>,
+    pub(crate) said: Option<Cow<'a, str>>,
+    /// More of the same answer follows.
+    pub(crate) partial: bool,
+}
+
+/// The request that a notification is about.
+#[derive(Clone, Copy)]
+pub(crate) enum About<'a> {
+    /// The one whose progress is told under this token.
+    Token(&'a str),
+    /// The one of the other side with this id.
+    Asked(&'a str),
+    /// The one of the same side with this id.
+    Own(&'a str),
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+/// What of parameters, results, metadata and errors is looked at.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow, rename = "ref")]
+    reference: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+    #[serde(borrow, rename = "protocolVersion")]
+    version: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    meta_version: Option<&'a RawValue>,
+    #[serde(borrow, rename = "clientInfo")]
+    client: Option<&'a RawValue>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+    meta_client: Option<&'a RawValue>,
+    #[serde(borrow, rename = "progressToken")]
+    token: Option<&'a RawValue>,
+    #[serde(borrow, rename = "requestId")]
+    request: Option<&'a RawValue>,
+    #[serde(borrow, rename = "isError")]
+    is_error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    partial: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+}
+
+/// What is there; anything of another shape has nothing.
+fn fields(raw: Option<&RawValue>) -> Fields<'_> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
+}
+
+/// A string, if it is one.
+fn string(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    let text = raw?.get();
+    let inside = text.strip_prefix('"')?.strip_suffix('"')?;
+    if !inside.contains('\\') {
+        return Some(Cow::Borrowed(inside));
+    }
+    serde_json::from_str(text).ok().map(Cow::Owned)
+}
+
+/// An id or a token as it is written, where it is one and not too long.
+fn key(raw: Option<&RawValue>) -> Option<&str> {
+    let text = raw?.get();
+    let is_one =
+        text.starts_with(|first: char| first == '"' || first == '-' || first.is_ascii_digit());
+    (is_one && text.len() <= ID).then_some(text)
+}
+
+/// Every message of a frame: one, or the members of a batch.
+pub(crate) fn read(frame: &[u8]) -> Vec<Message<'_>> {
+    let Ok(text) = std::str::from_utf8(frame) else {
+        let head = frame.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        let told = Some(Cow::Borrowed("not UTF-8"));
+        return vec![Message { bytes: frame.len(), said: told, ..Message::noise(head) }];
+    };
+    let text = text.trim_ascii();
+    if !text.starts_with('[') {
+        return vec![Message { bytes: frame.len(), ..one(text) }];
+    }
+    match serde_json::from_str::<Vec<&RawValue>>(text) {
+        Ok(members) if !members.is_empty() && members.len() <= MEMBERS => {
+            members.into_iter().map(|member| one(member.get())).collect()
+        }
+        Ok(members) => {
+            let told = format!("a batch of {} messages", members.len());
+            vec![Message { said: Some(told.into()), ..Message::noise(text) }]
+        }
+        Err(_) => vec![Message::noise(text)],
+    }
+}
+
+fn one(text: &str) -> Message<'_> {
+    let Ok(envelope) = serde_json::from_str::<Envelope<'_>>(text) else {
+        return Message::noise(text);
+    };
+    let id = key(envelope.id);
+    let is_error = envelope.error.is_some_and(|error| error.get() != "null");
+    if let Some(method) = string(envelope.method) {
+        let kind = if envelope.id.is_some() { Kind::Request } else { Kind::Notification };
+        return Message { kind, id, ..Message::asking(text, method, envelope.params) };
+    }
+    if is_error {
+        let error = fields(envelope.error);
+        let code = error.code.and_then(|code| serde_json::from_str(code.get()).ok());
+        let said = string(error.message);
+        return Message { kind: Kind::Error, id, code, said, ..Message::noise(text) };
+    }
+    if envelope.result.is_some() || envelope.id.is_some() {
+        return Message { id, ..Message::answering(text, envelope.result) };
+    }
+    Message::noise(text)
+}
+
+impl<'a> Message<'a> {
+    fn noise(text: &'a str) -> Self {
+        Self {
+            kind: Kind::Noise,
+            text,
+            bytes: text.len(),
+            id: None,
+            method: None,
+            target: None,
+            token: None,
+            about: None,
+            era: None,
+            sender: None,
+            code: None,
+            said: None,
+            partial: false,
+        }
+    }
+
+    fn asking(text: &'a str, method: Cow<'a, str>, params: Option<&'a RawValue>) -> Self {
+        let params = fields(params);
+        let meta = fields(params.meta);
+        let named = |fields: &Fields<'a>| string(fields.name).or_else(|| string(fields.uri));
+        let target = named(&params).or_else(|| named(&fields(params.reference)));
+        let opens = method == "initialize";
+        let client = meta.meta_client.or(params.client.filter(|_| opens));
+        let about = match (key(params.token), key(params.request)) {
+            (Some(token), _) => Some(About::Token(token)),
+            (None, Some(id)) if method == "notifications/cancelled" => Some(About::Own(id)),
+            (None, id) => id.map(About::Asked),
+        };
+        Self {
+            target,
+            about,
+            token: key(meta.token),
+            // What a client asks for in `initialize` is not yet what is spoken.
+            era: string(meta.meta_version),
+            sender: string(fields(client).name),
+            method: Some(method),
+            ..Self::noise(text)
+        }
+    }
+
+    fn answering(text: &'a str, result: Option<&'a RawValue>) -> Self {
+        let result = fields(result);
+        let is = |raw: Option<&RawValue>| raw.is_some_and(|raw| raw.get() == "true");
+        let is_error = is(result.is_error);
+        let said = || {
+            let blocks: Vec<&RawValue> = serde_json::from_str(result.content?.get()).ok()?;
+            string(fields(blocks.first().copied()).text)
+        };
+        Self {
+            kind: Kind::Response,
+            era: string(result.version),
+            code: is_error.then_some(-1),
+            said: if is_error { said() } else { None },
+            partial: is(result.partial),
+            ..Self::noise(text)
+        }
+    }
+
+    /// The id as JSON; null where there is none, or where it is too long.
+    pub(crate) fn id_value(&self) -> Value {
+        self.id.and_then(|id| serde_json::from_str(id).ok()).unwrap_or_default()
+    }
+}

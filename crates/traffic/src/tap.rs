@@ -1,0 +1,354 @@
+//! One connection, as whoever moves its messages sees it.
+
+use crate::{
+    Connection, Direction, Entry, Hop, Kind, Traffic,
+    entry::Kept,
+    message::{About, Message, read},
+    traffic::{Seen, cut},
+    waiting::{Request, Scope},
+};
+use serde_json::Value;
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+/// The longest name of a peer, a method or a revision that is kept.
+const NAME: usize = 128;
+
+/// What else is known of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct More {
+    /// The client's request that made docent send it.
+    pub parent: Option<u64>,
+    /// Which try it is, from 1 on.
+    pub attempt: u32,
+}
+
+impl Default for More {
+    fn default() -> Self {
+        Self { parent: None, attempt: 1 }
+    }
+}
+
+/// One connection. When the last clone is dropped, it has ended.
+#[derive(Clone)]
+pub struct Tap {
+    side: Arc<Side>,
+    /// The part of the connection whose ids belong together.
+    part: u64,
+}
+
+/// What every clone shares.
+struct Side {
+    traffic: Arc<Traffic>,
+    number: u64,
+    hop: Hop,
+    via: &'static str,
+    known: Mutex<Known>,
+    parts: AtomicU64,
+    /// Its end has been told.
+    closed: AtomicBool,
+}
+
+/// What is learnt of a peer on the way.
+#[derive(Clone)]
+struct Known {
+    peer: Arc<str>,
+    era: Option<Arc<str>>,
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tap").field("connection", &self.side.number).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        self.note(Direction::In, Kind::Closed, None, None);
+    }
+}
+
+impl Tap {
+    pub(crate) fn open(traffic: Arc<Traffic>, number: u64, who: Connection) -> Self {
+        let Connection { hop, peer, via } = who;
+        let known = Mutex::new(Known { peer: cut(&peer, NAME).into(), era: None });
+        let (parts, closed) = Default::default();
+        let side = Arc::new(Side { traffic, number, hop, via, known, parts, closed });
+        if side.traffic.is_on() {
+            let direction = if hop == Hop::Client { Direction::In } else { Direction::Out };
+            side.note(direction, Kind::Opened, None, None);
+        }
+        Self { side, part: 0 }
+    }
+
+    /// Whether anything is kept. One relaxed load.
+    pub fn is_on(&self) -> bool {
+        self.side.traffic.is_on()
+    }
+
+    /// The same connection, for requests and answers whose ids are told apart from all others on it: where each request
+    /// comes on its own, two may well have the same.
+    #[must_use]
+    pub fn apart(&self) -> Self {
+        let part = self.side.parts.fetch_add(1, Ordering::Relaxed) + 1;
+        Self { side: Arc::clone(&self.side), part }
+    }
+
+    /// A message went by, or a batch: an entry for each, numbered in a row. Gives the number of the first.
+    pub fn saw(&self, direction: Direction, message: &[u8], parent: Option<u64>) -> Option<u64> {
+        self.record(direction, message, More { parent, ..More::default() })
+    }
+
+    /// A message went by that has not been written, or not by us.
+    pub fn saw_value(&self, direction: Direction, message: &Value, more: More) -> Option<u64> {
+        if !self.is_on() {
+            return None;
+        }
+        self.record(direction, message.to_string().as_bytes(), more)
+    }
+
+    /// Something happened that is no message: noise, a request that gets no answer, or the end.
+    pub fn note(&self, kind: Kind, text: &str, id: Option<&Value>) {
+        if !self.is_on() {
+            return;
+        }
+        if let Some(id) = id.filter(|_| kind == Kind::Lost) {
+            return self.lost(text, id);
+        }
+        self.side.note(Direction::In, kind, Some(text), id);
+    }
+
+    /// What the peer calls itself. Entries from now on have that name.
+    pub fn named(&self, peer: &str) {
+        if !peer.is_empty() && *self.side.known().peer != *peer {
+            self.side.known().peer = cut(peer, NAME).into();
+        }
+    }
+
+    /// The revision that is spoken from now on.
+    pub fn speaks(&self, era: &str) {
+        if self.side.known().era.as_deref() != Some(era) {
+            self.side.known().era = Some(cut(era, NAME).into());
+        }
+    }
+
+    fn record(&self, direction: Direction, message: &[u8], more: More) -> Option<u64> {
+        if !self.is_on() {
+            return None;
+        }
+        let side = &*self.side;
+        // Secrets are looked for before the lock is taken: that takes longest.
+        let drafts: Vec<_> = read(message)
+            .into_iter()
+            .map(|message| (side.draft(direction, &message, more), message))
+            .collect();
+        let scope = Scope { connection: side.number, part: self.part };
+        let mut seen = side.traffic.seen();
+        let first = seen.ring.next();
+        for (draft, message) in drafts {
+            let mut entry = Pairing { seen: &mut seen, scope, message: &message }.pair(draft);
+            side.agree(&mut entry, &message);
+            seen.ring.push(entry);
+        }
+        let last = seen.ring.last();
+        drop(seen);
+        side.traffic.tell(last);
+        (last >= first).then_some(first)
+    }
+
+    /// A request of ours gets no answer.
+    fn lost(&self, text: &str, id: &Value) {
+        let side = &*self.side;
+        let mut entry = side.blank(Direction::In, Kind::Lost);
+        entry.text = Some(side.traffic.text(text));
+        entry.id = id.clone();
+        let place = (Scope { connection: side.number, part: self.part }, Direction::Out);
+        let mut seen = side.traffic.seen();
+        if let Some(request) = seen.waiting.find(place, &id.to_string()) {
+            answer(&mut entry, &request);
+            seen.waiting.remove(request.seq);
+        }
+        side.push(seen, entry);
+    }
+}
+
+impl Side {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An entry of which nothing is known yet. Its number is given when it is kept.
+    fn blank(&self, direction: Direction, kind: Kind) -> Entry {
+        let Known { peer, era } = self.known().clone();
+        Entry {
+            seq: 0,
+            at: 0,
+            connection: self.number,
+            peer,
+            hop: self.hop,
+            via: self.via,
+            direction,
+            kind,
+            id: Value::Null,
+            method: None,
+            target: None,
+            answers: None,
+            micros: None,
+            parent: None,
+            attempt: 1,
+            bytes: 0,
+            era,
+            code: None,
+            text: None,
+            about: None,
+            payload: Kept::default(),
+        }
+    }
+
+    fn draft(&self, direction: Direction, message: &Message<'_>, more: More) -> Entry {
+        // A server that docent calls hears docent's own name.
+        let is_peer = self.hop == Hop::Client && direction == Direction::In;
+        if let Some(name) = message.sender.as_deref().filter(|name| is_peer && !name.is_empty()) {
+            self.known().peer = cut(name, NAME).into();
+        }
+        if let Some(era) = message.era.as_deref().filter(|_| message.kind != Kind::Response) {
+            self.known().era = Some(cut(era, NAME).into());
+        }
+        let traffic = &*self.traffic;
+        let said = match (&message.said, message.kind) {
+            (Some(said), _) => Some(traffic.text(said)),
+            (None, Kind::Noise) => Some(traffic.text(message.text)),
+            (None, _) => None,
+        };
+        let mut entry = self.blank(direction, message.kind);
+        entry.id = message.id_value();
+        entry.method = message.method.as_deref().map(|method| cut(method, NAME).into());
+        entry.target = message.target.as_deref().map(|target| traffic.text(target).into());
+        entry.parent = more.parent;
+        entry.attempt = more.attempt;
+        entry.bytes = message.bytes;
+        entry.code = message.code;
+        entry.text = said;
+        entry.payload = Kept::new(traffic.payload(message.text));
+        entry
+    }
+
+    /// The answer to `initialize` says which revision is spoken from then on. Any other may have such a field as well.
+    fn agree(&self, entry: &mut Entry, message: &Message<'_>) {
+        if let Some(era) = &message.era
+            && entry.kind == Kind::Response
+            && entry.method.as_deref() == Some("initialize")
+        {
+            let era: Arc<str> = cut(era, NAME).into();
+            self.known().era = Some(Arc::clone(&era));
+            entry.era = Some(era);
+        }
+    }
+
+    fn note(&self, direction: Direction, kind: Kind, text: Option<&str>, id: Option<&Value>) {
+        let ends = kind == Kind::Closed;
+        if (ends && self.closed.swap(true, Ordering::Relaxed)) || !self.traffic.is_on() {
+            return;
+        }
+        let mut entry = self.blank(direction, kind);
+        entry.text = text.map(|text| self.traffic.text(text));
+        entry.bytes = text.map_or(0, str::len);
+        let payload =
+            text.filter(|_| kind == Kind::Noise).and_then(|text| self.traffic.payload(text));
+        entry.payload = Kept::new(payload);
+        entry.id = id.cloned().unwrap_or_default();
+        let mut seen = self.traffic.seen();
+        if ends {
+            seen.waiting.close(self.number);
+        }
+        self.push(seen, entry);
+    }
+
+    fn push(&self, mut seen: MutexGuard<'_, Seen>, mut entry: Entry) {
+        let seq = stamp(&mut entry, &seen);
+        seen.ring.push(entry);
+        drop(seen);
+        self.traffic.tell(seq);
+    }
+}
+
+/// Gives an entry its number and its time. Under the lock, so that both go the same way.
+fn stamp(entry: &mut Entry, seen: &Seen) -> u64 {
+    entry.seq = seen.ring.next();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    entry.at = u64::try_from(since.as_micros()).unwrap_or(u64::MAX);
+    entry.seq
+}
+
+/// Makes an entry the answer to a request.
+fn answer(entry: &mut Entry, request: &Request) {
+    let took = request.began.elapsed().as_micros();
+    entry.answers = Some(request.seq);
+    entry.micros = Some(u64::try_from(took).unwrap_or(u64::MAX));
+    entry.method.clone_from(&request.method);
+    entry.target.clone_from(&request.target);
+    entry.parent = entry.parent.or(request.parent);
+    entry.attempt = request.attempt;
+    entry.era = request.era.clone().or(entry.era.take());
+}
+
+/// A message that is held against the requests that wait.
+struct Pairing<'a> {
+    seen: &'a mut Seen,
+    scope: Scope,
+    message: &'a Message<'a>,
+}
+
+impl Pairing<'_> {
+    fn pair(self, mut entry: Entry) -> Entry {
+        stamp(&mut entry, self.seen);
+        let there = (self.scope, entry.direction);
+        let back = (self.scope, entry.direction.other());
+        let waiting = &mut self.seen.waiting;
+        match (entry.kind, self.message.id) {
+            (Kind::Request, Some(id)) => {
+                let request = Request {
+                    seq: entry.seq,
+                    began: Instant::now(),
+                    method: entry.method.clone(),
+                    target: entry.target.clone(),
+                    // Only what the request itself names: the connection may yet agree on another.
+                    era: self.message.era.as_ref().and(entry.era.clone()),
+                    parent: entry.parent,
+                    attempt: entry.attempt,
+                };
+                waiting.add(there, id, self.message.token, request);
+            }
+            (Kind::Response | Kind::Error, Some(id)) => {
+                if let Some(request) = waiting.find(back, id) {
+                    answer(&mut entry, &request);
+                    if !self.message.partial {
+                        waiting.remove(request.seq);
+                    }
+                }
+            }
+            (Kind::Notification, _) => {
+                let request = match self.message.about {
+                    Some(About::Token(token)) => waiting.find_token(back, token),
+                    Some(About::Asked(id)) => waiting.find(back, id),
+                    Some(About::Own(id)) => waiting.find(there, id),
+                    None => None,
+                };
+                if let Some(request) = request {
+                    entry.about = Some(request.seq);
+                    entry.parent = entry.parent.or(request.parent);
+                    entry.attempt = request.attempt;
+                    entry.target.clone_from(&request.target);
+                }
+            }
+            _ => {}
+        }
+        entry
+    }
+}

@@ -1,0 +1,179 @@
+//! Requests whose answers have not been seen, so that an answer is known by what it answers.
+
+use crate::Direction;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Instant,
+};
+
+/// Requests that are remembered; the oldest are forgotten first, because most of them will never be answered.
+const MOST: usize = 4_096;
+
+/// Within which requests ids are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Scope {
+    pub(crate) connection: u64,
+    /// A part of it, whose ids have nothing to do with those of other parts.
+    pub(crate) part: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    scope: Scope,
+    /// Where the request went.
+    direction: Direction,
+    /// Whether it is an id or a token.
+    is_token: bool,
+    /// As it is written in JSON.
+    text: Box<str>,
+}
+
+/// What is remembered of a request.
+pub(crate) struct Request {
+    pub(crate) seq: u64,
+    pub(crate) began: Instant,
+    pub(crate) method: Option<Arc<str>>,
+    pub(crate) target: Option<Arc<str>>,
+    pub(crate) era: Option<Arc<str>>,
+    pub(crate) parent: Option<u64>,
+    pub(crate) attempt: u32,
+}
+
+/// Requests that wait for their answers.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    known: HashMap<Key, Arc<Request>>,
+    /// Under which keys each is known, the oldest first.
+    keys: BTreeMap<u64, (Key, Option<Key>)>,
+}
+
+/// Where to look: in which scope, and for a request that went which way.
+pub(crate) type Place = (Scope, Direction);
+
+fn key((scope, direction): Place, is_token: bool, text: &str) -> Key {
+    Key { scope, direction, is_token, text: text.into() }
+}
+
+impl Waiting {
+    pub(crate) fn add(&mut self, place: Place, id: &str, token: Option<&str>, request: Request) {
+        let (seq, request) = (request.seq, Arc::new(request));
+        let (id, token) = (key(place, false, id), token.map(|token| key(place, true, token)));
+        if let Some(token) = &token {
+            self.known.insert(token.clone(), Arc::clone(&request));
+        }
+        self.known.insert(id.clone(), request);
+        self.keys.insert(seq, (id, token));
+        while self.keys.len() > MOST {
+            let Some((seq, keys)) = self.keys.pop_first() else { return };
+            self.forget(seq, keys);
+        }
+    }
+
+    /// A later request may be known by the same key by now.
+    fn forget(&mut self, seq: u64, (id, token): (Key, Option<Key>)) {
+        for key in std::iter::once(id).chain(token) {
+            if self.known.get(&key).is_some_and(|request| request.seq == seq) {
+                self.known.remove(&key);
+            }
+        }
+    }
+
+    /// The request with this id. Some write numbers as text, or text as numbers.
+    pub(crate) fn find(&self, place: Place, id: &str) -> Option<Arc<Request>> {
+        let other = || {
+            let bare = id.strip_prefix('"').and_then(|id| id.strip_suffix('"'));
+            bare.map_or_else(|| format!("\"{id}\""), str::to_owned)
+        };
+        let found = self.known.get(&key(place, false, id));
+        found.or_else(|| self.known.get(&key(place, false, &other()))).cloned()
+    }
+
+    /// The request whose progress is told under this token.
+    pub(crate) fn find_token(&self, place: Place, token: &str) -> Option<Arc<Request>> {
+        self.known.get(&key(place, true, token)).cloned()
+    }
+
+    /// It has its answer, or never gets one.
+    pub(crate) fn remove(&mut self, seq: u64) {
+        if let Some(keys) = self.keys.remove(&seq) {
+            self.forget(seq, keys);
+        }
+    }
+
+    /// Nobody on this connection answers any more.
+    pub(crate) fn close(&mut self, connection: u64) {
+        let of_it = |(id, _): &(Key, Option<Key>)| id.scope.connection == connection;
+        let closed: Vec<u64> =
+            self.keys.iter().filter(|(_, keys)| of_it(keys)).map(|(seq, _)| *seq).collect();
+        for seq in closed {
+            self.remove(seq);
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> (usize, usize) {
+        (self.keys.len(), self.known.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(seq: u64) -> Request {
+        let (method, target, era, parent) = Default::default();
+        Request { seq, began: Instant::now(), method, target, era, parent, attempt: 1 }
+    }
+
+    #[test]
+    fn the_oldest_requests_are_forgotten_first() {
+        let place = (Scope { connection: 1, part: 0 }, Direction::In);
+        let mut waiting = Waiting::default();
+        let most = u64::try_from(MOST).unwrap();
+        for seq in 1..=most + 10 {
+            let text = seq.to_string();
+            waiting.add(place, &text, Some(&text), request(seq));
+        }
+        assert_eq!(waiting.len(), (MOST, 2 * MOST));
+        assert!(waiting.find(place, "10").is_none() && waiting.find_token(place, "10").is_none());
+        assert_eq!(waiting.find(place, "11").unwrap().seq, 11);
+        waiting.close(2);
+        assert_eq!(waiting.len(), (MOST, 2 * MOST));
+        waiting.close(1);
+        assert_eq!(waiting.len(), (0, 0));
+    }
+
+    #[test]
+    fn a_request_is_found_by_its_place_and_either_spelling() {
+        let scope = Scope { connection: 1, part: 0 };
+        let place = (scope, Direction::In);
+        let mut waiting = Waiting::default();
+        waiting.add(place, "7", None, request(1));
+        waiting.add(place, "\"8\"", Some("\"t\""), request(2));
+        waiting.add(place, "8", None, request(3));
+        for (place, id, want) in [
+            (place, "7", Some(1)),
+            (place, "\"7\"", Some(1)),
+            (place, "\"8\"", Some(2)),
+            (place, "8", Some(3)),
+            (place, "9", None),
+            (place, "", None),
+            (place, "\"", None),
+            ((scope, Direction::Out), "7", None),
+            ((Scope { part: 1, ..scope }, Direction::In), "7", None),
+            ((Scope { connection: 2, ..scope }, Direction::In), "7", None),
+        ] {
+            assert_eq!(waiting.find(place, id).map(|found| found.seq), want, "{place:?} {id}");
+        }
+        assert_eq!(waiting.find_token(place, "\"t\"").unwrap().seq, 2);
+        // The same id again, and the end of the first: the second is still there.
+        waiting.add(place, "7", None, request(4));
+        waiting.remove(1);
+        assert_eq!(waiting.find(place, "7").unwrap().seq, 4);
+    }
+}

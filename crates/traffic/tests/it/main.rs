@@ -1,0 +1,50 @@
+//! What a tap is told, and what can be read of it.
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod bounds;
+mod kept;
+mod paired;
+
+use docent_traffic::{Capture, Connection, Direction, Entry, Hop, Tap, Traffic};
+use std::sync::Arc;
+
+/// Everything is kept, without `hunter2`.
+fn on() -> Arc<Traffic> {
+    let traffic = Traffic::new(|text| text.replace("hunter2", "***"));
+    traffic.set(Capture { on: true, payloads: true });
+    traffic
+}
+
+fn client(traffic: &Arc<Traffic>) -> Tap {
+    let who = Connection { hop: Hop::Client, peer: "somebody".into(), via: "stdio" };
+    traffic.connection(who)
+}
+
+fn server(traffic: &Arc<Traffic>) -> Tap {
+    let who = Connection { hop: Hop::Server, peer: "memory".into(), via: "http" };
+    traffic.connection(who)
+}
+
+fn came(tap: &Tap, message: &str) -> u64 {
+    tap.saw(Direction::In, message.as_bytes(), None).unwrap()
+}
+
+fn went(tap: &Tap, message: &str) -> u64 {
+    tap.saw(Direction::Out, message.as_bytes(), None).unwrap()
+}
+
+fn last(traffic: &Arc<Traffic>) -> Arc<Entry> {
+    traffic.read(0, usize::MAX).entries.pop().unwrap()
+}
+
+/// An entry as one line.
+fn told(entry: &Entry) -> String {
+    let shown = serde_json::to_value(entry).unwrap();
+    let fields = ["kind", "id", "method", "target", "answers", "code", "text"];
+    let field = |name: &&str| match &shown[*name] {
+        serde_json::Value::Null => "-".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    fields.iter().map(field).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,76 @@
+// MCP Apps: a server's page in a sandboxed frame, and what it may not do.
+
+import {hold, same, until} from '../report.mjs'
+
+// The app's own list of what it tried.
+const tried = (page) => page.frameLocator('section[aria-label=App] iframe').locator('#tried li')
+
+export default {
+  async 'an app that tries all it can gets nothing'(world) {
+    const opened = await world.open('hostile', {hash: '#/resources/ui%3A%2F%2Fhostile%2Fapp.html'})
+    const {page} = opened
+    await page.getByRole('button', {name: 'Show as app'}).click()
+    const frame = page.locator('section[aria-label=App] iframe')
+    await frame.waitFor()
+    same([await frame.getAttribute('sandbox'), await frame.getAttribute('referrerpolicy')], ['allow-scripts', 'no-referrer'], 'the frame')
+    await page.getByText('It asks to reach http://pwned.invalid').waitFor()
+    await page.getByText('It asks for camera, clipboardWrite').waitFor()
+    // It sends 3000 messages at once, which ends it.
+    await page.getByText('The app was ended. It sent more than').waitFor()
+    same(await frame.count(), 0, 'frames that are left')
+    opened.unhurt({frames: true})
+    await opened.close()
+  },
+
+  async 'an app that is quiet is refused all the same'(world) {
+    const opened = await world.open('hostile', {hash: '#/tools/quiet_app'})
+    const {page} = opened
+    await page.getByRole('button', {name: 'Run', exact: true}).click()
+    await page.getByRole('button', {name: 'Show the app'}).click()
+    await until(async () => await tried(page).count() > 20 && !(await tried(page).allInnerTexts()).some((text) => text.includes('waiting')), 'all attempts')
+    const texts = await tried(page).allInnerTexts()
+    const got = texts.filter((text) => /GOT/.test(text) && !/^(token in|dialog)/.test(text))
+    same(got, [], 'what the app got')
+    hold(texts.length > 20, `${texts.length} attempts`)
+    opened.unhurt({frames: true})
+    await opened.close()
+  },
+
+  async 'an app speaks with its host'(world) {
+    const opened = await world.open('hostile', {hash: '#/tools/polite_app'})
+    const {page} = opened
+    await page.getByRole('button', {name: 'Run', exact: true}).click()
+    await page.getByRole('button', {name: 'Show the app'}).click()
+    const app = page.frameLocator('section[aria-label=App] iframe')
+    await app.getByText('input {"word":"given"}').waitFor()
+    await app.getByText('result for the app').waitFor()
+    await app.getByText('theme dark').waitFor()
+    await app.getByRole('button', {name: 'call'}).click()
+    const dialog = opened.dialog('The app wants to call a tool')
+    await dialog.getByText('empty').waitFor()
+    await dialog.getByRole('button', {name: 'Refuse'}).click()
+    await app.getByText('answer: The person refused.').waitFor()
+    await app.getByRole('button', {name: 'open'}).click()
+    await opened.dialog('The app wants to open an address').getByRole('button', {name: 'Refuse'}).click()
+    await page.getByText(/^What the app said/).click()
+    await page.getByRole('log', {name: 'What the app said'}).getByText('ui/initialize').waitFor()
+    await page.getByRole('button', {name: 'End', exact: true}).click()
+    await page.getByText('The app has ended.').waitFor()
+    opened.unhurt({frames: true})
+    await opened.close()
+  },
+
+  async 'docent\'s own apps are shown'(world) {
+    const opened = await world.open('docent', {hash: '#/resources'})
+    const {page} = opened
+    const apps = page.getByRole('listbox', {name: 'Resources'}).getByRole('option').filter({hasText: 'ui://docent/'})
+    await page.getByRole('listbox', {name: 'Resources'}).getByRole('option').first().waitFor()
+    hold(await apps.count() >= 3, `${await apps.count()} resources of docent are apps`)
+    await opened.go('#/tools/analyze_repository')
+    await page.getByRole('button', {name: 'Run', exact: true}).click()
+    await page.getByRole('button', {name: 'Show the app'}).click({timeout: 45_000})
+    await page.frameLocator('section[aria-label=App] iframe').getByText(/Python/).first().waitFor({timeout: 20_000})
+    opened.unhurt({frames: true})
+    await opened.close()
+  },
+}

@@ -1,0 +1,67 @@
+// Checks by name: each prints `ok NAME` or `FAIL NAME: what was expected and seen`, as the other test programs do.
+
+const LIMIT = 60_000
+
+export class Report {
+  constructor(word) {
+    this.word = word
+    this.passed = 0
+    this.failed = 0
+  }
+
+  wants(name) {
+    return !this.word || name.includes(this.word)
+  }
+
+  // Runs one check; whatever it throws is its failure, and the next one runs.
+  async check(name, body) {
+    if (!this.wants(name)) return
+    let timer
+    const late = new Promise((_, failed) => {
+      timer = setTimeout(() => failed(new Error(`not done after ${LIMIT / 1000} s`)), LIMIT)
+    })
+    try {
+      await Promise.race([body(), late])
+      this.passed += 1
+      process.stdout.write(`ok ${name}\n`)
+    } catch (problem) {
+      this.failed += 1
+      process.stdout.write(`FAIL ${name}: ${told(problem)}\n`)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  end() {
+    process.stdout.write(`${this.passed} passed, ${this.failed} failed\n`)
+    return this.failed === 0
+  }
+}
+
+// On one line: the message, and where in these files it came from.
+function told(problem) {
+  const text = String(problem?.message ?? problem).replace(/\u001b\[[0-9;]*m/g, '').replace(/\s+/g, ' ').slice(0, 600)
+  const line = /tests\/inspector\/(?!report)([\w/.-]+:\d+)/.exec(problem?.stack ?? '')
+  return line ? `${text} (${line[1]})` : text
+}
+
+// Fails unless it holds; the reason says what was seen.
+export function hold(holds, reason) {
+  if (!holds) throw new Error(typeof reason === 'string' ? reason : JSON.stringify(reason))
+}
+
+export function same(found, expected, what = 'value') {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(expected)]
+  hold(a === b, `${what}: expected ${b}, seen ${a}`)
+}
+
+// Waits until something outside holds; gives back what it gave.
+export async function until(holds, what, limit = 15_000) {
+  const end = Date.now() + limit
+  for (;;) {
+    const value = await holds()
+    if (value) return value
+    if (Date.now() > end) throw new Error(`${what} did not come about in ${limit / 1000} s`)
+    await new Promise((done) => setTimeout(done, 25))
+  }
+}

@@ -1,0 +1,215 @@
+//! What capture costs a call through `docent serve`: without the inspector, with it and capture off, on, and on with
+//! payloads. One server process for each state of each round, and the states in another order each round.
+
+use crate::{
+    bench::{
+        code::percentile,
+        hub::place::{Downstream, Exposure, Place},
+        load::{Load, Stopwatch, Stretch},
+        message::ECHO,
+        peer::eprint_step,
+        post::{self, Connection, Endpoint, Form},
+        repo::table::{Aim, Section},
+        usage,
+    },
+    docent::Docent,
+    process::{Background, free_port},
+};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+const START_LIMIT: Duration = Duration::from_mins(1);
+const IN_FLIGHT: u32 = 16;
+/// More than the ring holds, so that what is measured drops the oldest as well.
+const WARM: Stretch = Stretch { time: Duration::from_secs(10), calls: 6000 };
+/// Capture that is off may cost this much of a call, for the page being there.
+const OFF_AT_MOST: f64 = 1.02;
+
+/// How much is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Without,
+    Off,
+    On,
+    Payloads,
+}
+
+impl State {
+    const ALL: [Self; 4] = [Self::Without, Self::Off, Self::On, Self::Payloads];
+
+    const fn shown(self) -> &'static str {
+        match self {
+            Self::Without => "no inspector",
+            Self::Off => "capture off",
+            Self::On => "capture on",
+            Self::Payloads => "capture on, with payloads",
+        }
+    }
+}
+
+/// What the part needs.
+pub(super) struct Bench<'a> {
+    pub(super) docent: &'a Docent,
+    /// The server behind docent.
+    pub(super) echo: PathBuf,
+    pub(super) measured: Stretch,
+}
+
+/// What one turn found.
+struct Turn {
+    /// Microseconds of each call when there was one at a time.
+    times: Vec<f64>,
+    one: Load,
+    many: Load,
+    memory_mb: f64,
+}
+
+impl Bench<'_> {
+    /// The table.
+    pub(super) fn measure(&self, rounds: u32) -> Result<Section> {
+        let mut section = Section::new("Calls", State::Without.shown());
+        section.describe(
+            "a call of an echo tool through `docent serve --transport http`; no inspector is `server.inspector = false`"
+                .to_owned(),
+        );
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        for round in 1..=rounds {
+            let mut states = State::ALL;
+            let by = usize::try_from(round)? % states.len();
+            states.rotate_left(by);
+            for state in states {
+                eprint_step(&format!("round {round} of {rounds}: {}", state.shown()));
+                let turn = runtime.block_on(self.turn(state)).context(state.shown())?;
+                add(&mut section, state, &turn);
+            }
+        }
+        Ok(section)
+    }
+
+    async fn turn(&self, state: State) -> Result<Turn> {
+        let place = Place::new(Downstream::copies(&self.echo, 1), Exposure::Direct)?;
+        let port = free_port()?;
+        let mut command = place.serve(self.docent);
+        command.args(["--transport", "http", "--port"]).arg(port.to_string());
+        if state == State::Without {
+            command.env("DOCENT_SERVER_INSPECTOR", "false");
+        }
+        let server = Background::listening(&mut command, port, START_LIMIT)?;
+        if state != State::Without {
+            capture(&server, port, state)?;
+        }
+        let without = Some(self.echo.as_path());
+        let endpoint = Endpoint { tools: vec![format!("s0__{ECHO}")], ..Endpoint::at(port) };
+        let mut many = Vec::new();
+        for _ in 0..IN_FLIGHT {
+            many.push(Connection::open_at(&endpoint, Form::Session).await?);
+        }
+        let (many, _) = post::drive_all(many, WARM.begin(IN_FLIGHT)).await?;
+        let mut alone = Connection::open_at(&endpoint, Form::Session).await?;
+        let (mut times, stretch) = (Vec::new(), self.measured.begin(1));
+        let watch = Stopwatch::start_without(without)?;
+        while stretch.goes_on(0) {
+            let began = Instant::now();
+            alone.call().await?;
+            times.push(began.elapsed().as_secs_f64() * 1e6);
+        }
+        let one = watch.stop(u32::try_from(times.len())?)?;
+        let watch = Stopwatch::start_without(without)?;
+        let (_many, calls) = post::drive_all(many, self.measured.begin(IN_FLIGHT)).await?;
+        let many = watch.stop(calls)?;
+        Ok(Turn { times, one, many, memory_mb: usage::resident_mb_without(without)? })
+    }
+}
+
+fn add(section: &mut Section, state: State, turn: &Turn) {
+    let aim = (state == State::Off).then_some(Aim::TimesBaseAtMost(OFF_AT_MOST));
+    let subject = state.shown();
+    section.add("CPU per call, one at a time (µs)", subject, aim, turn.one.cpu_per_call());
+    section.add("CPU per call, 16 in flight (µs)", subject, aim, turn.many.cpu_per_call());
+    section.add("a call, p50 (µs)", subject, None, percentile(&turn.times, 50));
+    section.add("calls per second, 16 in flight", subject, None, turn.many.calls_per_second());
+    section.add("RSS after load (MB)", subject, None, turn.memory_mb);
+}
+
+/// Tells docent what to record, by the address that it has logged.
+fn capture(server: &Background, port: u16, state: State) -> Result<()> {
+    let deadline = Instant::now() + START_LIMIT;
+    let path = loop {
+        if let Some(path) = address(&server.said(), port) {
+            break path;
+        }
+        ensure!(Instant::now() < deadline, "docent logged no address of its inspector");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    let wanted =
+        json!({"on": state != State::Off, "payloads": state == State::Payloads}).to_string();
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    write!(
+        stream,
+        "POST {path}api/capture HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n\
+         Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{wanted}",
+        wanted.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    ensure!(answer.starts_with("HTTP/1.1 200"), "api/capture was answered with {answer}");
+    Ok(())
+}
+
+/// The path of the inspector in a log, with the slash at its end.
+fn address(log: &str, port: u16) -> Option<String> {
+    let (_, after) = log.split_once(&format!("127.0.0.1:{port}/inspector/"))?;
+    let token: String = after.chars().take_while(char::is_ascii_alphanumeric).collect();
+    // The line may not have come whole yet.
+    (after.len() > token.len()).then(|| format!("/inspector/{token}/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_in_the_log() {
+        let check = |log: &str, expected: Option<&str>| {
+            assert_eq!(address(log, 80).as_deref(), expected, "{log}");
+        };
+        check(
+            "a\nINFO inspector: http://127.0.0.1:80/inspector/0fa9/\nb",
+            Some("/inspector/0fa9/"),
+        );
+        check("\"http://127.0.0.1:80/inspector/0fa9\"", Some("/inspector/0fa9/"));
+        check("http://127.0.0.1:80/inspector/0f", None);
+        check("http://127.0.0.1:81/inspector/0f/", None);
+    }
+
+    #[test]
+    fn only_capture_that_is_off_has_an_aim() {
+        let mut section = Section::new("Calls", State::Without.shown());
+        let load = |micros| Load::of(1, Duration::from_secs(1), Duration::from_micros(micros));
+        for (state, micros) in State::ALL.into_iter().zip([100, 103, 110, 120]) {
+            let turn =
+                Turn { times: vec![1.0], one: load(micros), many: load(100), memory_mb: 1.0 };
+            add(&mut section, state, &turn);
+        }
+        let text = section.to_string();
+        assert!(
+            text.contains(
+                "| capture off | 103 | 103 – 103 | 1 | 1.03 | ≤ 1.02 × no inspector: no |"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains(
+                "| capture off | 100 | 100 – 100 | 1 | 1.00 | ≤ 1.02 × no inspector: yes |"
+            ),
+            "{text}"
+        );
+        assert_eq!(text.matches("≤ 1.02").count(), 2, "{text}");
+    }
+}

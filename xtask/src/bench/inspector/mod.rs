@@ -1,0 +1,82 @@
+//! `cargo xtask bench inspector`: what the inspector's page costs to open and to keep, beside the official inspector, and
+//! what its capture costs each call. Subjects take turns within a round, so that a busy moment falls on all of them.
+
+mod calls;
+mod page;
+
+use super::{
+    hub::gateway::real,
+    load::Stretch,
+    peer::{build, eprint_step, folder},
+    repo::table::Table,
+};
+use crate::{docent::Docent, machine, workspace::Workspace};
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use std::{fs, io::Write as _, path::PathBuf, time::Duration};
+
+const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of the base; the page is opened in\n  \
+    Debian's Chromium, headless, which runs already, on server-everything over stdio; usable is when the names of its\n  \
+    tools can be read; bytes are those of the responses' bodies as they travel, kB and MB powers of ten; RSS and PSS\n  \
+    are those of all processes of the inspector but server-everything and the browser; calls go over Streamable HTTP to an echo\n  \
+    server on pipes behind `docent serve`; CPU is docent's own and that of its processes but the echo server, from /proc";
+
+/// What to measure, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// How often each page is opened.
+    #[arg(long, default_value_t = 9)]
+    openings: u32,
+    /// How often each state of capture has its turn.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// How long each load is measured.
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// The parts to measure.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "page,calls")]
+    only: Vec<Part>,
+    /// The docent to measure; left out, this workspace's is built.
+    #[arg(long)]
+    docent: Option<PathBuf>,
+}
+
+/// A part of the measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Opening the page, its size and its memory.
+    Page,
+    /// What a call costs with capture and without.
+    Calls,
+}
+
+/// Measures, prints the tables and writes them to target/bench/inspector.json.
+pub(crate) fn run(workspace: &Workspace, options: &Options, args: &[String]) -> Result<()> {
+    let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
+    let mut table = Table::new("Inspector", NOTE);
+    table.describe("machine", machine::describe()?);
+    table.describe("date", machine::now()?);
+    table.describe("command", format!("cargo xtask bench {}", args.join(" ")));
+    table.describe("load average at the start", machine::load_average()?);
+    let mut versions = vec![docent.version(workspace)?];
+    if options.only.contains(&Part::Page) {
+        eprint_step("opening pages");
+        let found = page::measure(workspace, &docent, options.openings.max(1))?;
+        found.sections.into_iter().for_each(|section| table.push(section));
+        versions.extend(found.versions);
+    }
+    if options.only.contains(&Part::Calls) {
+        eprint_step("preparing the echo server");
+        let (echo, _) = build(workspace, "echo")?;
+        let measured =
+            Stretch::of(Duration::try_from_secs_f64(options.seconds).context("--seconds")?);
+        let bench = calls::Bench { docent: &docent, echo: real(&echo)?, measured };
+        table.push(bench.measure(options.rounds.max(1))?);
+    }
+    table.describe("versions", versions.join("; "));
+    table.describe("load average at the end", machine::load_average()?);
+    write!(std::io::stdout(), "{table}")?;
+    let path = folder(workspace, "")?.join("inspector.json");
+    fs::write(&path, serde_json::to_vec_pretty(&table.json())?)
+        .with_context(|| format!("writing {}", path.display()))
+}

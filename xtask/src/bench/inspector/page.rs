@@ -1,0 +1,97 @@
+//! The page in a browser: tests/inspector/measure.mjs opens it, and this reads what it found.
+
+use crate::{
+    bench::{
+        hub::gateway::official_inspector,
+        repo::table::{Aim, Section},
+    },
+    checks::inspector::Page,
+    docent::Docent,
+    install,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_mins(30);
+const OURS: &str = "docent inspect";
+const OFFICIAL: &str = "official inspector";
+/// The measure of the page's files together, and the most that they may come to.
+const SIZE: (&str, f64) = ("files of the page (kB)", 200.0);
+
+/// What was measured, and what it was measured on.
+pub(super) struct Found {
+    pub(super) sections: Vec<Section>,
+    pub(super) versions: Vec<String>,
+}
+
+/// One line of the program's output.
+#[derive(Debug, Deserialize)]
+struct Sample {
+    section: String,
+    measure: String,
+    subject: String,
+    value: f64,
+}
+
+/// Opens both pages so many times.
+pub(super) fn measure(workspace: &Workspace, docent: &Docent, openings: u32) -> Result<Found> {
+    let (page, chromium) = (Page::install(workspace)?, install::chromium()?);
+    let mut versions = Vec::new();
+    let mut command = page.program("measure.mjs", docent.program(), &chromium);
+    command.arg("--openings").arg(openings.to_string());
+    let official = official_inspector(workspace);
+    match &official {
+        Ok((version, _, script)) => {
+            versions.push(version.clone());
+            command.arg("--official").args(script);
+        }
+        Err(problem) => eprintln!("without the official inspector: {problem:#}"),
+    }
+    let done = process::run(&mut command, LIMIT, Output::Kept)?;
+    let text = done.or_fail("measure.mjs")?;
+    versions
+        .extend(text.lines().filter_map(|line| line.strip_prefix("version ")).map(str::to_owned));
+    let mut sections = sections(&text)?;
+    if let (Err(problem), Some(first)) = (official, sections.first_mut()) {
+        first.lack(OFFICIAL, &format!("{problem:#}"));
+    }
+    Ok(Found { sections, versions })
+}
+
+/// The lines `sample {…}` as tables, in the order in which they came.
+fn sections(text: &str) -> Result<Vec<Section>> {
+    let mut found: Vec<(String, Section)> = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("sample ")) {
+        let sample: Sample = serde_json::from_str(line).with_context(|| line.to_owned())?;
+        if !found.iter().any(|(title, _)| *title == sample.section) {
+            found.push((sample.section.clone(), Section::new(sample.section.clone(), OURS)));
+        }
+        let ours = sample.subject == OURS && sample.measure == SIZE.0;
+        let aim = ours.then_some(Aim::AtMost(SIZE.1));
+        if let Some((_, section)) = found.iter_mut().find(|(title, _)| *title == sample.section) {
+            section.add(&sample.measure, &sample.subject, aim, sample.value);
+        }
+    }
+    Ok(found.into_iter().map(|(_, section)| section).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_become_tables() {
+        let text = "starting\nsample {\"section\": \"Page\", \"measure\": \"files of the page (kB)\", \"subject\": \"docent inspect\", \"value\": 180}\n\
+                    sample {\"section\": \"Page\", \"measure\": \"start (ms)\", \"subject\": \"official inspector\", \"value\": 3000.0}\n\
+                    sample {\"section\": \"Memory\", \"measure\": \"RSS (MB)\", \"subject\": \"docent inspect\", \"value\": 20}\n";
+        let found = sections(text).unwrap();
+        let all: String = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found.len(), 2, "{all}");
+        assert!(all.contains("| files of the page (kB) | docent inspect | 180 | 180 – 180 | 1 | 1.00 | ≤ 200: yes |"), "{all}");
+        assert!(all.contains("| start (ms) | official inspector | 3000 |"), "{all}");
+        assert!(sections("sample {}").is_err());
+    }
+}

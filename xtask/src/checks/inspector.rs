@@ -1,0 +1,134 @@
+//! The step that drives the inspector's page in Chromium: the programs in `tests/inspector`.
+
+use super::{Context, tally};
+use crate::{
+    install::{self, Node},
+    process::{self, Finished, Output},
+    report::Counts,
+    workspace::Workspace,
+};
+use anyhow::Result;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+const FOLDER: &str = "tests/inspector";
+/// Each check has a shorter limit of its own.
+const LIMIT: Duration = Duration::from_mins(30);
+
+/// The programs, and what they run with.
+#[derive(Debug)]
+pub(crate) struct Page {
+    node: Node,
+    modules: PathBuf,
+    folder: PathBuf,
+}
+
+impl Page {
+    /// Installs the driver and the server that it is tried on. The browser is another matter.
+    pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
+        let (node, folder) = (install::node(workspace)?, workspace.root.join(FOLDER));
+        let installed = install::npm_packages(workspace, &node, "inspector", &folder)?;
+        Ok(Self { node, modules: installed.join("node_modules"), folder })
+    }
+
+    /// One of the programs on this docent, in this browser.
+    pub(crate) fn program(&self, name: &str, docent: &Path, chromium: &Path) -> Command {
+        let mut command = Command::new(&self.node.program);
+        command.arg(self.folder.join(name)).arg("--docent").arg(docent);
+        command.arg("--modules").arg(&self.modules).env("CHROMIUM", chromium);
+        command
+    }
+
+    /// What the page's modules without a document do, by Node's own test runner.
+    fn units(&self) -> Result<Finished> {
+        let mut command = Command::new(&self.node.program);
+        command.args(["--test", "--test-reporter=tap"]);
+        let tests = fs::read_dir(self.folder.join("unit"))?;
+        let mut tests: Vec<PathBuf> = tests
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| is_test(path))
+            .collect();
+        tests.sort();
+        process::run(command.args(tests), LIMIT, Output::Kept)
+    }
+}
+
+fn is_test(path: &Path) -> bool {
+    path.to_string_lossy().ends_with(".test.mjs")
+}
+
+pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+    let page = Page::install(context.workspace)?;
+    let mut total = Vec::new();
+    if context.filter.is_none() {
+        let done = page.units()?;
+        let counts = units(&done.text).with_status(done.success);
+        if counts.failed > 0 {
+            println!("{}\n({})", process::tail(&done.text, 60), done.ending);
+        }
+        println!("unit: {counts}");
+        total.push(counts);
+    }
+    let chromium = match install::chromium() {
+        Ok(chromium) => chromium,
+        Err(problem) => {
+            println!("skipped: {problem:#}");
+            total.push(Counts::ONE_SKIPPED);
+            return Ok(total.into_iter().sum());
+        }
+    };
+    let docent = context.release_binary("docent")?;
+    let mut command = page.program("run.mjs", &docent, &chromium);
+    if let Some(word) = context.filter {
+        command.arg("--only").arg(word);
+    }
+    let done = process::run(&mut command, LIMIT, Output::Kept)?;
+    let cases = tally::cases(&done.text);
+    let counts = tally::count(&cases).with_status(done.success);
+    for case in &cases {
+        if let tally::Case::Failed { name, why } = case {
+            println!("FAIL  {name}: {why}");
+        }
+    }
+    // A program that breaks says so in lines that are no case.
+    if !done.success && tally::count(&cases).failed == 0 {
+        println!("{}\n({})", process::tail(&done.text, 20), done.ending);
+    }
+    println!("page: {counts}");
+    total.push(counts);
+    Ok(total.into_iter().sum())
+}
+
+/// `# pass 12`, `# fail 0`, `# skipped 1`: the end of what Node's test runner prints.
+fn units(text: &str) -> Counts {
+    let of = |label: &str| {
+        let mut lines = text.lines().rev();
+        lines
+            .find_map(|line| line.strip_prefix("# ")?.strip_prefix(label)?.trim().parse().ok())
+            .unwrap_or(0)
+    };
+    Counts { passed: of("pass "), failed: of("fail ") + of("cancelled "), skipped: of("skipped ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_test_run_is_read() {
+        let text = "ok 1 - a\n# tests 5\n# suites 0\n# pass 3\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n";
+        assert_eq!(units(text), Counts { passed: 3, failed: 1, skipped: 1 });
+        assert_eq!(units("node: bad option"), Counts::default());
+        assert_eq!(units("# cancelled 2\n").failed, 2);
+    }
+
+    #[test]
+    fn only_tests_are_run() {
+        assert!(is_test(Path::new("/a/schema.test.mjs")));
+        assert!(!is_test(Path::new("/a/page.mjs")));
+    }
+}
