@@ -1,7 +1,7 @@
 //! The reference page of the built-in tools, resource templates and prompts, written from what clients are told of them.
 
 use docent_suites::{Options, docs::Collection, files::Roots, web};
-use docent_tool::{Hints, Object, PromptInfo, Provider, TemplateInfo, ToolInfo};
+use docent_tool::{App, Hints, Object, PromptInfo, Provider, TemplateInfo, ToolInfo};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path, sync::Arc};
 
@@ -15,6 +15,17 @@ What docent offers to every client. Arguments are checked against their schema b
 not listed here is refused. An answer has its fields in `structuredContent` and tells the same as text in `content`. A
 key's scope is the name of a tool, a suite as `code:*`, or `*`: see `server.auth.keys` in
 [configuration.md](configuration.md). `COLLECTION` stands for the names under `docs.collections`.
+";
+
+const PAGES: &str = "
+## Pages
+
+Clients that announce MCP Apps (`io.modelcontextprotocol/ui`, with `text/html;profile=mcp-app`) are told of these pages: in
+lists of resources, and in `_meta.ui.resourceUri` of the tools whose answers they show. To others, everything is as if there
+were none.
+
+| address | shows | tools |
+|---|---|---|
 ";
 
 /// The page, in Markdown. `root` must exist; nothing in it is read.
@@ -46,6 +57,7 @@ fn page(providers: &[Arc<dyn Provider>]) -> String {
     for template in providers.iter().flat_map(|provider| provider.templates()) {
         template_row(&template, &mut page);
     }
+    describe_apps(providers, &mut page);
     page.push_str("\n## Prompts\n");
     for prompt in providers.iter().flat_map(|provider| provider.prompts()) {
         describe_prompt(&prompt, &mut page);
@@ -82,6 +94,20 @@ fn template_row(template: &TemplateInfo, page: &mut String) {
     let about = template.about.as_deref().or(template.title.as_deref()).unwrap_or_default();
     let mime = template.mime.as_deref().unwrap_or_default();
     line(page, &format!("| `{}` | {} | `{mime}` |", template.uri_template, cell(about)));
+}
+
+fn describe_apps(providers: &[Arc<dyn Provider>], page: &mut String) {
+    let mut apps: Vec<App> = providers.iter().flat_map(|provider| provider.apps()).collect();
+    apps.sort_by_key(|app| app.uri);
+    apps.dedup_by_key(|app| app.uri);
+    let tools: Vec<ToolInfo> =
+        providers.iter().flat_map(|provider| provider.tools()).map(|tool| tool.info()).collect();
+    page.push_str(PAGES);
+    for app in apps {
+        let shown = tools.iter().filter(|tool| tool.app == Some(app.uri));
+        let shown: Vec<String> = shown.map(|tool| format!("[{0}](#{0})", tool.name)).collect();
+        line(page, &format!("| `{}` | {} | {} |", app.uri, cell(app.about), shown.join(", ")));
+    }
 }
 
 fn describe_prompt(prompt: &PromptInfo, page: &mut String) {
@@ -247,6 +273,7 @@ mod tests {
             "`all`, `COLLECTION`",
             "Changes nothing; reaches the network.",
             "| `ast://project/{path}` |",
+            "| `ui://docent/search` |",
             "\n### answer_from_docs\n",
         ] {
             assert!(page.contains(want), "no {want:?} in\n{page}");

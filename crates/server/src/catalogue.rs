@@ -2,7 +2,8 @@
 
 use crate::{
     admit::Meter,
-    convert,
+    apps, convert,
+    guest::Guest,
     metrics::{Metrics, ToolStats},
     policy::Policy,
     setup::SetupError,
@@ -166,10 +167,17 @@ impl Catalogue {
         self.by_name.get(name)
     }
 
-    /// The tools that this principal may use, as a list shows them.
-    pub(crate) fn listed(&self, who: &Principal, policy: &Policy) -> Vec<Tool> {
+    /// The tools that this guest may use, as a list shows them.
+    pub(crate) fn listed(&self, guest: &Guest, policy: &Policy) -> Vec<Tool> {
+        let who = guest.principal();
         let shown = self.seen_by(who, policy).filter(|route| !route.info.hidden);
-        shown.map(|route| route.listed.clone()).collect()
+        // A page that can't be read must not be named.
+        let names = |route: &Route| guest.shows_apps && policy.may_see(who, &route.provider);
+        let listed = |route: &Arc<Route>| match route.info.app {
+            Some(app) if names(route) => apps::named(route.listed.clone(), app),
+            _ => route.listed.clone(),
+        };
+        shown.map(listed).collect()
     }
 
     fn seen_by<'a>(

@@ -1,6 +1,6 @@
 //! What is known of whoever sent one request.
 
-use crate::{Server, admit::Keyring};
+use crate::{Server, admit::Keyring, apps};
 use docent_transport::{Caller, Origin, Principal, Via};
 use docent_wire::Dialect;
 use rmcp::{
@@ -11,7 +11,7 @@ use rmcp::{
 use serde_json::Value;
 
 const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The sender of one request.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub(crate) struct Guest {
     pub(crate) streams: bool,
     /// The number of the request among recorded messages.
     pub(crate) recorded: Option<u64>,
+    /// It has a place for pages.
+    pub(crate) shows_apps: bool,
 }
 
 impl Guest {
@@ -40,6 +42,7 @@ impl Guest {
             dialect,
             streams: origin.is_some_and(|origin| origin.streams),
             recorded: origin.and_then(|origin| origin.recorded),
+            shows_apps: apps::shown_by(context, dialect),
         }
     }
 

@@ -11,6 +11,7 @@
 
 mod admit;
 mod approval;
+mod apps;
 mod audience;
 mod audit;
 mod call;

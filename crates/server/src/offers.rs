@@ -1,7 +1,7 @@
 //! What providers offer beside tools: resources, prompts, and values that complete what has been typed.
 
 use crate::{
-    Screening,
+    Screening, apps,
     audience::Listener,
     call::{bad_state, cancelled, capability, purpose},
     catalogue::{Catalogue, clip, nearest, with_parts},
@@ -16,7 +16,7 @@ use crate::{
     validate::Problem,
 };
 use docent_tool::{
-    Audience, CallContext, Completing, CompletionTarget, Contents, InputNeeded, Level,
+    App, Audience, CallContext, Completing, CompletionTarget, Contents, InputNeeded, Level,
     PromptAnswer, PromptInfo, Provider, ToolError,
 };
 use futures::future::join_all;
@@ -51,7 +51,13 @@ impl Server {
         guest.is_modern().then_some(scope)
     }
 
-    fn seen_by(&self, guest: &Guest) -> Vec<Arc<dyn Provider>> {
+    /// The same for lists of what has pages: they depend on whether the client shows those.
+    fn list_scope(&self, guest: &Guest) -> Option<CacheScope> {
+        let scope = self.cache_scope(guest)?;
+        Some(if guest.shows_apps { CacheScope::Private } else { scope })
+    }
+
+    pub(crate) fn seen_by(&self, guest: &Guest) -> Vec<Arc<dyn Provider>> {
         let terms = self.terms();
         let mut all = with_parts(self.providers());
         all.retain(|provider| terms.policy.may_see(guest.principal(), provider.key()));
@@ -105,11 +111,11 @@ impl Server {
         cursor: Option<&str>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.settled().await;
-        let tools = self.catalogue().listed(guest.principal(), &self.terms().policy);
+        let tools = self.catalogue().listed(guest, &self.terms().policy);
         let place = self.place("tools", guest, cursor);
         listed!(
             ListToolsResult,
-            self.cache_scope(guest),
+            self.list_scope(guest),
             cursor::page(tools, |tool| &tool.name, self.list_page(), &place)
         )
     }
@@ -121,6 +127,9 @@ impl Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         self.settled().await;
         let mut resources = Vec::new();
+        if guest.shows_apps {
+            resources.extend(self.apps(guest).iter().map(apps::resource));
+        }
         for provider in self.seen_by(guest) {
             let found =
                 in_time(provider.resources(), self.limits().tool_timeout, provider.key()).await;
@@ -128,7 +137,7 @@ impl Server {
         }
         let place = self.place("resources", guest, cursor);
         let page = cursor::page(resources, |item| &item.uri, self.list_page(), &place);
-        listed!(ListResourcesResult, self.cache_scope(guest), page)
+        listed!(ListResourcesResult, self.list_scope(guest), page)
     }
 
     pub(crate) async fn list_templates(
@@ -336,6 +345,9 @@ impl Visit {
             let bytes = result.contents.iter().map(paging::contents_weight).sum();
             return Ok((result.into(), Outcome::Ok, bytes));
         }
+        if let Some(app) = self.server.apps(&self.guest).iter().find(|app| app.uri == uri) {
+            return Ok(self.page(app));
+        }
         let purpose = purpose(&self.guest, "resources/read", uri);
         self.remember(request.input_responses, request.request_state.as_deref(), &purpose)?;
         let bounds = self.bounds();
@@ -361,6 +373,13 @@ impl Visit {
             Found::It(None) => Err(Server::missing(&self.guest, uri)),
             Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
         }
+    }
+
+    /// A page is whole or of no use, and holds nothing of the caller's: it is not cut, and there is nothing to screen.
+    fn page(&self, app: &App) -> (ReadResourceResponse, Outcome, usize) {
+        let mut result = ReadResourceResult::new(vec![apps::contents(app)]);
+        result.cache_scope = self.server.cache_scope(&self.guest);
+        (result.into(), Outcome::Ok, app.html.len())
     }
 
     fn contents(&self, contents: Vec<Contents>) -> (ReadResourceResponse, Outcome, usize) {

@@ -3,6 +3,7 @@
 use crate::{
     Audit, Screening, Session,
     admit::{ClientKey, Lanes, Meter, Place, Seats},
+    apps,
     audit::TurnedAway,
     call,
     catalogue::{Catalogue, Route},
@@ -23,9 +24,9 @@ use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        ErrorCode, Implementation, InitializeResult, JsonObject, PromptsCapability,
-        ProtocolVersion, ResourcesCapability, ServerCapabilities, ServerConfig, TASKS_EXTENSION_ID,
-        ToolsCapability,
+        ErrorCode, ExtensionCapabilities, Implementation, InitializeResult, JsonObject,
+        PromptsCapability, ProtocolVersion, ResourcesCapability, ServerCapabilities, ServerConfig,
+        TASKS_EXTENSION_ID, ToolsCapability,
     },
     service::RequestContext,
 };
@@ -100,7 +101,8 @@ impl Server {
         }
         let mut implementation = Implementation::new(name, version);
         implementation.title = title;
-        let mut info = InitializeResult::new(capabilities()).with_server_info(implementation);
+        let able = capabilities(apps::capability(&providers));
+        let mut info = InitializeResult::new(able).with_server_info(implementation);
         info.instructions = instructions;
         Ok(Arc::new_cyclic(|server| Self {
             info,
@@ -273,10 +275,11 @@ impl Server {
         self.info.clone()
     }
 
-    /// What an older revision is told: extensions are none of its words.
-    pub(crate) fn older_info(&self, dialect: Dialect) -> InitializeResult {
+    /// What an older revision is told: extensions are none of its words, but for one that its client speaks of.
+    pub(crate) fn older_info(&self, dialect: Dialect, shows_apps: bool) -> InitializeResult {
         let mut info = self.info.clone();
-        info.capabilities.extensions = None;
+        let ours = info.capabilities.extensions.take().filter(|_| shows_apps);
+        info.capabilities.extensions = ours.as_ref().and_then(apps::negotiated);
         info.protocol_version = version(dialect);
         info
     }
@@ -450,7 +453,7 @@ fn listen(
     Some(AbortOnDropHandle::new(runtime.spawn(follow)))
 }
 
-fn capabilities() -> ServerCapabilities {
+fn capabilities(mut extensions: ExtensionCapabilities) -> ServerCapabilities {
     let mut all = ServerCapabilities::default();
     let mut tools = ToolsCapability::default();
     tools.list_changed = Some(true);
@@ -463,7 +466,8 @@ fn capabilities() -> ServerCapabilities {
     all.prompts = Some(prompts);
     all.logging = Some(JsonObject::new());
     all.completions = Some(JsonObject::new());
-    all.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), JsonObject::new())].into());
+    extensions.insert(TASKS_EXTENSION_ID.to_owned(), JsonObject::new());
+    all.extensions = Some(extensions);
     all
 }
 

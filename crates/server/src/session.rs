@@ -5,6 +5,7 @@
 )]
 
 use crate::{
+    apps,
     audience::Listener,
     audit::Ending,
     call::{Call, bad_state, purpose},
@@ -228,7 +229,8 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let dialect = Dialect::negotiate(request.protocol_version.as_str());
-        let info = self.server.older_info(dialect);
+        let shows_apps = apps::announced(&request.capabilities, dialect);
+        let info = self.server.older_info(dialect, shows_apps);
         request.protocol_version = info.protocol_version.clone();
         context.peer.set_peer_info(request);
         // A second handshake begins a new conversation.

@@ -3,6 +3,7 @@
 //! Knows tools, files and parsers. Must not know the wire, a session or a transport.
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
+mod apps;
 pub mod code;
 pub mod docs;
 pub mod files;

@@ -5,6 +5,7 @@
 //! caller. This crate must not know the wire, a transport, or any concrete tool.
 
 mod answer;
+mod app;
 mod context;
 mod error;
 mod provider;
@@ -12,6 +13,7 @@ mod schema;
 mod tool;
 
 pub use answer::{Answer, Block, Contents, EXTRA, Outcome, ResourceInfo, TemplateInfo};
+pub use app::App;
 pub use context::{Ask, Audience, CallContext, Level, Progress, Stop, nobody};
 pub use error::{Failure, FailureKind, InputNeeded, ToolError};
 pub use provider::{

@@ -1,7 +1,7 @@
 //! Where tools, resources and prompts come from.
 
 use crate::{
-    AnyTool, Block, CallContext, Contents, Level, Object, ResourceInfo, Running, TemplateInfo,
+    AnyTool, App, Block, CallContext, Contents, Level, Object, ResourceInfo, Running, TemplateInfo,
     ToolError,
 };
 use serde_json::Value;
@@ -27,6 +27,11 @@ pub trait Provider: Send + Sync {
 
     /// The tools it has now.
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
+        Vec::new()
+    }
+
+    /// The pages that show what its tools answer. Other providers may have the same ones.
+    fn apps(&self) -> Vec<App> {
         Vec::new()
     }
 

@@ -41,6 +41,8 @@ pub trait Tool: Send + Sync + 'static {
     const ABOUT: &'static str;
     /// What a client may assume.
     const HINTS: Hints = Hints::READS;
+    /// The address of the page that shows its answers, one of its provider's.
+    const APP: Option<&'static str> = None;
     /// Arguments.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// Answer.
@@ -76,6 +78,8 @@ pub struct ToolInfo {
     pub hints: Option<Hints>,
     /// `_meta`, passed on as it came.
     pub meta: Option<Object>,
+    /// The address of the page that shows its answers. Only clients that have a place for it are told.
+    pub app: Option<&'static str>,
     /// Further fields of another server's tool, passed on as they came. They win over what is derived from `hints`.
     pub extra: Object,
     /// It can be called by its name, and no list shows it.
@@ -115,6 +119,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             input_schema: Arc::new(self.tool.input_schema()),
             output_schema: Some(Arc::clone(&self.output_schema)),
             hints: Some(T::HINTS),
+            app: T::APP,
             ..ToolInfo::default()
         }
     }

@@ -54,6 +54,8 @@ impl AnyTool for Proxied {
             input_schema: Arc::new(input),
             output_schema: output.map(Arc::new),
             hints: None,
+            // A page of the server's is named in `_meta`, as it came.
+            app: None,
             meta,
             hidden: self.hidden,
             patience: Some(LONGEST),

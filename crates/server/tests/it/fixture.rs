@@ -1,7 +1,7 @@
 //! A provider of small tools, each of which shows one thing.
 
 use docent_tool::{
-    Answer, AnyTool, Ask, Block, CallContext, Change, Completing, CompletionTarget, Contents,
+    Answer, AnyTool, App, Ask, Block, CallContext, Change, Completing, CompletionTarget, Contents,
     Failure, FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress, PromptAnswer,
     PromptArgument, PromptInfo, PromptMessage, Provider, ResourceInfo, Role, Running, TemplateInfo,
     Tool, ToolError, ToolInfo, erase,
@@ -22,6 +22,7 @@ pub(crate) struct Fixture {
     pub(crate) gate: Arc<Gate>,
     pub(crate) watched: Mutex<Vec<String>>,
     pub(crate) extra: Mutex<Vec<Arc<dyn AnyTool>>>,
+    pub(crate) apps: Mutex<Vec<App>>,
 }
 
 /// A tool that waits here until it is let through, and tells when it comes and when it is dropped.
@@ -61,6 +62,7 @@ impl Fixture {
             gate: Arc::new(gate),
             watched: Mutex::default(),
             extra: Mutex::default(),
+            apps: Mutex::default(),
         })
     }
 
@@ -296,6 +298,10 @@ impl Provider for Fixture {
             }
         }));
         tools
+    }
+
+    fn apps(&self) -> Vec<App> {
+        self.apps.lock().unwrap().clone()
     }
 
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {

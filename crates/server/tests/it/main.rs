@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails where it stands")]
 #![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is passed")]
 
+mod apps;
 mod asking;
 mod audit;
 mod calls;

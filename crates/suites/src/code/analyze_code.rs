@@ -8,7 +8,10 @@ use super::{
     project::{Parsed, Project, Unread},
     sweep::stopped,
 };
-use crate::files::{Kind, Place};
+use crate::{
+    apps,
+    files::{Kind, Place},
+};
 use docent_syntax::{
     Language,
     analysis::{
@@ -120,6 +123,7 @@ impl Tool for AnalyzeCode {
     const TITLE: &'static str = "Analyze source code";
     const ABOUT: &'static str = "Perform detailed code analysis of a file or a folder: complexity of each function and why, dependencies resolved to files and \
          packages with who depends on them and cycles, patterns and smells, or security findings with CWE, each with its line and what to do.";
+    const APP: Option<&'static str> = Some(apps::CODE_MAP.uri);
     type Args = AnalyzeArgs;
     type Answer = AnalyzeAnswer;
 

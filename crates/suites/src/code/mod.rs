@@ -33,14 +33,15 @@ pub use references::Occurrence;
 pub use units::code_units;
 
 use crate::{
+    apps,
     files::{Place, Roots},
     indexing::{CODE, Live},
 };
 use analyze_code::AnalyzeCode;
 use docent_syntax::Counts;
 use docent_tool::{
-    AnyTool, CallContext, Change, Completing, CompletionTarget, Contents, Provider, ResourceInfo,
-    Running, TemplateInfo, ToolError, erase, nobody,
+    AnyTool, App, CallContext, Change, Completing, CompletionTarget, Contents, Provider,
+    ResourceInfo, Running, TemplateInfo, ToolError, erase, nobody,
 };
 use find_references::FindReferences;
 use index_status::IndexStatus;
@@ -94,6 +95,10 @@ impl Provider for CodeSuite {
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         self.tools.clone()
+    }
+
+    fn apps(&self) -> Vec<App> {
+        vec![apps::CODE_MAP, apps::SEARCH]
     }
 
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {

@@ -5,7 +5,10 @@ use super::{
     project::{Project, Unread},
     sweep::stopped,
 };
-use crate::files::{Kind as EntryKind, Place};
+use crate::{
+    apps,
+    files::{Kind as EntryKind, Place},
+};
 use docent_syntax::{Annotation, Kind, Language, parse};
 use docent_tool::{Answer, CallContext, Tool, ToolError};
 use rayon::prelude::*;
@@ -118,6 +121,7 @@ impl Tool for Outline {
     const TITLE: &'static str = "Outline of a file or folder";
     const ABOUT: &'static str = "Show what a file, a folder or the whole project defines, nested, with lines, bounded by tokens: as much detail as fits, from \
          every method down to folders with counts. Use it before reading files.";
+    const APP: Option<&'static str> = Some(apps::CODE_MAP.uri);
     type Args = OutlineArgs;
     type Answer = OutlineAnswer;
 

@@ -6,6 +6,7 @@ use super::{
     project::Project,
 };
 use crate::{
+    apps,
     files::Place,
     indexing::{CODE, Phase, Searched, digest_now},
 };
@@ -145,6 +146,7 @@ impl Tool for QueryAnnotations {
     const TITLE: &'static str = "Find code by meaning";
     const ABOUT: &'static str = "Query the project's code by meaning: ask in plain words or by name and get functions, classes and other definitions \
          with file, line, signature and the lines that answer. The index builds by itself on first use and follows the files. Lower the threshold to see more.";
+    const APP: Option<&'static str> = Some(apps::SEARCH.uri);
     type Args = QueryArgs;
     type Answer = QueryAnswer;
 

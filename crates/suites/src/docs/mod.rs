@@ -22,14 +22,15 @@ pub use stock::{CollectionReport, DocsReport, behind, held, sync};
 pub use units::prose_units;
 
 use crate::{
+    apps,
     files::{Problem, Roots},
     indexing::{Live, Opener},
 };
 use docent_index::Synonyms;
 use docent_prose::{Document, Section};
 use docent_tool::{
-    AnyTool, CallContext, Change, Completing, CompletionTarget, Contents, Provider, ResourceInfo,
-    Running, TemplateInfo, ToolError, erase,
+    AnyTool, App, CallContext, Change, Completing, CompletionTarget, Contents, Provider,
+    ResourceInfo, Running, TemplateInfo, ToolError, erase,
 };
 use get_document::GetDocument;
 use library::{Library, resolve};
@@ -193,6 +194,10 @@ impl Provider for DocsSuite {
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         self.tools.clone()
+    }
+
+    fn apps(&self) -> Vec<App> {
+        vec![apps::SEARCH]
     }
 
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {

@@ -4,7 +4,7 @@ use super::{
     DocumentProblem, Metadata,
     library::{Library, Passage, Passages},
 };
-use crate::indexing::Phase;
+use crate::{apps, indexing::Phase};
 use docent_tool::{Answer, Block, CallContext, Object, Tool, ToolError, argument_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -77,6 +77,7 @@ impl Tool for SearchDocumentation {
     const TITLE: &'static str = "Search the documentation";
     const ABOUT: &'static str = "Search technical documentation: ask a question or name a setting and get the sections that say it, best first, each \
          with its source, section and score. Use get_document to read on.";
+    const APP: Option<&'static str> = Some(apps::SEARCH.uri);
     type Args = SearchArgs;
     type Answer = SearchAnswer;
 

@@ -9,7 +9,10 @@ use super::{
     report::{Depth, Report},
     text,
 };
-use crate::files::{Place, Roots};
+use crate::{
+    apps,
+    files::{Place, Roots},
+};
 use docent_tool::{Answer, Block, CallContext, Level, ResourceInfo, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,6 +46,7 @@ impl Tool for AnalyzeRepository {
         entry points, how to build, test and run it, licence, README health, documentation gaps ranked with next steps. \
         Call it first in an unknown repository. `deep` adds doc coverage, broken links, stale documents, hot spots, \
         owners and releases from git.";
+    const APP: Option<&'static str> = Some(apps::REPORT.uri);
     type Args = AnalyzeArgs;
     type Answer = Report;
 

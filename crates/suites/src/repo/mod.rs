@@ -37,10 +37,13 @@ pub use analyze::{AnalyzeArgs, AnalyzeRepository};
 pub use check::{CheckArgs, CheckDocumentation, Format};
 pub(crate) use versions::Versions;
 
-use crate::files::{Kind, PathError, Place, Roots};
+use crate::{
+    apps,
+    files::{Kind, PathError, Place, Roots},
+};
 use docent_tool::{
-    AnyTool, CallContext, Completing, CompletionTarget, Contents, Provider, Running, TemplateInfo,
-    ToolError, erase,
+    AnyTool, App, CallContext, Completing, CompletionTarget, Contents, Provider, Running,
+    TemplateInfo, ToolError, erase,
 };
 use kept::Kept;
 use report::{Depth, Report};
@@ -77,6 +80,10 @@ impl Provider for RepoSuite {
             erase(AnalyzeRepository { roots: self.roots.clone(), kept: Arc::clone(&self.kept) }),
             erase(CheckDocumentation { roots: self.roots.clone() }),
         ]
+    }
+
+    fn apps(&self) -> Vec<App> {
+        vec![apps::REPORT]
     }
 
     fn templates(&self) -> Vec<TemplateInfo> {
