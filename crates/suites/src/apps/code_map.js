@@ -53,7 +53,9 @@ function show(result) {
   else if (LENSES[found?.analysisType]) here = {path: found.file || '.', lens: found.analysisType}
   frame()
   const part = result.isError || !found ? null : view(found)
-  shown.replaceChildren(...(part ? [h('h1', here.path === '.' ? 'The project' : here.path), ...part] : [plain(result)]))
+  const title = h('h1', here.path === '.' ? 'The project' : here.path)
+  const partial = found?.partial === true ? [h('p.warn', 'This is partial: time was up before everything was looked at.')] : []
+  shown.replaceChildren(...(part ? [title, ...partial, ...part] : [plain(result)]))
 }
 
 function view(found) {
@@ -177,8 +179,5 @@ begin({
     frame()
     say(`Reading ${named(here.path)} …`)
   },
-  result(result) {
-    say('')
-    show(result)
-  },
+  result: show,
 })

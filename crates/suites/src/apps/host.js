@@ -66,7 +66,7 @@ function tellSize() {
 async function begin({ready, input, result}) {
   const heard = {
     'ui/notifications/tool-input': (params) => input(params.arguments ?? {}),
-    'ui/notifications/tool-result': result,
+    'ui/notifications/tool-result': (params) => during('', () => result(params)),
     'ui/notifications/tool-cancelled': (params) => say(params.reason || 'The call was cancelled.'),
     'ui/notifications/host-context-changed': dress,
   }

@@ -112,8 +112,5 @@ begin({
     depth.value = args.depth ?? 'standard'
     say(`Reading ${named(path.value)} …`)
   },
-  result(result) {
-    say('')
-    show(result)
-  },
+  result: show,
 })

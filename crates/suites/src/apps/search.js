@@ -91,8 +91,5 @@ begin({
     query.value = args.query ?? ''
     say(`Looking for ${query.value} …`)
   },
-  result(result) {
-    say('')
-    show(result)
-  },
+  result: show,
 })
