@@ -26,7 +26,7 @@ mod workspace;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 use workspace::Workspace;
 
 #[derive(Debug, Parser)]
@@ -64,6 +64,14 @@ enum Chore {
     Soak(soak::Options),
     /// Pictures of each view of the inspector, in dark, light and phone width
     Screenshots(screenshots::Options),
+    /// A server that the soak puts behind docent
+    #[command(name = soak::desk::SUBCOMMAND, hide = true)]
+    SoakDesk {
+        /// What it is called
+        name: String,
+        /// Where it writes
+        folder: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -79,6 +87,9 @@ fn main() -> ExitCode {
 
 /// True when the chore found nothing wrong.
 fn run(chore: Chore) -> Result<bool> {
+    if let Chore::SoakDesk { name, folder } = chore {
+        return soak::desk::run(&name, &folder).map(|()| true);
+    }
     process::end_children_on_signals()?;
     let workspace = Workspace::find()?;
     Ok(match chore {
@@ -93,6 +104,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
         Chore::Soak(options) => soak::run(&workspace, &options)?,
         Chore::Screenshots(options) => screenshots::run(&workspace, &options)?,
+        Chore::SoakDesk { .. } => true,
     })
 }
 

@@ -1,6 +1,7 @@
 //! What goes wrong meanwhile, each on its own schedule: rude clients, bad input, rotated logs, files that change.
 
 use super::{
+    desk,
     http::{self, Wire},
     link::{self, Received, Way},
     project::Project,
@@ -20,8 +21,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the count of ended children goes by.
-pub(super) const CHILD_KILLED: &str = "process that docent had started, killed";
+/// What the count of killed servers goes by.
+pub(super) const DESK_KILLED: &str = "server behind docent killed (SIGKILL)";
 /// What the count of hang-up signals goes by.
 pub(super) const HUNG_UP: &str = "SIGHUP after moving them";
 /// A client that says nothing holds its connection for this long.
@@ -32,7 +33,9 @@ const HELD_AT_ONCE: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// One byte more than the limit in force would do.
 const OVERSIZED: usize = 11 * 1024 * 1024;
-const CHILD_PERIOD: Duration = Duration::from_secs(2);
+/// Between two kills, at random.
+const LEAST_KILL_PAUSE_MS: u32 = 200;
+const KILL_PAUSE_RANGE_MS: u32 = 600;
 /// Lists of tools are the longest answers that cost little; this many fill every buffer on the way.
 const SLOW_CALLS: u32 = 40;
 
@@ -41,6 +44,7 @@ const SLOW_CALLS: u32 = 40;
 pub(super) struct Faults {
     done: Mutex<BTreeMap<&'static str, u32>>,
     problems: Mutex<Vec<String>>,
+    kills: Mutex<Vec<(u32, Instant)>>,
 }
 
 impl Faults {
@@ -55,6 +59,16 @@ impl Faults {
     /// How often each was done.
     pub(super) fn done(&self) -> BTreeMap<&'static str, u32> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Which servers behind docent were killed, and when.
+    pub(super) fn kills(&self) -> Vec<(u32, Instant)> {
+        self.kills.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn kill(&self, desk: u32) {
+        self.count(DESK_KILLED);
+        self.kills.lock().unwrap_or_else(PoisonError::into_inner).push((desk, Instant::now()));
     }
 
     /// What docent did wrong about them.
@@ -101,12 +115,7 @@ pub(super) fn run(target: &Target<'_>, faults: &Faults) {
             });
         }
         scope.spawn(|| rotate(target, faults));
-        scope.spawn(|| {
-            while Instant::now() + CHILD_PERIOD < target.end {
-                thread::sleep(CHILD_PERIOD);
-                kill_child(target, faults);
-            }
-        });
+        scope.spawn(|| kill_desks(target, faults));
     });
 }
 
@@ -284,13 +293,36 @@ fn edit(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     Ok(())
 }
 
-/// Ends one process that docent has started, where there is one.
-fn kill_child(target: &Target<'_>, faults: &Faults) {
-    if let Some(pid) = target.server.children().first().copied().and_then(Pid::from_raw) {
-        // It may have ended by itself.
-        kill_process(pid, Signal::KILL).ok();
-        faults.count(CHILD_KILLED);
+/// Kills one of the servers behind docent after another, some of them while they start.
+fn kill_desks(target: &Target<'_>, faults: &Faults) {
+    let mut random = Random::new(0);
+    loop {
+        let pause = LEAST_KILL_PAUSE_MS + random.below(KILL_PAUSE_RANGE_MS);
+        thread::sleep(Duration::from_millis(pause.into()));
+        if Instant::now() >= target.end {
+            return;
+        }
+        let running = desks(target.server);
+        let picked = random.below(u32::try_from(running.len()).unwrap_or(0)) as usize;
+        let Some((number, process)) = running.get(picked) else { continue };
+        let pid = i32::try_from(process.0).ok().and_then(Pid::from_raw);
+        // Noted first: who hears of it must find the note.
+        faults.kill(*number);
+        if pid.is_none_or(|pid| kill_process(pid, Signal::KILL).is_err()) {
+            faults.count("server that had ended before it was killed");
+        }
     }
+}
+
+/// The servers behind docent that run, by their number. docent has them started by a process of its own.
+pub(super) fn desks(server: Watched) -> Vec<(u32, Watched)> {
+    let below = server.children().into_iter().flat_map(Watched::children);
+    let numbered = below.filter_map(|process| {
+        let arguments = process.arguments();
+        let number = (0..desk::DESKS).find(|number| arguments.contains(&desk::name(*number)))?;
+        Some((number, process))
+    });
+    numbered.collect()
 }
 
 /// Moves the log and the audit away three times, as logrotate does, and asks for new ones where docent can be asked.

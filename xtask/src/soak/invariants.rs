@@ -1,19 +1,22 @@
 //! What must be so at the end of a soak, judged from what was seen.
 
 use super::{
+    desk,
     faults::Faults,
     link::Way,
     record::{Audited, Record},
     table::Invariant,
     watch::{Descriptors, Samples},
 };
-use std::{process::ExitStatus, time::Duration};
+use std::{collections::BTreeMap, process::ExitStatus, time::Duration};
 
 /// Memory is still warming up in a shorter run.
 const LONG_RUN: Duration = Duration::from_mins(1);
 const MOST_GROWTH_PERCENT: f64 = 5.0;
 /// The index keeps files open, some more after edits than before; a leak of clients would be hundreds.
 const FILES_SLACK: u32 = 16;
+/// A server that was killed several times in a row is not tried again at once.
+const GONE_FOR: Duration = Duration::from_secs(5);
 
 /// What was seen.
 pub(super) struct Seen<'a> {
@@ -28,6 +31,19 @@ pub(super) struct Seen<'a> {
     /// All that docent wrote to its output.
     pub(super) log: &'a str,
     pub(super) faults: &'a Faults,
+    pub(super) desks: Desks,
+}
+
+/// What became of the servers behind docent.
+#[derive(Debug, Default)]
+pub(super) struct Desks {
+    /// How often each text was signed.
+    pub(super) signed: BTreeMap<String, u32>,
+    /// How many answered after the last kill, and how many ran without being asked.
+    pub(super) back: u32,
+    pub(super) warm: bool,
+    /// Processes that outlived docent.
+    pub(super) left: Vec<String>,
 }
 
 /// Every one of them.
@@ -66,6 +82,17 @@ pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
         descriptors(seen.descriptors, seen.samples.most_sockets),
         end(seen.ended),
         Invariant::new("no panic in the log", panics.to_string(), panics == 0),
+        told(seen),
+        signed(seen),
+        back(seen),
+        Invariant::new(
+            "no process left behind",
+            match seen.desks.left.as_slice() {
+                [] => "none".to_owned(),
+                left => left.join(", "),
+            },
+            seen.desks.left.is_empty(),
+        ),
         Invariant::new("faults answered as they should be", format!("{bad} not"), bad == 0),
     ]
 }
@@ -74,6 +101,50 @@ pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
 fn progress(heard: u32, length: Duration) -> Invariant {
     let holds = (heard > 0 || length >= LONG_RUN).then_some(heard > 0);
     Invariant { what: "progress heard", found: heard.to_string(), holds }
+}
+
+/// A server that runs answers: an error needs a kill.
+fn told(seen: &Seen<'_>) -> Invariant {
+    let kills = seen.faults.kills();
+    let all = seen.ways.iter().flat_map(|(_, record)| &record.told);
+    let (mut count, mut unfounded) = (0, 0);
+    for told in all {
+        count += 1;
+        let killed = kills.iter().any(|(desk, at)| {
+            *desk == told.desk && *at <= told.at && *at + GONE_FOR >= told.asked_at
+        });
+        unfounded += u32::from(!killed);
+    }
+    Invariant::new(
+        "calls told that their server is gone: only where it was killed",
+        format!("{count} told, {unfounded} without a kill"),
+        unfounded == 0,
+    )
+}
+
+fn signed(seen: &Seen<'_>) -> Invariant {
+    let twice = seen.desks.signed.values().filter(|times| **times > 1).count();
+    let answered: Vec<&String> = seen.ways.iter().flat_map(|(_, record)| &record.signed).collect();
+    let never = answered.iter().filter(|text| !seen.desks.signed.contains_key(**text)).count();
+    Invariant::new(
+        "calls that may not be repeated: made once where answered, and never twice",
+        format!(
+            "{} made, {} answered; {never} never, {twice} twice",
+            seen.desks.signed.len(),
+            answered.len()
+        ),
+        twice + never == 0,
+    )
+}
+
+fn back(seen: &Seen<'_>) -> Invariant {
+    let (kills, Desks { back, warm, .. }) = (seen.faults.kills().len(), &seen.desks);
+    let warm_word = if *warm { "the warm one" } else { "none" };
+    Invariant::new(
+        "killed servers are back: the warm one by itself, the others when asked",
+        format!("{kills} kills; {warm_word} ran by itself, {back} of {} answered", desk::DESKS),
+        kills > 0 && *warm && *back == desk::DESKS,
+    )
 }
 
 fn audit(found: &Audited) -> Invariant {
@@ -126,13 +197,16 @@ fn end((status, took): (Option<ExitStatus>, Duration)) -> Invariant {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::process::ExitStatusExt as _;
+    use crate::soak::record::Told;
+    use std::{os::unix::process::ExitStatusExt as _, time::Instant};
 
     /// A run in which all is well, changed by the case.
     fn broken(change: impl FnOnce(&mut Record, &mut Seen<'_>)) -> Vec<&'static str> {
         let mut record =
             Record { clients: 2, sent: 9, answered: 9, progress: 1, ..Record::default() };
         let (samples, faults) = (Samples::default(), Faults::default());
+        faults.kill(1);
+        let desks = Desks { back: desk::DESKS, warm: true, ..Desks::default() };
         let open = Descriptors { all: 20, sockets: 2 };
         let mut seen = Seen {
             ways: &[],
@@ -143,6 +217,7 @@ mod tests {
             ended: (Some(ExitStatus::from_raw(0)), Duration::from_secs(1)),
             log: "listening",
             faults: &faults,
+            desks,
         };
         change(&mut record, &mut seen);
         let ways = [(Way::Sse, record)];
@@ -174,6 +249,16 @@ mod tests {
         check("SIGTERM", &broken(|_, seen| seen.ended.0 = None));
         check("SIGTERM", &broken(|_, seen| seen.ended.0 = Some(ExitStatus::from_raw(9))));
         check("panic", &broken(|_, seen| seen.log = "thread 'x' panicked at y"));
+        let now = Instant::now();
+        let told = |desk| Told { desk, asked_at: now, at: now + Duration::from_secs(1) };
+        assert_eq!(broken(|record, _| (record.told, record.sent) = (vec![told(1)], 10)), [""; 0]);
+        check("only where", &broken(|record, _| (record.told, record.sent) = (vec![told(0)], 10)));
+        let twice = BTreeMap::from([("a".to_owned(), 2)]);
+        check("never twice", &broken(|_, seen| seen.desks.signed = twice));
+        check("never twice", &broken(|record, _| record.signed = vec!["b".to_owned()]));
+        check("are back", &broken(|_, seen| seen.desks.back = 2));
+        check("are back", &broken(|_, seen| seen.desks.warm = false));
+        check("left behind", &broken(|_, seen| seen.desks.left = vec!["7".to_owned()]));
         check("faults", &broken(|_, seen| seen.faults.problem("no 413".into())));
     }
 

@@ -2,6 +2,7 @@
 //! it; at the end every answer has to be at its asker's, and memory and descriptors where they began.
 
 mod client;
+pub(crate) mod desk;
 mod faults;
 mod http;
 mod invariants;
@@ -22,8 +23,9 @@ use crate::{
 };
 use anyhow::{Result, bail, ensure};
 use client::Client;
+use desk::Promise;
 use faults::{Faults, Target};
-use invariants::Seen;
+use invariants::{Desks, Seen};
 use link::{Received, Way};
 use project::Project;
 use questions::{Asker, Kind, Question};
@@ -44,6 +46,10 @@ const WARM_UP_LIMIT: Duration = Duration::from_mins(2);
 const SETTLE_LIMIT: Duration = Duration::from_secs(15);
 /// Calls in flight have five seconds when docent is told to end.
 const END_LIMIT: Duration = Duration::from_secs(6);
+/// For a server that was killed to be there again.
+const RETURN_LIMIT: Duration = Duration::from_secs(15);
+/// No process of docent's is alive two seconds after it.
+const ORPHAN_LIMIT: Duration = Duration::from_secs(2);
 const SECONDS_A_MINUTE: f64 = 60.0;
 const SHOWN_PROBLEMS: usize = 30;
 
@@ -107,16 +113,24 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
     let watched = Watched(server.id());
     let mut all = Record::default();
     ready(port, &mut all)?;
+    ensure!(
+        desks_back(port, 0, &mut all)? == desk::DESKS,
+        "not every server behind docent answers"
+    );
     let before = settled(watched, Descriptors::default())?;
     let faults = Faults::default();
     let end = Instant::now() + length;
     let target = Target { port, server: watched, project: &project, end, length };
     let (records, samples, cpu_seconds) = ask(&target, &faults, clients)?;
+    let warm = runs_by_itself(watched);
+    let back = desks_back(port, 1, &mut all)?;
     let after = settled(watched, before)?;
+    let below: Vec<Watched> = watched.children();
     let asked_to_end = Instant::now();
     let status = server.terminate(END_LIMIT)?;
     let ended = (status, asked_to_end.elapsed());
     let log = server.end();
+    let left = left_behind(&project, &below);
 
     let mut ways: Vec<(Way, Record)> = Way::ALL.map(|way| (way, Record::default())).into();
     for (way, record) in records {
@@ -135,6 +149,7 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
         ended,
         log: &log,
         faults: &faults,
+        desks: Desks { signed: desk::signed(&project.desks()), back, warm, left },
     };
     let invariants = invariants::all(&seen);
     let problems = all.problems.into_iter().chain(faults.problems()).take(SHOWN_PROBLEMS).collect();
@@ -146,9 +161,6 @@ fn notes(cpu_seconds: f64, length: Duration, faults: &Faults) -> Vec<String> {
     let share = cpu_seconds / length.as_secs_f64() * 100.0;
     let mut notes =
         vec![format!("docent used {cpu_seconds:.1} s of processor time, {share:.0} % of one core")];
-    if !faults.done().contains_key(faults::CHILD_KILLED) {
-        notes.push("docent started no process, so none was killed".to_owned());
-    }
     if !faults.done().contains_key(faults::HUNG_UP) {
         notes.push(
             "docent has no handler for SIGHUP, so none was sent; it writes on to the moved files"
@@ -185,6 +197,60 @@ fn ready(port: u16, record: &mut Record) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Asks every server behind docent until it answers: how many do in time.
+fn desks_back(port: u16, round: u32, record: &mut Record) -> Result<u32> {
+    let deadline = Instant::now() + RETURN_LIMIT;
+    let asker = Asker::numbered(0);
+    let mut link = link::open(port, Way::Plain, asker.principal)?;
+    let (mut back, mut id) = (0, 0);
+    while back < desk::DESKS && Instant::now() < deadline {
+        id += 1;
+        // Numbers that no client comes to; the remainder says which server is asked.
+        let number = 800_000 + (round * 1000 + id) * desk::DESKS + back;
+        let question = Question::new(&asker, Kind::Desk(Promise::Reads), (id, number));
+        record.sent(&question);
+        link.send(&question)?;
+        let Received::Message(answer) = link.receive(deadline)? else { break };
+        record.answer(&question, &answer, Instant::now());
+        match question.judge(&answer) {
+            questions::Verdict::Own => back += 1,
+            _ => thread::sleep(Duration::from_millis(100)),
+        }
+    }
+    Ok(back)
+}
+
+/// Whether the server that is to run always does, though nobody asks it.
+fn runs_by_itself(server: Watched) -> bool {
+    let deadline = Instant::now() + RETURN_LIMIT;
+    loop {
+        if faults::desks(server).iter().any(|(number, _)| *number == 0) {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Processes that are there though docent is gone: those that it started itself, and servers of this project.
+fn left_behind(project: &Project, below: &[Watched]) -> Vec<String> {
+    let deadline = Instant::now() + ORPHAN_LIMIT;
+    let folder = project.desks().display().to_string();
+    let is_ours = |process: &Watched| {
+        let arguments = process.arguments();
+        arguments.contains(&folder) || below.contains(process) && !arguments.is_empty()
+    };
+    loop {
+        let left: Vec<Watched> = Watched::all().into_iter().filter(is_ours).collect();
+        if left.is_empty() || Instant::now() > deadline {
+            return left.iter().map(|process| process.arguments().join(" ")).collect();
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 type Asked = (Vec<(Way, Record)>, watch::Samples, f64);

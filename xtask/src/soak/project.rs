@@ -1,6 +1,9 @@
 //! The project that is served: made anew in a folder of its own, with the keys, the log and the audit beside it.
 
-use super::questions::{Asker, LONG_FOLDER, Principal};
+use super::{
+    desk,
+    questions::{Asker, LONG_FOLDER, Principal},
+};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::{
@@ -28,7 +31,7 @@ impl Project {
         for folder in ["clients", "src", "docs", LONG_FOLDER] {
             fs::create_dir_all(root.join(folder))?;
         }
-        for folder in ["home", "state"] {
+        for folder in ["home", "state", "desks"] {
             fs::create_dir_all(project.0.path().join(folder))?;
         }
         for number in 0..clients {
@@ -57,7 +60,7 @@ impl Project {
             }
             fs::write(root.join(LONG_FOLDER).join(format!("part{file}.ts")), text)?;
         }
-        fs::write(project.config(), serde_json::to_string_pretty(&project.settings())?)?;
+        fs::write(project.config(), serde_json::to_string_pretty(&project.settings()?)?)?;
         Ok(project)
     }
 
@@ -76,6 +79,11 @@ impl Project {
         self.state().join("docent.log")
     }
 
+    /// Where the servers behind docent write; no other process has it among its arguments.
+    pub(super) fn desks(&self) -> PathBuf {
+        self.0.path().join("desks")
+    }
+
     fn state(&self) -> PathBuf {
         self.0.path().join("state")
     }
@@ -84,9 +92,9 @@ impl Project {
         self.0.path().join("docent.json")
     }
 
-    fn settings(&self) -> Value {
+    fn settings(&self) -> Result<Value> {
         let key = |principal: Principal| json!({"name": principal.name(), "token": principal.token(), "scopes": principal.scopes()});
-        json!({
+        Ok(json!({
             "server": {
                 "auth": {"keys": [key(Principal::Alpha), key(Principal::Beta)]},
                 "rate_limit": {"enabled": false},
@@ -97,7 +105,8 @@ impl Project {
             // A file that docent turned over itself would replace the one before it, and lines would be missed.
             "audit": {"file": self.audit(), "max_bytes": 1_u64 << 40},
             "docs": {"collections": {"desks": {"path": self.root().join("docs")}}},
-        })
+            "mcp_servers": desk::entries(&self.desks())?,
+        }))
     }
 
     /// docent on this project, in an environment that configures nothing else.

@@ -1,6 +1,9 @@
 //! What the clients ask, and how an answer is told from another client's: every question carries a mark of its own.
 
-use super::random::Random;
+use super::{
+    desk::{self, Promise},
+    random::Random,
+};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
@@ -42,7 +45,9 @@ impl Principal {
     pub(super) const fn scopes(self) -> &'static [&'static str] {
         match self {
             Self::Alpha => &["*"],
-            Self::Beta => &["code:*", "docs:*", "analyze_repository"],
+            Self::Beta => {
+                &["code:*", "docs:*", "analyze_repository", "desk0:*", "desk1:*", "desk2:*"]
+            }
         }
     }
 }
@@ -81,20 +86,25 @@ pub(super) enum Kind {
     ReadMissing,
     Prompt,
     Long,
+    /// A tool of one of the servers behind docent.
+    Desk(Promise),
 }
 
 /// How often each is asked, of a hundred.
-const MIX: [(Kind, u32); 10] = [
-    (Kind::Ping, 14),
+const MIX: [(Kind, u32); 13] = [
+    (Kind::Ping, 8),
     (Kind::List, 2),
-    (Kind::Query, 24),
-    (Kind::Search, 16),
-    (Kind::Parse, 14),
+    (Kind::Query, 20),
+    (Kind::Search, 14),
+    (Kind::Parse, 12),
     (Kind::Outline, 6),
     (Kind::ReadOwn, 10),
     (Kind::ReadMissing, 6),
     (Kind::Prompt, 6),
     (Kind::Long, 2),
+    (Kind::Desk(Promise::Reads), 6),
+    (Kind::Desk(Promise::Repeats), 4),
+    (Kind::Desk(Promise::None), 4),
 ];
 
 impl Kind {
@@ -123,6 +133,8 @@ pub(super) struct Question {
     pub(super) expected: String,
     principal: Principal,
     kind: Kind,
+    /// Which server behind docent it goes to, where it goes to one.
+    desk: Option<u32>,
 }
 
 /// What an answer turned out to be.
@@ -130,6 +142,8 @@ pub(super) struct Question {
 pub(super) enum Verdict {
     /// The answer to this question.
     Own,
+    /// Its server behind docent is gone, and the answer says which.
+    Told,
     /// Shows what another client asked or may see.
     Crossed(String),
     /// Neither.
@@ -146,6 +160,7 @@ impl Question {
         };
         let read = |uri: String| ("resources/read", uri.clone(), json!({ "uri": uri }));
         let mut expected = mark.clone();
+        let desk = matches!(kind, Kind::Desk(_)).then_some(sequence % desk::DESKS);
         let (method, target, params) = match kind {
             Kind::Ping => {
                 expected.clear();
@@ -178,12 +193,17 @@ impl Question {
                 ("prompts/get", name.to_owned(), json!({"name": name, "arguments": arguments}))
             }
             Kind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
+            Kind::Desk(promise) => {
+                let name = format!("{}__{}", desk::name(desk.unwrap_or_default()), promise.tool());
+                // Some are under way whenever a server is killed.
+                tool(&name, json!({"text": mark, "pause_ms": sequence.wrapping_mul(7) % 300}))
+            }
         };
         let mut params = if let Value::Object(params) = params { params } else { Map::new() };
         if kind == Kind::Long {
             params.insert("_meta".to_owned(), json!({"progressToken": mark}));
         }
-        Self { id, method, target, params, expected, principal: asker.principal, kind }
+        Self { id, method, target, params, expected, principal: asker.principal, kind, desk }
     }
 
     /// The request; the stateless revision wants to know more of the client in each.
@@ -209,6 +229,9 @@ impl Question {
             let start: String = text.chars().take(300).collect();
             Verdict::Wrong(format!("{}: {why}: {start}", self.shown()))
         };
+        if self.desk.is_some_and(|desk| is_told(answer, &text, desk)) {
+            return Verdict::Told;
+        }
         if !text.contains(&self.expected) {
             return wrong("the answer holds no mark");
         }
@@ -244,9 +267,25 @@ impl Question {
         Some(line)
     }
 
+    /// Which server behind docent it goes to.
+    pub(super) fn desk(&self) -> Option<u32> {
+        self.desk
+    }
+
+    /// What is signed by it.
+    pub(super) fn signs(&self) -> Option<&str> {
+        (self.kind == Kind::Desk(Promise::None)).then_some(self.expected.as_str())
+    }
+
     fn shown(&self) -> String {
         format!("{} {} (id {}, {})", self.method, self.target, self.id, self.expected)
     }
+}
+
+/// Whether an answer is an error that names the server behind docent.
+fn is_told(answer: &Value, text: &str, desk: u32) -> bool {
+    let failed = answer.get("error").is_some() || answer["result"]["isError"] == true;
+    failed && text.contains(&format!("the server `{}`", desk::name(desk)))
 }
 
 /// True when a progress notification is about a question of this client.
@@ -295,7 +334,7 @@ fn digest(arguments: &Value) -> String {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 10] = [
+    const KINDS: [Kind; 13] = [
         Kind::Ping,
         Kind::List,
         Kind::Query,
@@ -306,6 +345,9 @@ mod tests {
         Kind::ReadMissing,
         Kind::Prompt,
         Kind::Long,
+        Kind::Desk(Promise::Reads),
+        Kind::Desk(Promise::Repeats),
+        Kind::Desk(Promise::None),
     ];
 
     fn answer(text: &str) -> Value {
@@ -338,6 +380,23 @@ mod tests {
         check(Kind::Search, "desk c0018 opens at nine", "Wrong");
         check(Kind::Ping, "a result", "Wrong");
         check(Kind::List, "parse_files", "Own");
+    }
+
+    #[test]
+    fn a_server_that_is_gone_is_named() {
+        let check = |kind, failed: bool, text: &str, expected: &str| {
+            let question = Question::new(&Asker::numbered(17), kind, (3, 5));
+            let answer = json!({"result": {"isError": failed, "content": [{"text": text}]}});
+            let verdict = format!("{:?}", question.judge(&answer));
+            assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
+        };
+        let desk = Kind::Desk(Promise::Reads);
+        check(desk, true, "the server `desk2`: the program ended its output", "Told");
+        check(desk, true, "the server `desk1`: the program ended its output", "Wrong");
+        check(desk, false, "the server `desk2`: the program ended its output", "Wrong");
+        check(desk, false, "look mark-beta-c0017-000005 by 7", "Own");
+        check(desk, false, "look mark-beta-c0017-000008 by 7", "Crossed");
+        check(Kind::Query, true, "the server `desk2`: the program ended its output", "Wrong");
     }
 
     #[test]

@@ -17,6 +17,14 @@ pub(super) struct Asked {
     pub(super) answered: u32,
 }
 
+/// A call that was answered with the news that its server is gone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Told {
+    pub(super) desk: u32,
+    pub(super) asked_at: Instant,
+    pub(super) at: Instant,
+}
+
 /// What one client, or all clients of one way, have seen.
 #[derive(Debug, Default)]
 pub(super) struct Record {
@@ -38,6 +46,9 @@ pub(super) struct Record {
     /// Answers that are none.
     pub(super) wrong: u32,
     pub(super) progress: u32,
+    pub(super) told: Vec<Told>,
+    /// Texts that a server behind docent says it has signed.
+    pub(super) signed: Vec<String>,
     pub(super) traces: HashMap<Trace, Asked>,
     pub(super) problems: Vec<String>,
     pub(super) micros: Vec<u32>,
@@ -59,9 +70,13 @@ impl Record {
                 self.answered += 1;
                 let took = u32::try_from(asked_at.elapsed().as_micros()).unwrap_or(u32::MAX);
                 self.micros.push(took);
-                if let Some(trace) = question.trace() {
-                    self.traces.entry(trace).or_default().answered += 1;
-                }
+                self.signed.extend(question.signs().map(str::to_owned));
+                self.audited(question);
+            }
+            Verdict::Told => {
+                let (desk, at) = (question.desk().unwrap_or_default(), Instant::now());
+                self.told.push(Told { desk, asked_at, at });
+                self.audited(question);
             }
             Verdict::Crossed(what) => {
                 self.crossed += 1;
@@ -71,6 +86,13 @@ impl Record {
                 self.wrong += 1;
                 self.note(what);
             }
+        }
+    }
+
+    /// The audit must have a line of it.
+    fn audited(&mut self, question: &Question) {
+        if let Some(trace) = question.trace() {
+            self.traces.entry(trace).or_default().answered += 1;
         }
     }
 
@@ -122,6 +144,8 @@ impl Record {
         self.wrong += other.wrong;
         self.progress += other.progress;
         self.note_all(&other);
+        self.told.extend(other.told);
+        self.signed.extend(other.signed);
         self.micros.extend(other.micros);
     }
 
@@ -138,7 +162,8 @@ impl Record {
     pub(super) fn is_balanced(&self) -> bool {
         let ends =
             [self.answered, self.cancelled, self.abandoned, self.lost, self.crossed, self.wrong];
-        self.sent == ends.iter().sum::<u32>()
+        let told = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
+        self.sent == ends.iter().sum::<u32>() + told
     }
 }
 
@@ -192,7 +217,10 @@ pub(super) fn reconcile<'a>(
 #[cfg(test)]
 mod tests {
     use super::{
-        super::questions::{Asker, Kind},
+        super::{
+            desk::Promise,
+            questions::{Asker, Kind},
+        },
         *,
     };
     use serde_json::json;
@@ -205,7 +233,8 @@ mod tests {
     fn every_call_comes_to_one_end() {
         let mut record = Record::default();
         let now = Instant::now();
-        let asked: Vec<Question> = (1..=4).map(|n| question(Kind::Query, n)).collect();
+        let mut asked: Vec<Question> = (1..=4).map(|n| question(Kind::Query, n)).collect();
+        asked.push(question(Kind::Desk(Promise::None), 5));
         for one in &asked {
             record.sent(one);
         }
@@ -214,12 +243,13 @@ mod tests {
         record.answer(&asked[1], &json!({"result": asked[0].expected}), now);
         record.answer(&asked[2], &json!({"error": "no"}), now);
         record.lose(&asked[3], "silence");
+        record.answer(&asked[4], &json!({"error": {"message": "the server `desk2`: gone"}}), now);
         assert!(record.is_balanced());
         let counts = [record.answered, record.crossed, record.wrong, record.lost];
         assert_eq!((counts, record.problems.len()), ([1, 1, 1, 1], 3));
         let mut all = Record::default();
         all.merge(record);
-        assert!(all.is_balanced() && all.sent == 4 && all.traces.len() == 4);
+        assert!(all.is_balanced() && all.sent == 5 && all.traces.len() == 5 && all.told.len() == 1);
     }
 
     #[test]

@@ -60,9 +60,9 @@ impl Outcome {
     fn write(&mut self, out: &mut String) -> fmt::Result {
         writeln!(
             out,
-            "| transport | clients | calls | answered | cancelled | dropped | lost | crossed | wrong | p50 (ms) | p99 (ms) | max (ms) |"
+            "| transport | clients | calls | answered | cancelled | dropped | told | lost | crossed | wrong | p50 (ms) | p99 (ms) | max (ms) |"
         )?;
-        writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
+        writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
         let mut all = Record::default();
         for (way, mut record) in self.ways.drain(..) {
             row(out, way.name(), &mut record)?;
@@ -95,12 +95,13 @@ fn row(out: &mut String, name: &str, record: &mut Record) -> fmt::Result {
     let [p50, p99, max] = record.percentiles([0.5, 0.99, 1.0]).map(milliseconds);
     writeln!(
         out,
-        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {p50} | {p99} | {max} |",
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {p50} | {p99} | {max} |",
         record.clients,
         record.sent,
         record.answered,
         record.cancelled,
         record.abandoned,
+        record.told.len(),
         record.lost,
         record.crossed + record.strays,
         record.wrong,
@@ -130,8 +131,8 @@ mod tests {
             assert_eq!(outcome.is_good(), good, "{holds:?}");
             let text = outcome.print();
             for line in [
-                "| SSE | 2 | 5 | 2 | 0 | 0 | 3 | 0 | 0 | 0.0 | 0.0 | 0.0 |",
-                "| all | 2 | 5 | 2 | 0 | 0 | 3 |",
+                "| SSE | 2 | 5 | 2 | 0 | 0 | 0 | 3 | 0 | 0 | 0.0 | 0.0 | 0.0 |",
+                "| all | 2 | 5 | 2 | 0 | 0 | 0 | 3 |",
                 "| file removed | 7 |",
                 &format!("| lost calls | 3 | {word} |"),
                 "- a note\n",

@@ -13,7 +13,7 @@ const TICKS_A_SECOND: f64 = 100.0;
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// One process by its id.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Watched(pub(super) u32);
 
 impl Watched {
@@ -53,16 +53,30 @@ impl Watched {
     }
 
     /// The processes that it has started.
-    pub(super) fn children(self) -> Vec<i32> {
+    pub(super) fn children(self) -> Vec<Self> {
         let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", self.0)) else { return Vec::new() };
         let lists = tasks
             .flatten()
             .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
         lists
             .flat_map(|list| {
-                list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+                list.split_whitespace()
+                    .filter_map(|pid| Some(Self(pid.parse().ok()?)))
+                    .collect::<Vec<_>>()
             })
             .collect()
+    }
+
+    /// Its arguments, the program included; none where it is gone.
+    pub(super) fn arguments(self) -> Vec<String> {
+        let line = self.read("cmdline").unwrap_or_default();
+        line.split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    /// Every process of the machine.
+    pub(super) fn all() -> Vec<Self> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Self)).collect()
     }
 
     /// Whether it has a handler for the signal that asks for files to be opened anew; without one it would end.
@@ -210,6 +224,9 @@ mod tests {
             own.descriptors().unwrap().sockets > before.sockets.saturating_sub(1),
             "{listener:?}"
         );
-        Watched(u32::MAX).resident_mb().unwrap_err();
+        assert!(Watched::all().contains(&own) && !own.arguments().is_empty());
+        let gone = Watched(u32::MAX);
+        gone.resident_mb().unwrap_err();
+        assert!(gone.arguments().is_empty() && gone.children().is_empty());
     }
 }
