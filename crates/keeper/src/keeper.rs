@@ -1,7 +1,7 @@
 //! docent's side: starting the keeper, and handing it orders.
 
 use crate::{
-    Commands, Failed, Launch, SUBCOMMAND,
+    AHEAD, Commands, Failed, Launch, SUBCOMMAND,
     order::{Answer, Order, Request, Setup, Word},
     packet,
     process::{Child, Link, Process},
@@ -10,7 +10,7 @@ use rustix::net::{Shutdown, shutdown};
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -58,32 +58,53 @@ struct Inner {
     pid: u32,
 }
 
-impl Keeper {
-    /// Starts the keeper. To be called before docent confines itself; needs no runtime and leaves no thread.
-    ///
-    /// A keeper that fails after its start is noticed at the first [`Keeper::spawn`].
-    pub fn start(settings: Settings) -> io::Result<Self> {
+/// A keeper that starts and has not been told yet which programs it may start. Dropped, it ends.
+#[derive(Debug)]
+pub struct Begun {
+    socket: OwnedFd,
+    process: std::process::Child,
+}
+
+impl Begun {
+    /// Starts the process: `executable` is that of the [`Settings`]. Whoever knows that one program is to be started soon
+    /// lets the keeper get ready for it meanwhile, by `ahead`. The same holds as for [`Keeper::start`].
+    pub fn start(executable: &Path, ahead: bool) -> io::Result<Self> {
+        let (socket, theirs) = packet::pair()?;
+        // Its environment is empty: other processes of the user may be able to read it, and docent's holds secrets.
+        let process = Command::new(executable)
+            .arg(SUBCOMMAND)
+            .args(ahead.then_some(AHEAD))
+            .env_clear()
+            .stdin(theirs)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self { socket, process })
+    }
+
+    /// Tells it what holds for every order.
+    pub fn settle(self, settings: Settings) -> io::Result<Keeper> {
         let setup = Setup {
             executable: Word::of(settings.executable.as_os_str()),
             commands: settings.commands,
             grace_ms: milliseconds(settings.grace),
             most: settings.most,
         };
-        let setup = serde_json::to_vec(&setup)?;
-        let (ours, theirs) = packet::pair()?;
-        // Its environment is empty: other processes of the user may be able to read it, and docent's holds secrets.
-        let process = Command::new(&settings.executable)
-            .arg(SUBCOMMAND)
-            .env_clear()
-            .stdin(theirs)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
-        for part in packet::parts(&setup) {
-            part.send(ours.as_fd(), &[])?;
+        for part in packet::parts(&serde_json::to_vec(&setup)?) {
+            part.send(self.socket.as_fd(), &[])?;
         }
+        let Self { socket, process } = self;
         let pid = process.id();
-        Ok(Self(Arc::new(Inner { socket: ours, process: Mutex::new(process), pid })))
+        Ok(Keeper(Arc::new(Inner { socket, process: Mutex::new(process), pid })))
+    }
+}
+
+impl Keeper {
+    /// Starts the keeper. To be called before docent confines itself; needs no runtime and leaves no thread.
+    ///
+    /// A keeper that fails after its start is noticed at the first [`Keeper::spawn`].
+    pub fn start(settings: Settings) -> io::Result<Self> {
+        Begun::start(&settings.executable, false)?.settle(settings)
     }
 
     /// The keeper's process number.

@@ -21,9 +21,12 @@ pub use docent_sandbox::{
     Confinement, Dropped, Environment, Launch, Limits, Mode, Origin, Ports, clean_environment,
 };
 pub use keep::run;
-pub use keeper::{Keeper, Settings};
+pub use keeper::{Begun, Keeper, Settings};
 pub use outcome::{Ended, Failed};
 pub use process::{Child, Process};
 
 /// The hidden subcommand that [`run`] is behind.
 pub const SUBCOMMAND: &str = "__keep";
+
+/// Follows it where a program is to be started soon.
+const AHEAD: &str = "ahead";

@@ -7,6 +7,7 @@ use crate::{
     Confinement, Environment, InForce, Mode, Offered, Refused, bubblewrap, clean_environment,
     confine_for,
     plan::{Whom, plan_for, refuse_missing},
+    waiting,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -25,9 +26,9 @@ const NOT_STARTED: u8 = 126;
 /// What the child's side is told.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
+pub(crate) struct Description {
     mode: Mode,
-    confinement: Confinement,
+    pub(crate) confinement: Confinement,
     /// The process whose end is to end the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<u32>,
@@ -94,19 +95,41 @@ impl Launch {
 
     /// The command for a machine that offers `offered`.
     pub fn command_with(&self, offered: &Offered) -> Result<Ready, Refused> {
-        let program = self.find()?;
-        let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
-        report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
-        refuse_missing(&report)?;
-        let mut command = match self.mode {
-            Mode::Off if !self.die_with_parent => Command::new(&program),
-            Mode::Off | Mode::Auto | Mode::Strict => self.confined(&program, offered)?,
+        let (program, report) = self.planned(offered)?;
+        let mut command = if self.is_launched() {
+            self.confined(&program, offered)?
+        } else {
+            Command::new(&program)
         };
         command.args(&self.args).env_clear().envs(&self.environment.kept);
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
         }
         Ok(Ready { command, report })
+    }
+
+    /// Whether something has to be done in the child before it becomes the program.
+    pub(crate) fn is_launched(&self) -> bool {
+        self.mode != Mode::Off || self.die_with_parent
+    }
+
+    /// The program's absolute path, and what will be in force.
+    pub(crate) fn planned(&self, offered: &Offered) -> Result<(PathBuf, InForce), Refused> {
+        let program = self.find()?;
+        let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
+        report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
+        refuse_missing(&report)?;
+        Ok((program, report))
+    }
+
+    /// What the child's side is told of the sandbox.
+    pub(crate) fn described(&self, within_bubblewrap: bool) -> Description {
+        Description {
+            mode: self.mode,
+            confinement: self.confinement.clone(),
+            // Within bubblewrap processes have other numbers.
+            parent: (self.die_with_parent && !within_bubblewrap).then(std::process::id),
+        }
     }
 
     /// The command up to the program, its arguments left out.
@@ -117,13 +140,7 @@ impl Launch {
         };
         let around =
             offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != Mode::Off);
-        let description = Description {
-            mode: self.mode,
-            confinement: self.confinement.clone(),
-            // Within bubblewrap processes have other numbers.
-            parent: (self.die_with_parent && around.is_none()).then(std::process::id),
-        };
-        let description = serde_json::to_string(&description)?;
+        let description = serde_json::to_string(&self.described(around.is_some()))?;
         let mut command = match around {
             Some(path) => {
                 let mut command = Command::new(path);
@@ -196,6 +213,16 @@ pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, Refused> {
     let mut args = args.into_iter();
     let description = args.next().ok_or(Refused::Usage)?;
+    if description == waiting::WAITS {
+        let (description, folder, command) = waiting::hear(standard_input()?)?;
+        if let Some(folder) = folder {
+            std::env::set_current_dir(folder)
+                .map_err(|error| Refused::failed("working folder", error))?;
+        }
+        let program = PathBuf::from(command.get_program());
+        confine_as_described(&description, &program)?;
+        return Ok(command);
+    }
     if args.next().as_deref() != Some(OsStr::new("--")) {
         return Err(Refused::Usage);
     }
@@ -204,13 +231,28 @@ fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, 
         return Err(Refused::Usage);
     }
     let description: Description = serde_json::from_slice(description.as_encoded_bytes())?;
-    confine_for(&description.confinement, description.mode, Some(&program))?;
-    if let Some(parent) = description.parent {
-        die_with(parent)?;
-    }
+    confine_as_described(&description, &program)?;
     let mut command = Command::new(program);
     command.args(args);
     Ok(command)
+}
+
+fn confine_as_described(description: &Description, program: &Path) -> Result<(), Refused> {
+    confine_for(&description.confinement, description.mode, Some(program))?;
+    description.parent.map_or(Ok(()), die_with)
+}
+
+/// Standard input without a buffer, which would swallow what is the program's.
+#[cfg(unix)]
+fn standard_input() -> Result<std::fs::File, Refused> {
+    use std::os::fd::AsFd;
+    let input = std::io::stdin().as_fd().try_clone_to_owned();
+    input.map(Into::into).map_err(|error| Refused::failed("standard input", error))
+}
+
+#[cfg(not(unix))]
+fn standard_input() -> Result<std::io::Empty, Refused> {
+    Err(Refused::Usage)
 }
 
 /// Has the kernel end this process, and the program that it becomes, with the process `parent`.

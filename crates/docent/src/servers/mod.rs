@@ -14,7 +14,7 @@ use crate::{
 };
 use anyhow::Context as _;
 use docent_hub::{Hub, Memory};
-use docent_keeper::{Commands, Keeper};
+use docent_keeper::{Begun, Commands, Keeper};
 use docent_registry::Way;
 use docent_traffic::Traffic;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
@@ -53,14 +53,31 @@ impl Means {
 
 /// Starts the process that starts programs. To be called while this process has one thread.
 pub(crate) fn keeper(config: &Config, environment: &Environment) -> anyhow::Result<Keeper> {
-    let executable = std::env::current_exe().context("can't find docent's own file")?;
-    let mut settings = docent_keeper::Settings::new(executable);
+    settle(begin(false)?, config, environment)
+}
+
+/// Begins to start it, for whoever does not have the configuration yet; `ahead` where a program is sure to be started.
+pub(crate) fn begin(ahead: bool) -> anyhow::Result<Begun> {
+    Begun::start(&executable()?, ahead).context("can't start the process that starts servers")
+}
+
+fn executable() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("can't find docent's own file")
+}
+
+/// Tells it what the policy lets it start.
+pub(crate) fn settle(
+    begun: Begun,
+    config: &Config,
+    environment: &Environment,
+) -> anyhow::Result<Keeper> {
+    let mut settings = docent_keeper::Settings::new(executable()?);
     settings.commands = Commands {
         allowed: config.policy.commands.clone(),
         denied: config.policy.denied_commands.clone(),
         path: environment.get("PATH").map(OsString::from),
     };
-    Keeper::start(settings).context("can't start the process that starts servers")
+    begun.settle(settings).context("can't start the process that starts servers")
 }
 
 /// Where what was learned of servers is kept.

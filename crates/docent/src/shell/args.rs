@@ -215,6 +215,11 @@ impl TargetFlags {
         Flags { roots, config_file, ..Flags::default() }
     }
 
+    /// Whether a program is named, which is started in any case.
+    pub(crate) fn is_program(&self) -> bool {
+        !self.program.is_empty()
+    }
+
     /// The server that the flags name; none where they name none.
     fn named(&self, known: &[String]) -> Result<Option<Target>, UsedWrongly> {
         if let Some(name) = &self.server {

@@ -38,13 +38,19 @@ use anyhow::{Context as _, anyhow, bail};
 use args::{ITSELF, ShellCommand, Target, ToolsFlags};
 use completion::lists::{self, Lists};
 use console::Console;
+use docent_keeper::Begun;
 use docent_server::Setup;
 use peer::{Peer, RpcError};
 use questions::Questions;
 use remote::Remote;
 use serde_json::{Value, json};
 use std::{
-    borrow::Cow, future::Future, path::PathBuf, pin::Pin, process::ExitCode, sync::Arc,
+    borrow::Cow,
+    future::Future,
+    path::PathBuf,
+    pin::Pin,
+    process::ExitCode,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tools::Listed;
@@ -71,6 +77,8 @@ impl Desk {
 /// Runs one command to its exit code.
 pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::Result<ExitCode> {
     let typed = command.target();
+    // While the configuration is read, what starts the program gets ready.
+    let begun = if typed.is_program() { Some(servers::begin(true)?) } else { None };
     let working_dir = std::env::current_dir().context("the working directory can't be found")?;
     let no_colour = environment.get("NO_COLOR").is_some();
     let inputs = Inputs {
@@ -88,7 +96,7 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
     let questions = Arc::new(Questions::new(Arc::clone(&console), config.roots.clone()));
     let desk = Desk { console, questions, folder: working_dir, memory: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let servers = Configured { config, environment: inputs.environment };
+    let servers = Configured { config, environment: inputs.environment, begun: Mutex::new(begun) };
     let outcome = runtime.block_on(perform(command, &servers, desk));
     // A question that nobody answers must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
@@ -121,6 +129,8 @@ trait Servers {
 struct Configured {
     config: Config,
     environment: Environment,
+    /// What starts programs, where it was begun early.
+    begun: Mutex<Option<Begun>>,
 }
 
 impl Servers for Configured {
@@ -277,17 +287,19 @@ impl Configured {
         target: &Target,
         questions: Arc<Questions>,
     ) -> anyhow::Result<Box<dyn Peer>> {
-        let Self { config, environment } = self;
-        Ok(match target {
-            Target::Docent => Box::new(Local::open(self.setup()?, Some(questions)).await?),
-            other => Box::new(Remote::open(other, config, environment.clone(), questions).await?),
-        })
+        let Self { config, environment, .. } = self;
+        if *target == Target::Docent {
+            return Ok(Box::new(Local::open(self.setup()?, Some(questions)).await?));
+        }
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let surroundings = (config, environment.clone(), begun);
+        Ok(Box::new(Remote::open(target, surroundings, questions).await?))
     }
 
     /// docent as this user serves it to themself, other servers included: the operator's policy and the record of calls
     /// are in force, and nobody has to be held off by rates and pages.
     fn setup(&self) -> anyhow::Result<Setup> {
-        let Self { config, environment } = self;
+        let Self { config, environment, .. } = self;
         let policy = config.policy.tools.clone();
         let mut setup = Setup { policy, ..analyze::personal(config, serve::audit(config)?)? };
         let means = servers::means(config, environment.clone())?;

@@ -13,6 +13,7 @@ use crate::{
 use anyhow::{anyhow, bail};
 use docent_dial::Failure;
 use docent_hub::{Dialer as _, Hears, Opened, Request, RequestError, Spec, Tail, Way, handshake};
+use docent_keeper::Begun;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -68,13 +69,15 @@ pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
 impl Remote {
     pub(super) async fn open(
         target: &Target,
-        config: &Config,
-        environment: Environment,
+        (config, environment, begun): (&Config, Environment, Option<Begun>),
         questions: Arc<Questions>,
     ) -> anyhow::Result<Self> {
         let spec = spec(target, config)?;
         let keeper = match &spec.way {
-            Way::Program { .. } => Some(servers::keeper(config, &environment)?),
+            Way::Program { .. } => {
+                let begun = begun.map_or_else(|| servers::begin(true), Ok)?;
+                Some(servers::settle(begun, config, &environment)?)
+            }
             Way::Remote { .. } => None,
         };
         let means = Means::new(config, keeper, environment);

@@ -1,11 +1,14 @@
 //! Starting a program as ordered, within what the keeper was told at its own start.
 
-use super::marks::{Mark, Marks};
+use super::{
+    marks::{Mark, Marks},
+    spare::Spare,
+};
 use crate::{
     Commands, Failed, Launch,
     order::{Order, Setup},
 };
-use docent_sandbox::{Offered, Refused};
+use docent_sandbox::{InForce, Offered, Refused};
 use rustix::process::Pid;
 use std::{
     error::Error,
@@ -36,16 +39,19 @@ pub(super) struct Starter {
     /// What the machine offers to sandboxes: looked at when the keeper starts, not for each program.
     offered: Offered,
     pub(super) marks: Marks,
+    /// A launcher that waits for the first order.
+    pub(super) spare: Option<Spare>,
 }
 
 impl Starter {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: Setup, marks: Marks, spare: Option<Spare>) -> Self {
         Self {
             executable: setup.executable.into_os(),
             commands: setup.commands,
             most: setup.most,
             offered: Offered::look(),
-            marks: Marks::new(),
+            marks,
+            spare,
         }
     }
 
@@ -60,6 +66,13 @@ impl Starter {
         if let Some(folder) = launch.cwd.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Failed::NoFolder { folder: text(folder) });
         }
+        if let Some(spare) = self.spare.take()
+            && let Some((told, report)) =
+                launch.told_with(&self.offered).map_err(|refused| explain(&launch, &refused))?
+            && let Some(started) = spare.launch(&told, warnings(&report))
+        {
+            return Ok(started);
+        }
         let ready =
             launch.command_with(&self.offered).map_err(|refused| explain(&launch, &refused))?;
         let mut command = ready.command;
@@ -67,16 +80,15 @@ impl Starter {
         command.process_group(0);
         let mark = self.marks.next();
         let child = spawn(&mut command, &launch)?;
-        let warnings = ready.report.missing();
-        let warnings =
-            warnings.map(|control| format!("{} is not in force: {}", control.name, control.detail));
-        Ok(Started {
-            pid: Pid::from_child(&child),
-            mark,
-            warnings: warnings.collect(),
-            pipes: pipes(child),
-        })
+        let warnings = warnings(&ready.report);
+        Ok(Started { pid: Pid::from_child(&child), mark, warnings, pipes: pipes(child) })
     }
+}
+
+/// Which controls will not be in force.
+fn warnings(report: &InForce) -> Vec<String> {
+    let missing = report.missing();
+    missing.map(|control| format!("{} is not in force: {}", control.name, control.detail)).collect()
 }
 
 fn spawn(command: &mut Command, launch: &Launch) -> Result<Child, Failed> {
@@ -87,7 +99,7 @@ fn spawn(command: &mut Command, launch: &Launch) -> Result<Child, Failed> {
 }
 
 /// The child's pipes. Its process is waited for by its number, with all others.
-fn pipes(child: Child) -> Vec<OwnedFd> {
+pub(super) fn pipes(child: Child) -> Vec<OwnedFd> {
     let Child { stdin, stdout, stderr, .. } = child;
     let input = stdin.map(OwnedFd::from);
     input.into_iter().chain(stdout.map(OwnedFd::from)).chain(stderr.map(OwnedFd::from)).collect()

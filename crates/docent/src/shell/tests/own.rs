@@ -18,7 +18,8 @@ fn docent_itself_is_asked() {
             Box::new(io::empty()),
         ));
         let questions = Arc::new(Questions::new(console, config.roots.clone()));
-        let servers = Configured { config, environment: Environment::default() };
+        let servers =
+            Configured { config, environment: Environment::default(), begun: Mutex::default() };
         let peer = servers.connect(&Target::Docent, questions).await.unwrap();
         assert_eq!(peer.server().name, "docent");
         assert!(peer.server().instructions.is_some());
