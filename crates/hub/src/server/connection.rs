@@ -269,8 +269,8 @@ impl Downstream {
             );
         }
         let next = Known::new(now, &self.spec, &self.shared.addresses);
-        for tool in next.tools.iter().filter(|tool| !tool.flags.is_empty()) {
-            tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags, "the description of a tool is odd");
+        for tool in next.tools.iter().filter(|tool| !tool.flags().is_empty()) {
+            tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags(), "the description of a tool is odd");
         }
         let (old, new) = (&before.remembered, &next.remembered);
         let changes = [

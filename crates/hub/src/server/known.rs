@@ -7,7 +7,7 @@ use docent_tool::Object;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// Characters of a public name. Some clients take no more.
@@ -34,11 +34,16 @@ pub(crate) struct Definition {
     pub(crate) fields: Object,
     /// What the server says of it now, where that is something else.
     pub(crate) changed: bool,
-    /// What is odd about its description.
-    pub(crate) flags: Vec<&'static str>,
+    flags: OnceLock<Vec<&'static str>>,
 }
 
 impl Definition {
+    /// What is odd about its description. Looked at when it is first asked for: a start with servers that are known has no
+    /// need of it, and the patterns take longer to compile than all the rest of a start.
+    pub(crate) fn flags(&self) -> &[&'static str] {
+        self.flags.get_or_init(|| flags(&self.fields))
+    }
+
     fn hint(&self, name: &str) -> bool {
         let hints = self.fields.get("annotations");
         hints.and_then(|hints| hints.get(name)).and_then(Value::as_bool).unwrap_or(false)
@@ -79,8 +84,8 @@ impl Known {
             // Two names that become one would shadow each other: the second is told apart by its digest.
             let public = if taken.insert(public.clone()) { public } else { marked(&public, &name) };
             let changed = remembered.held_back.contains_key(&name);
-            let flags = flags(fields);
-            Some(Arc::new(Definition { name, public, fields: fields.clone(), changed, flags }))
+            let (fields, flags) = (fields.clone(), OnceLock::new());
+            Some(Arc::new(Definition { name, public, fields, changed, flags }))
         });
         let tools: Vec<Arc<Definition>> = tools.filter(|tool| spec.offers(&tool.name)).collect();
         let size = |tool: &Arc<Definition>| Value::Object(tool.fields.clone()).to_string().len();
@@ -213,7 +218,7 @@ mod tests {
             ..Remembered::default()
         };
         let known = Known::new(known, &spec("s"), &Addresses::default());
-        let flagged: Vec<bool> = known.tools.iter().map(|tool| !tool.flags.is_empty()).collect();
+        let flagged: Vec<bool> = known.tools.iter().map(|tool| !tool.flags().is_empty()).collect();
         assert_eq!(flagged, [false, true]);
     }
 }

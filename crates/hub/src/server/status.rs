@@ -136,7 +136,7 @@ impl Downstream {
             (None, true) => State::Waiting,
             (None, false) => State::Idle,
         };
-        let flagged = known.tools.iter().filter(|tool| !tool.flags.is_empty());
+        let flagged = known.tools.iter().filter(|tool| !tool.flags().is_empty());
         Status {
             name: self.name().to_owned(),
             state,
@@ -144,7 +144,7 @@ impl Downstream {
             server: known.remembered.info.clone(),
             tools: known.tools.len(),
             held_back: known.remembered.undecided().map(Held::new).collect(),
-            flagged: flagged.map(|tool| (tool.name.clone(), tool.flags.clone())).collect(),
+            flagged: flagged.map(|tool| (tool.name.clone(), tool.flags().to_vec())).collect(),
             health: Health {
                 starts: count(&counters.starts),
                 losses: count(&counters.losses),
