@@ -7,6 +7,8 @@ mod apps;
 pub mod code;
 pub mod docs;
 pub mod files;
+#[cfg(feature = "fuzz")]
+pub mod fuzz;
 pub mod indexing;
 pub mod prompts;
 pub mod repo;

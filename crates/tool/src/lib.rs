@@ -10,6 +10,7 @@ mod context;
 mod error;
 mod provider;
 mod schema;
+mod template;
 mod tool;
 
 pub use answer::{Answer, Block, Contents, EXTRA, Outcome, ResourceInfo, TemplateInfo};
@@ -21,6 +22,7 @@ pub use provider::{
     Provider, Role,
 };
 pub use schema::{answer_schema, argument_schema};
+pub use template::Template;
 pub use tool::{AnyTool, Hints, Tool, ToolInfo, erase};
 
 /// A boxed future, as object-safe traits need.

@@ -1,6 +1,5 @@
 //! Addresses of resources: which server one belongs to, and what it is called where two servers have the same.
 
-use regex::Regex;
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -89,56 +88,9 @@ pub(crate) fn prefix(server: &str) -> String {
     format!("docent+{server}:")
 }
 
-/// A family of addresses.
-pub(crate) struct Template {
-    pattern: Regex,
-}
-
-impl Template {
-    /// Reads an RFC 6570 template well enough to tell its members from others.
-    pub(crate) fn new(template: &str) -> Option<Self> {
-        let mut pattern = String::from("^");
-        let mut rest = template;
-        while let Some((before, after)) = rest.split_once('{') {
-            let (expression, after) = after.split_once('}')?;
-            pattern.push_str(&regex::escape(before));
-            pattern.push_str(match expression.chars().next() {
-                Some('+' | '#' | '/') => ".*",
-                Some('?' | '&') => r"(?:[?&].*)?",
-                _ => "[^/?#]+",
-            });
-            rest = after;
-        }
-        pattern.push_str(&regex::escape(rest));
-        pattern.push('$');
-        Regex::new(&pattern).ok().map(|pattern| Self { pattern })
-    }
-
-    pub(crate) fn has(&self, address: &str) -> bool {
-        self.pattern.is_match(address)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn templates_tell_their_members() {
-        let cases = [
-            ("demo://text/{id}", "demo://text/1", true),
-            ("demo://text/{id}", "demo://text/1/2", false),
-            ("demo://text/{id}", "demo://blob/1", false),
-            ("file:///{+path}", "file:///a/b/c", true),
-            ("x:{a}{?q}", "x:1?q=2", true),
-            ("x:{a}{?q}", "x:1", true),
-            ("x.y", "xzy", false),
-        ];
-        for (template, address, want) in cases {
-            assert_eq!(Template::new(template).unwrap().has(address), want, "{template} {address}");
-        }
-        assert!(Template::new("x{a").is_none());
-    }
 
     #[test]
     fn the_second_owner_of_an_address_gets_a_longer_one() {

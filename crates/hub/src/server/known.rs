@@ -1,9 +1,9 @@
 //! What a server offers, as of the last time that it was asked: a snapshot, replaced whole.
 
-use super::address::{Addresses, Template};
+use super::address::Addresses;
 use crate::{Remembered, Spec, spec::digest};
 use docent_screen::suspicious;
-use docent_tool::Object;
+use docent_tool::{Object, Template};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -14,6 +14,8 @@ use std::{
 const LONGEST_NAME: usize = 64;
 /// Tools that are no longer listed and remembered all the same.
 const MOST_VANISHED: usize = 1000;
+/// Families of addresses that a server's own are told by.
+const MOST_TEMPLATES: usize = 1000;
 
 /// A snapshot.
 pub(crate) struct Known {
@@ -95,7 +97,8 @@ impl Known {
             addresses.claim_listed(&address, &spec.name);
         }
         let template = |fields: &Object| Template::new(fields.get("uriTemplate")?.as_str()?);
-        let templates = remembered.templates.iter().filter_map(template).collect();
+        let templates =
+            remembered.templates.iter().take(MOST_TEMPLATES).filter_map(template).collect();
         Self { remembered, tools, templates, tokens }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns which languages are read and what is said of their definitions. Files are reached through [`crate::files`] alone.
 
-mod address;
+pub(crate) mod address;
 mod analyze_code;
 mod find_references;
 mod graph;

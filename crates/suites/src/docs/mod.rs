@@ -3,7 +3,7 @@
 //! Owns which collections there are, how they are kept in the index, and what is told of them. Formats are read by
 //! `docent-prose`; files are reached through [`crate::files`] alone, and only what lies in a collection is ever known.
 
-mod address;
+pub(crate) mod address;
 mod collection;
 mod get_document;
 mod library;

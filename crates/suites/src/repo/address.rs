@@ -28,7 +28,7 @@ pub(super) fn of(roots: &Roots, place: &Place, depth: Depth) -> String {
 }
 
 /// Depth and path of an address; `None` where it is none of a report.
-pub(super) fn parse(uri: &str) -> Option<(Depth, String)> {
+pub(crate) fn parse(uri: &str) -> Option<(Depth, String)> {
     let (word, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     let (_, depth) = DEPTHS.iter().find(|(known, _)| *known == word)?;
     let path = percent_decode_str(path).decode_utf8().ok()?;

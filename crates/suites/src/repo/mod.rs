@@ -3,7 +3,7 @@
 //! Owns the tools `analyze_repository` and `check_documentation`, and the reports they are made from. Reads through
 //! [`Roots`] alone; `history` alone opens what git keeps.
 
-mod address;
+pub(crate) mod address;
 mod analysis;
 mod analyze;
 mod check;

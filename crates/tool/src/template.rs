@@ -1,0 +1,152 @@
+//! Families of addresses: RFC 6570 templates, read well enough to tell their members from others.
+
+/// Bytes of a template, and of an address that is held against one. Longer ones are nobody's.
+const LONGEST: usize = 8 * 1024;
+/// Expressions of a template. What it takes to compare is bounded by that, whoever wrote the template.
+const MOST_EXPRESSIONS: usize = 64;
+
+/// A family of addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// As it stands.
+    Text(String),
+    /// `{name}`: one or more characters of one part of a path.
+    Segment,
+    /// `{+name}`, `{#name}`, `{/name}`: whatever comes.
+    Rest,
+    /// `{?name}`, `{&name}`: nothing, or what begins with one of the two.
+    Query,
+}
+
+impl Template {
+    /// Reads a template. `None` where it is none, or too long to be one.
+    pub fn new(template: &str) -> Option<Self> {
+        if template.len() > LONGEST || template.matches('{').count() > MOST_EXPRESSIONS {
+            return None;
+        }
+        let mut parts = Vec::new();
+        let mut rest = template;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (expression, after) = after.split_once('}')?;
+            parts.push(Part::Text(before.to_owned()));
+            parts.push(match expression.chars().next() {
+                Some('+' | '#' | '/') => Part::Rest,
+                Some('?' | '&') => Part::Query,
+                _ => Part::Segment,
+            });
+            rest = after;
+        }
+        parts.push(Part::Text(rest.to_owned()));
+        Some(Self { parts })
+    }
+
+    /// Whether an address is one of the family.
+    pub fn has(&self, address: &str) -> bool {
+        if address.len() > LONGEST {
+            return false;
+        }
+        // Where in the address the parts so far may end: all ways at once, so that no template makes it try them in turn.
+        let mut ends = vec![false; address.len() + 1];
+        if let Some(start) = ends.first_mut() {
+            *start = true;
+        }
+        for part in &self.parts {
+            ends = part.follow(&ends, address);
+            if !ends.contains(&true) {
+                return false;
+            }
+        }
+        ends.last() == Some(&true)
+    }
+}
+
+impl Part {
+    /// Where it may end, when it may begin where the one before it ends.
+    fn follow(&self, begins: &[bool], address: &str) -> Vec<bool> {
+        let mut ends = vec![false; begins.len()];
+        let mut set = |at: usize| {
+            if let Some(end) = ends.get_mut(at) {
+                *end = true;
+            }
+        };
+        let bytes = address.as_bytes();
+        let mut open = false;
+        for (at, begins_here) in begins.iter().enumerate() {
+            match self {
+                Self::Text(text) => {
+                    let rest = bytes.get(at..).unwrap_or_default();
+                    if *begins_here && rest.starts_with(text.as_bytes()) {
+                        set(at + text.len());
+                    }
+                }
+                Self::Segment => {
+                    open |= *begins_here;
+                    open &= bytes.get(at).is_some_and(|byte| !b"/?#".contains(byte));
+                    if open && address.is_char_boundary(at + 1) {
+                        set(at + 1);
+                    }
+                }
+                Self::Rest => {
+                    open |= *begins_here;
+                    if open && address.is_char_boundary(at) {
+                        set(at);
+                    }
+                }
+                Self::Query => {
+                    if open || *begins_here {
+                        set(at);
+                    }
+                    open |= *begins_here && bytes.get(at).is_some_and(|byte| b"?&".contains(byte));
+                }
+            }
+        }
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_tell_their_members() {
+        let cases = [
+            ("demo://text/{id}", "demo://text/1", true),
+            ("demo://text/{id}", "demo://text/1/2", false),
+            ("demo://text/{id}", "demo://text/", false),
+            ("demo://text/{id}", "demo://blob/1", false),
+            ("file:///{+path}", "file:///a/b/c", true),
+            ("file:///{+path}", "file:///", true),
+            ("x:{a}{?q}", "x:1?q=2", true),
+            ("x:{a}{?q}", "x:1", true),
+            ("x:{a}{?q}", "x:1#q", false),
+            ("x:{a}{&q}", "x:1&q=2/3", true),
+            ("x:{a}-{b}", "x:1-2-3", true),
+            ("x:{a}{b}", "x:\u{e9}", false),
+            ("x:{a}{b}", "x:\u{e9}e", true),
+            ("x:{}", "x:1", true),
+            ("x.y", "xzy", false),
+            ("x.y", "x.y", true),
+            ("x.y", "x.yz", false),
+            ("", "", true),
+        ];
+        for (template, address, want) in cases {
+            assert_eq!(Template::new(template).unwrap().has(address), want, "{template} {address}");
+        }
+        assert!(Template::new("x{a").is_none());
+    }
+
+    #[test]
+    fn neither_templates_nor_addresses_are_endless() {
+        assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS)).is_some());
+        assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS + 1)).is_none());
+        assert!(Template::new(&"a".repeat(LONGEST + 1)).is_none());
+        let all = Template::new("{+all}").unwrap();
+        assert!(all.has(&"a".repeat(LONGEST)) && !all.has(&"a".repeat(LONGEST + 1)));
+    }
+}

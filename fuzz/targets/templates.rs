@@ -1,0 +1,35 @@
+//! Families of addresses: the same members as the regular expression has that a template stands for.
+#![no_main]
+
+use docent_tool::Template;
+use libfuzzer_sys::fuzz_target;
+use regex::Regex;
+
+/// The slow way, which can't be wrong in the same place.
+fn pattern(template: &str) -> Option<Regex> {
+    let mut pattern = String::from(r"(?s)\A");
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (expression, after) = after.split_once('}')?;
+        pattern.push_str(&regex::escape(before));
+        pattern.push_str(match expression.chars().next() {
+            Some('+' | '#' | '/') => ".*",
+            Some('?' | '&') => "(?:[?&].*)?",
+            _ => "[^/?#]+",
+        });
+        rest = after;
+    }
+    pattern.push_str(&regex::escape(rest));
+    pattern.push_str(r"\z");
+    Regex::new(&pattern).ok()
+}
+
+fuzz_target!(|text: &str| {
+    let Some((template, address)) = text.split_once('\n') else { return };
+    let Some(read) = Template::new(template) else { return };
+    let pattern = pattern(template).expect("what is a template is a pattern");
+    assert_eq!(read.has(address), pattern.is_match(address));
+    if !template.contains('{') {
+        assert!(read.has(template));
+    }
+});
