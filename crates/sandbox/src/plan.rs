@@ -17,9 +17,12 @@ pub(crate) enum Whom {
 
 /// What [`crate::confine`] would bring into force on a machine that offers `offered`.
 pub fn plan(confinement: &Confinement, mode: Mode, offered: &Offered) -> Result<InForce, Refused> {
-    plan_for(confinement, mode, offered, Whom::Itself)
+    let report = plan_for(confinement, mode, offered, Whom::Itself)?;
+    let skipped = if mode == Mode::Off { Vec::new() } else { skipped(confinement) };
+    Ok(InForce { skipped, ..report })
 }
 
+/// The same, without a look at the paths: whoever opens them finds out.
 pub(crate) fn plan_for(
     confinement: &Confinement,
     mode: Mode,
@@ -34,7 +37,7 @@ pub(crate) fn plan_for(
         }
         return Ok(InForce { mode, controls, skipped: Vec::new() });
     }
-    let report = InForce { mode, controls, skipped: skipped(confinement) };
+    let report = InForce { mode, controls, skipped: Vec::new() };
     refuse_missing(&report)?;
     Ok(report)
 }
