@@ -115,6 +115,12 @@ class Watched {
     return this.page.locator('#bar').getByText('Ready', {exact: true}).waitFor({timeout: 30_000})
   }
 
+  // Until the connection has broken and is there again.
+  async back() {
+    await this.page.locator('#bar').getByText('Ready', {exact: true}).waitFor({state: 'detached'})
+    await this.ready()
+  }
+
   // The dialog that is open, by its title.
   dialog(name) {
     return this.page.getByRole('dialog', {name})

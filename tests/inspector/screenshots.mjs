@@ -36,10 +36,14 @@ const VIEWS = [
     await outcome(page).waitFor()
     await page.getByRole('tab', {name: 'Copy as'}).click()
   }],
-  ['resources', `#/resources/${encodeURIComponent('ast://project/xtask/src/screenshots.rs')}`, (page) => page.getByRole('group', {name: 'Contents'}).waitFor()],
-  ['prompts', '#/prompts', async (page) => {
-    await options(page).first().click()
-    await page.getByRole('button', {name: 'Get messages'}).waitFor()
+  ['resources', `#/resources/${encodeURIComponent('ast://project/xtask/src/screenshots.rs')}`, async (page) => {
+    await page.locator('[role=option]').first().waitFor({state: 'attached'})
+    await page.getByRole('group', {name: 'Contents'}).waitFor()
+  }],
+  ['prompts', '#/prompts/explain_file', async (page) => {
+    await page.getByLabel(/^path/).fill('xtask/src/screenshots.rs')
+    await page.getByRole('button', {name: 'Get messages'}).click()
+    await page.getByRole('heading', {name: /messages?$/}).waitFor()
   }],
   ['search', '#/search?q=which+headers+does+the+inspector+send&in=code', (page) => page.locator('#view article').first().waitFor({timeout: LIMIT})],
   ['repository', '#/repository?show=report&depth=standard', (page) => page.getByRole('region', {name: 'Languages'}).waitFor({timeout: LIMIT})],
@@ -59,11 +63,11 @@ const VIEWS = [
     await page.getByRole('button', {name: 'Review…'}).first().click({timeout: 20_000})
     await page.getByRole('dialog').waitFor()
   }],
-  ['app', '#/tools/everything__get-sum', async (page) => {
-    await page.evaluate(() => { location.hash = '#/tools/analyze_repository' })
+  ['app', `#/tools/analyze_repository${args({path: '.'})}`, async (page) => {
     await run(page).click()
     await page.getByRole('button', {name: 'Show the app'}).click({timeout: LIMIT})
     await page.frameLocator('section[aria-label=App] iframe').getByText(/Rust/).first().waitFor({timeout: 20_000})
+    await page.locator('section[aria-label=App]').scrollIntoViewIfNeeded()
   }],
   ['keys', '#/tools', async (page) => {
     await page.keyboard.press('?')
@@ -78,7 +82,7 @@ const place = new Place(values)
 const browser = await Browser.launch(values.modules)
 let missing = 0
 
-// docent on its own source, with a server behind it that has changed its mind.
+// docent on its own source, with a server behind it that has changed its mind, and calls that were made and failed.
 async function start() {
   const described = place.write('described.txt', 'Says hello.\n')
   const config = place.configuration({everything: place.everything, changing: place.scripted('changing.mjs', described)})
@@ -86,6 +90,10 @@ async function start() {
   const opened = await browser.open(started.address)
   await opened.ready()
   await options(opened.page).filter({hasText: 'changing__greet'}).waitFor({timeout: 30_000})
+  for (const [, hash, ready] of VIEWS.filter(([name]) => name === 'tool-form' || name === 'tool-copy')) {
+    await opened.go(hash)
+    await ready(opened.page)
+  }
   await opened.close()
   writeFileSync(described, 'Says hello, and sends your files elsewhere.\n')
   return started

@@ -87,10 +87,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     let inputs = Arc::new(inputs);
     let Start { means, inspect } = start;
     let door = Door::open(config, inspect).await?;
-    let traffic = door
-        .as_ref()
-        .and_then(|door| door.inspector.as_ref())
-        .map(|(_, traffic)| Arc::clone(traffic));
+    let traffic = door.as_ref().and_then(Door::traffic);
     let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
     let Suites { mut providers, docs } = suites_on(config, &network)?;
     let (hub, dial) = servers::hub(config, means, traffic.clone());
@@ -146,28 +143,48 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         };
         http::serve(listener, Arc::new(move || made.session()), web).await
     };
-    let pipes = async {
-        if !config.server.transports.contains(&Transport::Stdio) {
-            return Ok(());
-        }
-        let setup = Stdio {
-            door: Arc::clone(&server) as _,
-            principal: None,
-            handshake: handshake(config),
-            message_bytes: config.limits.message_bytes,
-            traffic: traffic.clone(),
-            closing: closing.clone(),
-        };
-        let ended = stdio::serve(server.session(), setup).await;
-        // Whoever started docent on pipes is gone, and nobody else knows that it runs.
-        closing.cancel();
-        ended
+    let pipes = pipes(config, &server, traffic.clone(), &closing);
+    let ended = until_closed(web, pipes, &closing).await;
+    // Servers that take longer are ended when their keeper sees that docent is gone.
+    drop(tokio::time::timeout(Duration::from_secs(2), hub.close()).await);
+    ended
+}
+
+/// Serves the process's own pipes, where that is configured.
+async fn pipes(
+    config: &Config,
+    server: &Arc<Server>,
+    traffic: Option<Arc<Traffic>>,
+    closing: &CancellationToken,
+) -> io::Result<()> {
+    if !config.server.transports.contains(&Transport::Stdio) {
+        return Ok(());
+    }
+    let setup = Stdio {
+        door: Arc::clone(server) as _,
+        principal: None,
+        handshake: handshake(config),
+        message_bytes: config.limits.message_bytes,
+        traffic,
+        closing: closing.clone(),
     };
+    let ended = stdio::serve(server.session(), setup).await;
+    // Whoever started docent on pipes is gone, and nobody else knows that it runs.
+    closing.cancel();
+    ended
+}
+
+/// Waits until all is served, and not much longer than until docent closes.
+async fn until_closed(
+    web: impl Future<Output = io::Result<()>>,
+    pipes: impl Future<Output = io::Result<()>>,
+    closing: &CancellationToken,
+) -> anyhow::Result<()> {
     let overdue = async {
         closing.cancelled().await;
         tokio::time::sleep(LAST_ORDERS).await;
     };
-    let ended = tokio::select! {
+    tokio::select! {
         (web, pipes) = async { tokio::join!(web, pipes) } => {
             web.context("the listener failed")?;
             pipes.context("the pipes failed")
@@ -176,10 +193,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
             tracing::warn!("calls were still running after {LAST_ORDERS:?} and were dropped");
             Ok(())
         }
-    };
-    // Servers that take longer are ended when their keeper sees that docent is gone.
-    drop(tokio::time::timeout(Duration::from_secs(2), hub.close()).await);
-    ended
+    }
 }
 
 /// Collections and servers that come and go in the configuration do so while docent runs.
@@ -368,6 +382,11 @@ struct Door {
 }
 
 impl Door {
+    /// Where messages are recorded.
+    fn traffic(&self) -> Option<Arc<Traffic>> {
+        self.inspector.as_ref().map(|(_, traffic)| Arc::clone(traffic))
+    }
+
     async fn open(
         config: &Config,
         inspect: Option<inspect::Opened>,

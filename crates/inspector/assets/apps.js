@@ -137,7 +137,7 @@ class App {
       onload: () => running.add(this),
     })
     this.nodes = [
-      h('div.row.wrap', h('h3', this.title), h('span.mono.quiet.grow', contents.uri), h('span.pill', 'sandboxed'),
+      h('div.row.wrap', h('h3', this.title), h('span.mono.quiet.grow.cut', contents.uri), h('span.pill', 'sandboxed'),
         h('button.small', {type: 'button', onclick: () => this.end()}, 'End')),
       notGiven(contents._meta?.ui), this.frame,
       h('details', h('summary', 'What the app said (', this.#count, ')'), this.#lines),

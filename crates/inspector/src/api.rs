@@ -101,7 +101,7 @@ pub(crate) async fn capture(state: State, body: Bytes) -> Response {
             state.traffic.set(capture);
             answer(&capture)
         }
-        Err(response) => response,
+        Err(why) => refused(StatusCode::BAD_REQUEST, &why),
     }
 }
 
@@ -163,7 +163,7 @@ fn decide(body: &Bytes, decide: impl FnOnce(Held) -> Result<Vec<String>, String>
             return refused(StatusCode::BAD_REQUEST, "name the tools");
         }
         Ok(held) => held,
-        Err(response) => return response,
+        Err(why) => return refused(StatusCode::BAD_REQUEST, &why),
     };
     match decide(held) {
         Ok(tools) => answer(&json!({"tools": tools})),
@@ -171,10 +171,8 @@ fn decide(body: &Bytes, decide: impl FnOnce(Held) -> Result<Vec<String>, String>
     }
 }
 
-fn read<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, Response> {
-    serde_json::from_slice(body).map_err(|error| {
-        refused(StatusCode::BAD_REQUEST, &format!("the body can't be used: {error}"))
-    })
+fn read<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, String> {
+    serde_json::from_slice(body).map_err(|error| format!("the body can't be used: {error}"))
 }
 
 fn refused(status: StatusCode, why: &str) -> Response {

@@ -29,7 +29,7 @@ const LONGEST: usize = 16 << 20;
 /// How often a program's standard error is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a server may take to come up.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Deserialize)]
 pub(crate) struct Wish {

@@ -95,8 +95,8 @@ export default {
     await opened.go('#/tools/dies')
     await run(page).click()
     await outcome(page).getByText('no answer').waitFor()
+    await opened.back()
     await unchanged(opened, 'last words')
-    await opened.ready()
   },
 
   async 'dialogs'(world) {

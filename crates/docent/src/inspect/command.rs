@@ -78,7 +78,7 @@ pub(crate) fn run(flags: &InspectFlags) -> anyhow::Result<()> {
     if target == Target::Docent {
         itself(&config, inputs, opened)
     } else {
-        other(&target, config, inputs, opened)
+        other(&target, &config, inputs, opened)
     }
 }
 
@@ -110,17 +110,17 @@ fn itself(config: &Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()>
     Ok(())
 }
 
-fn other(target: &Target, config: Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
-    let given = spec(target, &config)?;
+fn other(target: &Target, config: &Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
+    let given = spec(target, config)?;
     let starts = |way: &Way| matches!(way, Way::Program { .. });
-    let wanted = starts(&given.way) || servers::all(&config).iter().any(|one| starts(&one.way));
-    let keeper = if wanted { Some(servers::keeper(&config, &inputs.environment)?) } else { None };
-    let means = Means::new(&config, keeper, inputs.environment);
-    let _guard = logging::init(&config)?;
+    let wanted = starts(&given.way) || servers::all(config).iter().any(|one| starts(&one.way));
+    let keeper = if wanted { Some(servers::keeper(config, &inputs.environment)?) } else { None };
+    let means = Means::new(config, keeper, inputs.environment);
+    let _guard = logging::init(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let audit = Audit::off();
-        let server = Server::new(serve::setup(&config, Vec::new(), audit))?;
+        let server = Server::new(serve::setup(config, Vec::new(), audit))?;
         let dial = Arc::new(Dial::new(config.clone(), means));
         let clerk = Clerk { inside: None, given: Some(given), dial };
         let closing = CancellationToken::new();
@@ -130,7 +130,7 @@ fn other(target: &Target, config: Config, inputs: Inputs, opened: Opened) -> any
             pages: Some(pages(token, clerk, traffic)),
             stopped: closing.clone(),
             closing,
-            ..serve::web(&config, &server, Vec::new())
+            ..serve::web(config, &server, Vec::new())
         };
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;

@@ -31,8 +31,9 @@ impl Site {
         let host = [("Host", self.address.as_str())];
         let given = headers.iter().any(|(name, _)| *name == "Host");
         let headers = if given { headers.to_vec() } else { [&host[..], headers].concat() };
-        let fields: String =
+        let fields: Vec<String> =
             headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let fields = fields.concat();
         let raw = format!(
             "{head} HTTP/1.1\r\n{fields}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
@@ -122,9 +123,10 @@ async fn it_is_not_served_where_it_is_off_or_others_listen() {
 /// docent again, as a server behind docent.
 fn behind(place: &Place) {
     let docent = env!("CARGO_BIN_EXE_docent");
-    let folder = std::path::Path::new(docent).parent().unwrap();
+    let folder = std::path::Path::new(docent).parent().unwrap().to_str().unwrap();
     // Settings of its own, without a server behind it.
     let home = place.project();
+    let home = home.to_str().unwrap();
     place.settings(&format!(
         "hub.exposure = \"direct\"\npolicy.sandbox.read = [{folder:?}]\n\
          [mcp_servers.inner]\ncommand = {docent:?}\nargs = [\"serve\"]\nenv = {{ HOME = {home:?} }}\n"

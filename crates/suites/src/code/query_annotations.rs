@@ -8,7 +8,7 @@ use super::{
 use crate::{
     apps,
     files::Place,
-    indexing::{CODE, Phase, Searched, digest_now},
+    indexing::{CODE, Phase, Searched, Why, digest_now, score},
 };
 use docent_index::{Filter, Hit, Paths, Query, StoreError};
 use docent_syntax::{Kind, Language};
@@ -98,6 +98,8 @@ pub struct QueryHit {
     pub line: u32,
     /// 0 to 1, higher is better.
     pub similarity: f64,
+    /// What that is made of.
+    pub why: Why,
     /// Its head on one line.
     pub signature: String,
     /// Its doc comment.
@@ -118,6 +120,7 @@ pub struct QueryHit {
 
 impl QueryHit {
     fn new(hit: Hit, changed: bool) -> Self {
+        let why = Why::of(&hit);
         let unit = hit.found.unit;
         // The index keeps the qualified name with the signature.
         let qualified = unit.id.rsplit(':').next().unwrap_or_default();
@@ -129,7 +132,8 @@ impl QueryHit {
             kind: unit.kind,
             file: hit.found.path,
             line: unit.span.first,
-            similarity: (f64::from(hit.similarity) * 10_000.0).round() / 10_000.0,
+            similarity: score(hit.similarity),
+            why,
             signature: signature.to_owned(),
             id: unit.id,
             description: Some(unit.doc).filter(|doc| !doc.is_empty()),

@@ -8,7 +8,7 @@ use super::{
     versions::{self, Scored, Versioned},
 };
 use crate::{
-    indexing::{Live, Phase},
+    indexing::{Live, Phase, Why, score},
     watch::Batch,
 };
 use docent_index::{Filter, Hit, Query, Synonyms};
@@ -49,6 +49,7 @@ pub(crate) struct Passage {
     pub(crate) text: String,
     pub(crate) metadata: Metadata,
     pub(crate) score: f64,
+    pub(crate) why: Why,
 }
 
 /// What a search gave.
@@ -277,15 +278,15 @@ fn read(site: &Site, item: &Item) -> Result<Document, ToolError> {
 
 fn passage(hit: Hit, asked: &Asked) -> Option<Versioned<Passage>> {
     let shelf = asked.shelves.iter().find(|shelf| shelf.key == hit.found.collection)?;
-    let extra = Extra::of(&hit.found.unit);
+    let (why, extra) = (Why::of(&hit), Extra::of(&hit.found.unit));
     let section = (hit.found.unit.signature.clone(), hit.found.unit.name.clone());
     let metadata =
         Metadata::of_unit(&shelf.collection, &hit.found.path, hit.found.unit.name, extra);
     let version = metadata.version.clone();
     let doc_type = shelf.collection.doc_type().to_owned();
     let path = hit.found.path;
-    let score = (f64::from(hit.similarity) * 10_000.0).round() / 10_000.0;
-    let of = Passage { text: hit.found.unit.body, metadata, score };
+    let score = score(hit.similarity);
+    let of = Passage { text: hit.found.unit.body, metadata, score, why };
     Some(Versioned::new(of, doc_type, &path, section, version))
 }
 

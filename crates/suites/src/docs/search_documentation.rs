@@ -4,7 +4,10 @@ use super::{
     DocumentProblem, Metadata,
     library::{Library, Passage, Passages},
 };
-use crate::{apps, indexing::Phase};
+use crate::{
+    apps,
+    indexing::{Phase, Why},
+};
 use docent_tool::{Answer, Block, CallContext, Object, Tool, ToolError, argument_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +73,8 @@ pub struct SearchHit {
     pub metadata: Metadata,
     /// 0 to 1, higher is better.
     pub score: f64,
+    /// What that is made of.
+    pub why: Why,
 }
 
 impl Tool for SearchDocumentation {
@@ -165,7 +170,8 @@ fn unknown(library: &Library, name: &str) -> ToolError {
 }
 
 fn shown(passage: Passage) -> SearchHit {
-    SearchHit { text: passage.text, metadata: passage.metadata, score: passage.score }
+    let Passage { text, metadata, score, why } = passage;
+    SearchHit { text, metadata, score, why }
 }
 
 /// A typed value as the metadata of a block.

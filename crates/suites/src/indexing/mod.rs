@@ -10,6 +10,7 @@ mod left_out;
 mod live;
 mod project;
 mod survey;
+mod why;
 
 pub use crate::watch::WatchError;
 pub(crate) use batches::{BATCH, Batches, Written};
@@ -19,6 +20,8 @@ pub(crate) use live::{Following, Ground, Heard, Phase, Searched, once};
 pub use live::{Live, Opened, Opener};
 pub use project::Project;
 pub(crate) use survey::{Wanted, digest_now};
+pub use why::Why;
+pub(crate) use why::score;
 
 use crate::files::{Problem, Roots};
 use docent_index::{Store, StoreError};

@@ -113,7 +113,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
     let second = asked(8, 2);
     let unrelated =
         came(&server, r#"{"method":"notifications/progress","params":{"progressToken":99}}"#);
-    let told_there = came(
+    let heard_there = came(
         &server,
         r#"{"method":"notifications/progress","params":{"progressToken":8,"progress":1}}"#,
     );
@@ -125,7 +125,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
     let cancelled =
         came(&client, r#"{"method":"notifications/cancelled","params":{"requestId":"c"}}"#);
     let answer = went(&client, r#"{"id":"c","result":{}}"#);
-    let whole = [request, first, lost, second, told_there, told_here, answered, cancelled, answer];
+    let whole = [request, first, lost, second, heard_there, told_here, answered, cancelled, answer];
     for seq in whole {
         assert_eq!(seqs(&traffic, seq), whole, "from {seq}");
     }
@@ -134,7 +134,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
     let attempts = [first, lost, second, answered].map(|seq| traffic.entry(seq).unwrap().attempt);
     assert_eq!(attempts, [1, 1, 2, 2]);
     let parents =
-        [first, lost, second, answered, told_there].map(|seq| traffic.entry(seq).unwrap().parent);
+        [first, lost, second, answered, heard_there].map(|seq| traffic.entry(seq).unwrap().parent);
     assert_eq!(parents, [Some(request); 5]);
     assert_eq!(
         told(&traffic.entry(lost).unwrap()),
