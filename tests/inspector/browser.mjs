@@ -104,10 +104,12 @@ class Watched {
     hold(seen.pages === 1, `${seen.pages - 1} more pages were opened`)
   }
 
-  // To a place on the page, and to its view.
+  // To a place on the page, until its view is there.
   async go(hash) {
+    const view = /^#\/(\w+)/.exec(hash)[1]
     await this.page.evaluate((to) => { location.hash = to }, hash)
-    await this.page.locator(`#rail [data-view="${/^#\/(\w+)/.exec(hash)[1]}"][aria-current=page]`).waitFor()
+    await this.page.locator(`#rail [data-view="${view}"][aria-current=page]`).waitFor()
+    await this.page.locator('#view > h1').getByText(new RegExp(`^${view}$`, 'i')).waitFor({state: 'attached'})
   }
 
   // Until the page has shaken hands with its target.

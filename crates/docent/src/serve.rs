@@ -55,6 +55,10 @@ const LAST_ORDERS: Duration = Duration::from_secs(5);
 /// Calls that have not ended by themselves after this part of it hand over what they have.
 const HURRY_AFTER: Duration = Duration::from_secs(4);
 
+/// Threads for the work of calls: more than cores, because files and locks are waited for; and few enough that their stacks and
+/// arenas do not grow with the number of clients. Further calls wait for one.
+const AT_WORK: usize = 64;
+
 /// What is made before the sandbox is entered.
 pub(crate) struct Start {
     pub(crate) means: Means,
@@ -79,7 +83,7 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
     } else {
         tokio::runtime::Builder::new_multi_thread()
     };
-    builder.enable_all().build().context("can't start the runtime")
+    builder.enable_all().max_blocking_threads(AT_WORK).build().context("can't start the runtime")
 }
 
 async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
@@ -126,7 +130,9 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     let stopped = CancellationToken::new();
     tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone(), stopped.clone()));
     let web = async {
-        let Some(Door { listener, inspector }) = door else { return Ok(()) };
+        let Some(door) = door else { return Ok(()) };
+        door.announce(config)?;
+        let Door { listener, inspector } = door;
         let pages = inspector.map(|(token, traffic)| {
             let inside = Some(inside(Arc::clone(&traffic)));
             inspect::pages(token, Clerk { inside, given: None, dial }, traffic)
@@ -400,24 +406,34 @@ impl Door {
             return Ok(None);
         }
         let listener = bind(config).await?;
-        let address = listener.local_addr()?;
         // Beyond this machine, nobody is shown what others say.
-        let inspector = if config.server.inspector && address.ip().is_loopback() {
-            let token = inspect::token()?;
-            let format = config.server.logging.format;
-            inspect::announce(address, config.server.tls.is_some(), &token, format);
-            Some((token, inspect::traffic()))
+        let inspector = if config.server.inspector && listener.local_addr()?.ip().is_loopback() {
+            Some((inspect::token()?, inspect::traffic()))
         } else {
             None
         };
         Ok(Some(Self { listener, inspector }))
+    }
+
+    /// Says where it is, once whoever reads that may come, and may send signals.
+    fn announce(&self, config: &Config) -> io::Result<()> {
+        if config.server.transports.is_empty() {
+            // `docent inspect` has printed it.
+            return Ok(());
+        }
+        let (address, tls) = (self.listener.local_addr()?, config.server.tls.is_some());
+        tracing::info!("listening on {}://{address}", if tls { "https" } else { "http" });
+        if let Some((token, _)) = &self.inspector {
+            inspect::announce(address, tls, token, config.server.logging.format);
+        }
+        Ok(())
     }
 }
 
 async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
     let config::Server { host, port, .. } = &config.server;
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let listener = TcpListener::bind((bare, *port)).await.map_err(|error| {
+    TcpListener::bind((bare, *port)).await.map_err(|error| {
         let remedy = match error.kind() {
             io::ErrorKind::AddrInUse => {
                 "another program has the port: choose another with --port, or 0 for any free one"
@@ -431,10 +447,7 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
             _ => "name an address of this machine with --host",
         };
         anyhow!(error).context(format!("can't listen on {host}:{port} ({remedy})"))
-    })?;
-    let scheme = if config.server.tls.is_some() { "https" } else { "http" };
-    tracing::info!("listening on {scheme}://{}", listener.local_addr()?);
-    Ok(listener)
+    })
 }
 
 /// Somebody whom no scope holds back, for what a page shows to all.

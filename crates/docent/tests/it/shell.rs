@@ -86,7 +86,8 @@ fn bash_is_told_what_can_be_typed() {
         ("docent call analyze_repository depth=q", "quick"),
         ("docent call analyze_repository dep", "depth="),
         ("docent tools --server cl", "clock"),
-        ("docent ins", "install"),
+        ("docent inst", "install"),
+        ("docent insp", "inspect"),
         ("docent pro", "prompts"),
     ] {
         let mut bash = Command::new("bash");

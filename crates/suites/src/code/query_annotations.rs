@@ -99,7 +99,8 @@ pub struct QueryHit {
     /// 0 to 1, higher is better.
     pub similarity: f64,
     /// What that is made of.
-    pub why: Why,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
     /// Its head on one line.
     pub signature: String,
     /// Its doc comment.
@@ -120,7 +121,7 @@ pub struct QueryHit {
 
 impl QueryHit {
     fn new(hit: Hit, changed: bool) -> Self {
-        let why = Why::of(&hit);
+        let why = Some(Why::of(&hit));
         let unit = hit.found.unit;
         // The index keeps the qualified name with the signature.
         let qualified = unit.id.rsplit(':').next().unwrap_or_default();
@@ -210,7 +211,10 @@ fn query(
     for note in &notes {
         let _ok = write!(text, "\n\n{note}");
     }
-    let embedded = json_resource(address::QUERY_RESULTS, &results)?;
+    // A model that reads the hits has no use for how their scores came about.
+    let bare: Vec<QueryHit> =
+        results.iter().map(|hit| QueryHit { why: None, ..hit.clone() }).collect();
+    let embedded = json_resource(address::QUERY_RESULTS, &bare)?;
     let structured = QueryAnswer {
         results,
         nearest,

@@ -288,6 +288,9 @@ async fn code_is_found_by_meaning_without_being_parsed_first() {
     let names: Vec<&str> =
         found.as_array().unwrap().iter().map(|hit| hit["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["loginUser", "validateToken"]);
+    let why = &got.structured.as_ref().unwrap()["results"][0]["why"];
+    assert_eq!(why["words"], 1.0, "{why}");
+    assert_eq!(why["matched"][1], json!({"word": "authent", "fields": ["doc"]}), "{why}");
     let mut first = found[0].clone();
     let similarity = first["similarity"].take().as_f64().unwrap();
     assert!(similarity > 0.3 && similarity < 1.0, "{similarity}");

@@ -117,9 +117,13 @@ async fn the_section_that_answers_comes_first() {
         })
     );
     let structured = got.structured.unwrap();
+    let why = json!({"words": 0.2918, "meaning": 0.3273, "matched": [
+        {"word": "creat", "fields": ["body"]},
+        {"word": "index", "fields": ["name", "path", "signature", "body"]},
+    ]});
     assert_eq!(
         structured["results"][0],
-        json!({"text": text, "metadata": metadata, "score": score.unwrap()})
+        json!({"text": text, "metadata": metadata, "score": score.unwrap(), "why": why})
     );
     let scores: Vec<f64> = structured["results"]
         .as_array()
