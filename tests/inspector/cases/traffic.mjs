@@ -232,13 +232,13 @@ async function scroll(grid) {
   const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
   let [blank, drawn] = [0, 0]
   grid.scrollTop = 0
-  for (let step = 0; step < 120; step += 1) {
+  for (let step = 0; step < 40; step += 1) {
     await frame()
     const box = grid.getBoundingClientRect()
     const shown = document.elementFromPoint(box.left + 40, box.top + box.height / 2)?.closest('[role=row]')
     if (!shown) blank += 1
     drawn = Math.max(drawn, grid.querySelectorAll('[role=row]').length)
-    grid.scrollTop += grid.scrollHeight / 120
+    grid.scrollTop += grid.scrollHeight / 40
   }
   watched.disconnect()
   return {tasks, blank, drawn}
