@@ -44,6 +44,9 @@ export class Place {
     this.root = this.make('project')
     this.children = []
     for (const [name, text] of Object.entries(PROJECT)) this.write(join('project', name), text)
+    // What was installed may lie where no server is let.
+    const opened = [this.modules, dirname(this.modules), HERE, realpathSync(HERE), dirname(realpathSync(this.node)), this.folder]
+    this.write('home/.config/docent/docent.toml', `[policy.sandbox]\nread = ${JSON.stringify([...new Set(opened)])}\n`)
   }
 
   make(...parts) {
@@ -68,13 +71,12 @@ export class Place {
   }
 
   // A configuration with these servers, each a command line.
-  configuration(servers, more = '', name = 'docent.toml') {
-    const opened = [this.modules, dirname(this.modules), HERE, realpathSync(HERE), dirname(realpathSync(this.node)), this.folder]
-    const lines = [more, '[policy.sandbox]', `read = ${JSON.stringify([...new Set(opened)])}`, '[hub]', 'exposure = "direct"']
+  configuration(servers, more = '') {
+    const lines = [more, '[hub]', 'exposure = "direct"']
     for (const [name, [command, ...args]] of Object.entries(servers)) {
       lines.push(`[mcp_servers.${name}]`, `command = ${JSON.stringify(command)}`, `args = ${JSON.stringify(args)}`)
     }
-    return this.write(name, `${lines.join('\n')}\n`)
+    return this.write('docent.toml', `${lines.join('\n')}\n`)
   }
 
   // Nothing of the user's is read or written.
@@ -99,9 +101,7 @@ export class Place {
 
   // `docent inspect` on a target, which is given as it is typed.
   inspect(...target) {
-    // What was installed may lie where no server is let.
-    const config = target.includes('--config') ? [] : ['--config', this.configuration({}, '', 'inspect.toml')]
-    return this.start(['inspect', '--no-open', ...config, ...target])
+    return this.start(['inspect', '--no-open', ...target])
   }
 
   async serve({port, config, more = []}) {
