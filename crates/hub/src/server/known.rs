@@ -41,7 +41,7 @@ pub(crate) struct Definition {
 
 impl Definition {
     /// What is odd about its description. Looked at when it is first asked for: a start with servers that are known has no
-    /// need of it, and the patterns take longer to compile than all the rest of a start.
+    /// need of it, and its patterns would be compiled for nothing.
     pub(crate) fn flags(&self) -> &[&'static str] {
         self.flags.get_or_init(|| flags(&self.fields))
     }
