@@ -120,15 +120,18 @@ pub(crate) fn rounds(count: u64) -> Outcome {
 
 type Holdings = [(usize, usize, BTreeSet<String>); 2];
 
-/// What docent and its keeper hold once they hold `expected`, or when patience is at its end.
+/// What docent and its keeper hold once they hold `expected`, or the same twice without a program; or when patience is at
+/// its end.
 async fn settled(keeper: &Keeper, expected: Option<&Holdings>) -> io::Result<Holdings> {
-    let mut now = [holdings(std::process::id())?, holdings(keeper.pid())?];
+    let look = || Ok::<_, io::Error>([holdings(std::process::id())?, holdings(keeper.pid())?]);
+    let mut now = look()?;
     for _ in 0..1000 {
-        if expected.map_or(now[1].2.is_empty(), |expected| now == *expected) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let last = std::mem::replace(&mut now, look()?);
+        let same_without = || now[1].2.is_empty() && now == last;
+        if expected.map_or_else(same_without, |expected| now == *expected) {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        now = [holdings(std::process::id())?, holdings(keeper.pid())?];
     }
     Ok(now)
 }

@@ -3,7 +3,6 @@
 mod family;
 mod marks;
 mod program;
-mod spare;
 mod start;
 
 use crate::{
@@ -11,7 +10,8 @@ use crate::{
     order::{Request, Setup},
     packet::{Inbox, Message, Received},
 };
-use marks::{Mark, Marks};
+use docent_sandbox::Offered;
+use marks::Mark;
 use program::{Program, State};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -19,7 +19,6 @@ use rustix::{
     process::{Pid, WaitIdOptions, getpid, set_child_subreaper, setsid, waitid},
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
-use spare::Spare;
 use start::Starter;
 use std::{
     fs::File,
@@ -73,12 +72,11 @@ fn keep() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     let docent = io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    let mut marks = Marks::new();
-    let is_ahead = std::env::args_os().nth(2).is_some_and(|word| word == crate::AHEAD);
-    let spare = if is_ahead { Spare::start(&mut marks) } else { None };
+    // Looked at while docent makes up its mind.
+    let offered = Offered::look();
     let Some(setup) = setup(&docent)? else { return Ok(()) };
     let grace = Duration::from_millis(setup.grace_ms);
-    let starter = Starter::new(setup, marks, spare);
+    let starter = Starter::new(setup, offered);
     let mut keep = Keep { docent: Some(docent), signals, starter, grace, programs: Vec::new() };
     while keep.turn() {}
     Ok(())
@@ -184,7 +182,6 @@ impl Keep {
     /// docent is gone: every program follows.
     fn close(&mut self) {
         self.docent = None;
-        self.starter.spare = None;
         for program in &mut self.programs {
             program.let_go(self.grace);
         }
@@ -247,8 +244,6 @@ impl Keep {
             for child in family::children() {
                 if self.programs.iter().any(|program| program.running() == Some(child)) {
                     left = true;
-                } else if self.starter.spare.as_ref().is_some_and(|spare| spare.is(child)) {
-                    // It waits for an order, and goes with docent.
                 } else if family::reap(child).is_some() {
                     // It may have ended after the list was made, and left children that are not on it.
                     again = true;

@@ -1,7 +1,7 @@
 //! docent's side: starting the keeper, and handing it orders.
 
 use crate::{
-    AHEAD, Commands, Failed, Launch, SUBCOMMAND,
+    Commands, Failed, Launch, SUBCOMMAND,
     order::{Answer, Order, Request, Setup, Word},
     packet,
     process::{Child, Link, Process},
@@ -66,14 +66,12 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Starts the process: `executable` is that of the [`Settings`]. Whoever knows that one program is to be started soon
-    /// lets the keeper get ready for it meanwhile, by `ahead`. The same holds as for [`Keeper::start`].
-    pub fn start(executable: &Path, ahead: bool) -> io::Result<Self> {
+    /// Starts the process: `executable` is that of the [`Settings`]. The same holds as for [`Keeper::start`].
+    pub fn start(executable: &Path) -> io::Result<Self> {
         let (socket, theirs) = packet::pair()?;
         // Its environment is empty: other processes of the user may be able to read it, and docent's holds secrets.
         let process = Command::new(executable)
             .arg(SUBCOMMAND)
-            .args(ahead.then_some(AHEAD))
             .env_clear()
             .stdin(theirs)
             .stdout(Stdio::null())
@@ -104,7 +102,7 @@ impl Keeper {
     ///
     /// A keeper that fails after its start is noticed at the first [`Keeper::spawn`].
     pub fn start(settings: Settings) -> io::Result<Self> {
-        Begun::start(&settings.executable, false)?.settle(settings)
+        Begun::start(&settings.executable)?.settle(settings)
     }
 
     /// The keeper's process number.

@@ -27,6 +27,3 @@ pub use process::{Child, Process};
 
 /// The hidden subcommand that [`run`] is behind.
 pub const SUBCOMMAND: &str = "__keep";
-
-/// Follows it where a program is to be started soon.
-const AHEAD: &str = "ahead";

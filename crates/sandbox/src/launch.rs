@@ -1,16 +1,17 @@
 //! Starting a child that is confined before its first instruction.
 //!
 //! The child is this program again with a hidden subcommand: it confines itself and becomes the program asked for. So nothing
-//! runs between a fork and an exec, and no shell ever sees the arguments.
+//! runs between a fork and an exec, and no shell ever sees the arguments. A process that has one thread may do with a copy
+//! of itself instead ([`Launch::forked_with`]), which saves loading this program another time.
 
 use crate::{
     Confinement, Environment, InForce, Mode, Offered, Refused, bubblewrap, clean_environment,
     confine_for,
     plan::{Whom, plan_for, refuse_missing},
-    waiting,
 };
 use serde::{Deserialize, Serialize};
 use std::{
+    error::Error,
     ffi::{OsStr, OsString},
     io::Write,
     path::{Path, PathBuf},
@@ -26,9 +27,9 @@ const NOT_STARTED: u8 = 126;
 /// What the child's side is told.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Description {
+struct Description {
     mode: Mode,
-    pub(crate) confinement: Confinement,
+    confinement: Confinement,
     /// The process whose end is to end the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<u32>,
@@ -101,20 +102,53 @@ impl Launch {
         } else {
             Command::new(&program)
         };
-        command.args(&self.args).env_clear().envs(&self.environment.kept);
-        if let Some(folder) = &self.cwd {
-            command.current_dir(folder);
+        self.finish(&mut command);
+        Ok(Ready { command, report })
+    }
+
+    /// The same for a process that has one thread, and will have no other when the command is started. The child is a copy
+    /// of it until it becomes the program; bubblewrap takes [`Launch::command_with`] all the same.
+    #[cfg(unix)]
+    pub fn forked_with(&self, offered: &Offered) -> Result<Ready, Refused> {
+        use std::os::unix::process::CommandExt;
+        if self.bubblewrap || !self.is_launched() {
+            return self.command_with(offered);
+        }
+        let (program, report) = self.planned(offered)?;
+        let description = self.described(false);
+        let mut command = Command::new(&program);
+        self.finish(&mut command);
+        let confine = move || match confine_as_described(&description, &program) {
+            Ok(()) => Ok(()),
+            // Only a number would get to the parent.
+            Err(refused) => {
+                tell(&refused);
+                std::process::exit(NOT_STARTED.into())
+            }
+        };
+        #[expect(unsafe_code, reason = "the only way into a child before its exec")]
+        // SAFETY: what a copy of a process may not do, such as taking memory, it may not because another thread may have
+        // been in the middle of it. There is no other thread.
+        unsafe {
+            command.pre_exec(confine);
         }
         Ok(Ready { command, report })
     }
 
+    fn finish(&self, command: &mut Command) {
+        command.args(&self.args).env_clear().envs(&self.environment.kept);
+        if let Some(folder) = &self.cwd {
+            command.current_dir(folder);
+        }
+    }
+
     /// Whether something has to be done in the child before it becomes the program.
-    pub(crate) fn is_launched(&self) -> bool {
+    fn is_launched(&self) -> bool {
         self.mode != Mode::Off || self.die_with_parent
     }
 
     /// The program's absolute path, and what will be in force.
-    pub(crate) fn planned(&self, offered: &Offered) -> Result<(PathBuf, InForce), Refused> {
+    fn planned(&self, offered: &Offered) -> Result<(PathBuf, InForce), Refused> {
         let program = self.find()?;
         let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
         report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
@@ -123,7 +157,7 @@ impl Launch {
     }
 
     /// What the child's side is told of the sandbox.
-    pub(crate) fn described(&self, within_bubblewrap: bool) -> Description {
+    fn described(&self, within_bubblewrap: bool) -> Description {
         Description {
             mode: self.mode,
             confinement: self.confinement.clone(),
@@ -197,32 +231,27 @@ pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match reason {
         Ok(code) => code,
         Err(error) => {
-            let mut text = format!("docent: {error}");
-            let mut cause = error.source();
-            while let Some(error) = cause {
-                text = format!("{text}: {error}");
-                cause = error.source();
-            }
-            // Where standard error is closed, the exit code has to do.
-            drop(writeln!(std::io::stderr(), "{text}"));
+            tell(&*error);
             ExitCode::from(NOT_STARTED)
         }
     }
 }
 
+/// Says on standard error why there is no program.
+fn tell(error: &dyn Error) {
+    let mut text = format!("docent: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    // Where standard error is closed, the exit code has to do.
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
 fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, Refused> {
     let mut args = args.into_iter();
     let description = args.next().ok_or(Refused::Usage)?;
-    if description == waiting::WAITS {
-        let (description, folder, command) = waiting::hear(standard_input()?)?;
-        if let Some(folder) = folder {
-            std::env::set_current_dir(folder)
-                .map_err(|error| Refused::failed("working folder", error))?;
-        }
-        let program = PathBuf::from(command.get_program());
-        confine_as_described(&description, &program)?;
-        return Ok(command);
-    }
     if args.next().as_deref() != Some(OsStr::new("--")) {
         return Err(Refused::Usage);
     }
@@ -242,19 +271,6 @@ fn confine_as_described(description: &Description, program: &Path) -> Result<(),
     description.parent.map_or(Ok(()), die_with)
 }
 
-/// Standard input without a buffer, which would swallow what is the program's.
-#[cfg(unix)]
-fn standard_input() -> Result<std::fs::File, Refused> {
-    use std::os::fd::AsFd;
-    let input = std::io::stdin().as_fd().try_clone_to_owned();
-    input.map(Into::into).map_err(|error| Refused::failed("standard input", error))
-}
-
-#[cfg(not(unix))]
-fn standard_input() -> Result<std::io::Empty, Refused> {
-    Err(Refused::Usage)
-}
-
 /// Has the kernel end this process, and the program that it becomes, with the process `parent`.
 #[cfg(target_os = "linux")]
 fn die_with(parent: u32) -> Result<(), Refused> {
@@ -272,7 +288,7 @@ fn die_with(_parent: u32) -> Result<(), Refused> {
 }
 
 #[cfg(unix)]
-fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn Error>> {
     use std::os::unix::process::CommandExt;
     let error = command.exec();
     // Quoted, because a name may hold control characters.
@@ -281,7 +297,7 @@ fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn std::error::
 }
 
 #[cfg(not(unix))]
-fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
+fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn Error>> {
     let status = command.status()?;
     Ok(status
         .code()

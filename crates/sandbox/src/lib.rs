@@ -20,7 +20,6 @@ mod mode;
 mod offered;
 mod plan;
 mod report;
-mod waiting;
 
 pub use confinement::{Confinement, Limits, Ports};
 pub use environment::{Dropped, Environment, Origin, clean_environment};
@@ -29,7 +28,6 @@ pub use mode::{Mode, UnknownMode};
 pub use offered::Offered;
 pub use plan::plan;
 pub use report::{Control, InForce, Refused, Skipped, State};
-pub use waiting::waiting;
 
 use std::path::Path;
 

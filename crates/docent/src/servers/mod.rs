@@ -53,12 +53,12 @@ impl Means {
 
 /// Starts the process that starts programs. To be called while this process has one thread.
 pub(crate) fn keeper(config: &Config, environment: &Environment) -> anyhow::Result<Keeper> {
-    settle(begin(false)?, config, environment)
+    settle(begin()?, config, environment)
 }
 
-/// Begins to start it, for whoever does not have the configuration yet; `ahead` where a program is sure to be started.
-pub(crate) fn begin(ahead: bool) -> anyhow::Result<Begun> {
-    Begun::start(&executable()?, ahead).context("can't start the process that starts servers")
+/// Begins to start it, for whoever does not have the configuration yet.
+pub(crate) fn begin() -> anyhow::Result<Begun> {
+    Begun::start(&executable()?).context("can't start the process that starts servers")
 }
 
 fn executable() -> anyhow::Result<PathBuf> {

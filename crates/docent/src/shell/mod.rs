@@ -78,7 +78,7 @@ impl Desk {
 pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::Result<ExitCode> {
     let typed = command.target();
     // While the configuration is read, what starts the program gets ready.
-    let begun = if typed.is_program() { Some(servers::begin(true)?) } else { None };
+    let begun = if typed.is_program() { Some(servers::begin()?) } else { None };
     let working_dir = std::env::current_dir().context("the working directory can't be found")?;
     let no_colour = environment.get("NO_COLOR").is_some();
     let inputs = Inputs {

@@ -75,7 +75,7 @@ impl Remote {
         let spec = spec(target, config)?;
         let keeper = match &spec.way {
             Way::Program { .. } => {
-                let begun = begun.map_or_else(|| servers::begin(true), Ok)?;
+                let begun = begun.map_or_else(servers::begin, Ok)?;
                 Some(servers::settle(begun, config, &environment)?)
             }
             Way::Remote { .. } => None,

@@ -1,9 +1,6 @@
 //! Starting a program as ordered, within what the keeper was told at its own start.
 
-use super::{
-    marks::{Mark, Marks},
-    spare::Spare,
-};
+use super::marks::{Mark, Marks};
 use crate::{
     Commands, Failed, Launch,
     order::{Order, Setup},
@@ -39,19 +36,16 @@ pub(super) struct Starter {
     /// What the machine offers to sandboxes: looked at when the keeper starts, not for each program.
     offered: Offered,
     pub(super) marks: Marks,
-    /// A launcher that waits for the first order.
-    pub(super) spare: Option<Spare>,
 }
 
 impl Starter {
-    pub(super) fn new(setup: Setup, marks: Marks, spare: Option<Spare>) -> Self {
+    pub(super) fn new(setup: Setup, offered: Offered) -> Self {
         Self {
             executable: setup.executable.into_os(),
             commands: setup.commands,
             most: setup.most,
-            offered: Offered::look(),
-            marks,
-            spare,
+            offered,
+            marks: Marks::new(),
         }
     }
 
@@ -66,15 +60,8 @@ impl Starter {
         if let Some(folder) = launch.cwd.as_ref().filter(|folder| !folder.is_dir()) {
             return Err(Failed::NoFolder { folder: text(folder) });
         }
-        if let Some(spare) = self.spare.take()
-            && let Some((told, report)) =
-                launch.told_with(&self.offered).map_err(|refused| explain(&launch, &refused))?
-            && let Some(started) = spare.launch(&told, warnings(&report))
-        {
-            return Ok(started);
-        }
         let ready =
-            launch.command_with(&self.offered).map_err(|refused| explain(&launch, &refused))?;
+            launch.forked_with(&self.offered).map_err(|refused| explain(&launch, &refused))?;
         let mut command = ready.command;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
@@ -94,12 +81,17 @@ fn warnings(report: &InForce) -> Vec<String> {
 fn spawn(command: &mut Command, launch: &Launch) -> Result<Child, Failed> {
     command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::OutOfMemory => Failed::NoRoom,
+        // The program itself was found.
+        io::ErrorKind::NotFound => Failed::Start {
+            program: text(&launch.program),
+            reason: "what runs it, as its first line or its header says, is not there".into(),
+        },
         _ => Failed::Start { program: text(&launch.program), reason: error.to_string() },
     })
 }
 
 /// The child's pipes. Its process is waited for by its number, with all others.
-pub(super) fn pipes(child: Child) -> Vec<OwnedFd> {
+fn pipes(child: Child) -> Vec<OwnedFd> {
     let Child { stdin, stdout, stderr, .. } = child;
     let input = stdin.map(OwnedFd::from);
     input.into_iter().chain(stdout.map(OwnedFd::from)).chain(stderr.map(OwnedFd::from)).collect()

@@ -1,7 +1,6 @@
 //! The keeper at work: real programs that behave and misbehave, and parents that are killed.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
-mod ahead;
 mod ending;
 mod orders;
 mod parent;

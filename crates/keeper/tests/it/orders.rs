@@ -65,13 +65,13 @@ async fn what_the_kernel_refuses_is_told() {
     let odd = std::ffi::OsString::from_vec(b"/\xff".to_vec());
     let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), Mode::Auto);
     assert!(matches!(stage.refusal(&asked).await, Failed::Order { .. }));
-    // A script without an interpreter starts as far as the keeper knows; its end and its words tell.
+    // A script without an interpreter is there and can't be found all the same.
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script");
     fs::write(&script, "#!/nowhere\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let child = stage.keeper.spawn(&launch(script.to_str().unwrap(), &[])).await.unwrap();
-    assert_eq!(child.process.ended().await, docent_keeper::Ended::Code(126));
+    let failed = stage.refusal(&launch(script.to_str().unwrap(), &[])).await;
+    assert!(failed.to_string().contains("what runs it"), "{failed}");
 }
 
 #[tokio::test]

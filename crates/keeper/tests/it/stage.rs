@@ -1,6 +1,6 @@
 //! A keeper to test, orders for it, and a look at what is alive.
 
-use docent_keeper::{Begun, Child, Commands, Confinement, Failed, Keeper, Launch, Mode, Settings};
+use docent_keeper::{Child, Commands, Confinement, Failed, Keeper, Launch, Mode, Settings};
 use std::{
     fs, thread,
     time::{Duration, Instant},
@@ -26,12 +26,6 @@ impl Stage {
     pub(crate) fn with(commands: Commands, most: usize) -> Self {
         let settings = Settings { commands, most, ..Settings::new(PROBE) };
         Self { keeper: Keeper::start(settings).unwrap() }
-    }
-
-    /// With a keeper that gets ready for a program before it is ordered.
-    pub(crate) fn ahead() -> Self {
-        let begun = Begun::start(PROBE.as_ref(), true).unwrap();
-        Self { keeper: begun.settle(Settings::new(PROBE)).unwrap() }
     }
 
     /// Starts the probe in a role.

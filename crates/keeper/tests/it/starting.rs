@@ -1,7 +1,7 @@
 //! What a program finds when it is started, and how many can be.
 
 use crate::stage::{PATIENCE, PROBE, Stage, launch, lines};
-use docent_keeper::{Child, Confinement, Ended, Launch, Mode};
+use docent_keeper::{Begun, Child, Confinement, Ended, Launch, Mode, Settings};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -51,6 +51,30 @@ async fn a_program_has_three_descriptors() {
         assert_eq!((text.trim(), ended), ("0 1 2", Ended::Code(0)), "{mode}");
     }
     drop(others);
+}
+
+#[tokio::test]
+async fn a_program_is_confined_as_ordered() {
+    let stage = Stage::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, "secret").unwrap();
+    for (mode, expected) in [(Mode::Off, "secret"), (Mode::Auto, "")] {
+        let confinement = Confinement::for_child([""; 0]);
+        let launch = Launch::new("cat", [&file], confinement, mode);
+        let (found, _) = output(stage.keeper.spawn(&launch).await.unwrap()).await;
+        assert_eq!(String::from_utf8(found).unwrap(), expected, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_confined_program_is_a_copy_of_the_keeper_until_it_runs() {
+    // Were another executable loaded in between, it would have to be there.
+    let nowhere = Settings { executable: "/nowhere".into(), ..Settings::new(PROBE) };
+    let keeper = Begun::start(PROBE.as_ref()).unwrap().settle(nowhere).unwrap();
+    let launch = Launch::new("echo", ["one"], Confinement::for_child([""; 0]), Mode::Auto);
+    let (found, ended) = output(keeper.spawn(&launch).await.unwrap()).await;
+    assert_eq!((found.as_slice(), ended), (b"one\n".as_slice(), Ended::Code(0)));
 }
 
 #[tokio::test]
