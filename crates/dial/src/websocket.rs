@@ -264,6 +264,11 @@ async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn Bytes>, Failure> {
     }
     let name = ServerName::try_from(bare.to_owned()).map_err(|error| unreachable(&error))?;
     let connector = tokio_rustls::TlsConnector::from(tls::client().map_err(Failure::Unreachable)?);
-    let stream = connector.connect(name, stream).await.map_err(|error| unreachable(&error))?;
+    let stream = connector.connect(name, stream).await.map_err(|error| {
+        if tls::is_missing(&error) {
+            return Failure::Unreachable(tls::MISSING.to_owned());
+        }
+        unreachable(&error)
+    })?;
     Ok(Box::new(stream))
 }
