@@ -143,7 +143,7 @@ async fn without_a_sign_in_a_challenge_is_told() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/?key=secret", socket.local_addr().unwrap());
     drop(socket);
     let heard = Heard::new();

@@ -197,7 +197,7 @@ impl Downstream {
             traffic.connection(docent_traffic::Connection { hop: Hop::Server, peer, via })
         });
         let hears = Arc::clone(&ear) as Arc<dyn Hears>;
-        let able = capabilities(locked(&self.shared.sampling).clone());
+        let able = capabilities(&locked(&self.shared.sampling));
         let peer = Arc::new(Peer::open(hears, able, tap, dial).await?);
         ear.peer.get_or_init(|| Arc::downgrade(&peer));
         let last = self.known().remembered.era.clone();
@@ -419,7 +419,7 @@ impl Downstream {
 
 /// What docent can do for a server: pass its questions on to the client that called. Of sampling, no more than a client can.
 /// Roots are those of whoever calls, so there is nothing to tell when one client's change.
-pub(super) fn capabilities(sampling: Object) -> Value {
+pub(super) fn capabilities(sampling: &Object) -> Value {
     json!({"sampling": sampling, "elicitation": {"form": {}, "url": {}}, "roots": {}})
 }
 

@@ -462,7 +462,7 @@ impl Words {
         if let Some(level) = self.level {
             meta.insert("io.modelcontextprotocol/logLevel".into(), level_name(level).into());
         }
-        let able = capabilities(self.sampling);
+        let able = capabilities(&self.sampling);
         meta.insert("io.modelcontextprotocol/clientCapabilities".into(), able);
     }
 }

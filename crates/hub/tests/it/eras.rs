@@ -42,7 +42,7 @@ async fn a_server_without_sessions_is_found_out_and_remembered() {
     assert_eq!(words(&call(&first, "new__echo", &nobody()).await.unwrap()), "new");
     assert_eq!(scripts.of("initialize").len(), 1);
     assert_eq!(first.status()[0].protocol.as_deref(), Some("2026-07-28"));
-    crate::stage::until(|| memory.load(&spec("new")).is_some()).await;
+    until(|| memory.load(&spec("new")).is_some()).await;
     first.close().await;
     let again = hub(&scripts, memory, vec![spec("new")]);
     assert_eq!(words(&call(&again, "new__echo", &nobody()).await.unwrap()), "new");
@@ -60,7 +60,7 @@ async fn a_loose_server_is_understood() {
         _ => Does::Says(Vec::new()),
     });
     let hub = hub(&scripts, Memory::none(), vec![spec("loose")]);
-    let tools = crate::stage::tools(&hub).await;
+    let tools = tools(&hub).await;
     assert_eq!(tools["loose__a"].info().input_schema["required"], json!(["x"]));
     let outcome = call(&hub, "loose__a", &nobody()).await.unwrap();
     assert_eq!((words(&outcome).as_str(), outcome.is_error), ("said", true));
