@@ -177,6 +177,25 @@ def progress(pair):
         pair.equal("progress has its message", [one.get("message") for one in seen], ["step 1", "step 2", "step 3"])
 
 
+def logging(pair):
+    """A line at debug, which only a client hears that asks for it: by a request of its own, or with the call."""
+    if PLAIN in (pair.client.revision, pair.server.revision):
+        return
+    more, since = {}, len(pair.peer.notes)
+    if pair.client.revision == MODERN:
+        more = {"_meta": {peers.META + "logLevel": "debug"}}
+    else:
+        pair.peer.result("logging/setLevel", {"level": "debug"})
+    reply = pair.peer.ask("tools/call", {"name": pair.tool("log"), "arguments": {}, **more})
+    pair.equal("the server knows the level", places.text(reply.get("result", {})), "at debug")
+
+    def heard():
+        return [one for one in pair.peer.notes[since:] if one["method"] == "notifications/message"
+                and one["params"].get("data") == "logged"]
+
+    pair.that("a log message is heard", places.until(heard, 5), lambda: report.shown(pair.peer.notes[since:]))
+
+
 def questions(pair):
     method = pair.server.asks()
     if method is None:
@@ -256,7 +275,7 @@ def check_pair(pair, tools, listed):
     # A server that is not there at all would be waited for in every other case.
     if not checks.group(f"{pair.name} lists", lists, pair, tools):
         return
-    for case in (calls, errors, progress, questions, cancellation):
+    for case in (calls, errors, progress, logging, questions, cancellation):
         checks.case(f"{pair.name} {case.__name__}", case, pair)
     checks.case(f"{pair.name} resources", resources, pair, listed)
 

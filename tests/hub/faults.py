@@ -127,6 +127,10 @@ def killed_while_answering(checks, place):
     reply = bench.call("write", "half")
     checks.that("a child that dies while it answers is told", failed(reply) and "dying" in text(reply),
                 f"an error that names the server dying expected, saw {text(reply)}")
+    checks.that("how a child died is told, with its last words", "exit code 3" in text(reply) and "out of paper" in text(reply),
+                f"exit code 3 and 'out of paper' expected, saw {text(reply)}")
+    logged = places.until(lambda: "faulty: out of paper" in "".join(bench.peer.stderr), 5)
+    checks.that("what a child writes to its standard error is in the log", logged, lambda: "".join(bench.peer.stderr)[-600:])
     checks.equal("a call is not made again when its child died", bench.faulty.count("write", "half"), 1)
     second = bench.pid()
     checks.that("the next call has a new child", second != first, f"pid {second} both times")
@@ -211,6 +215,8 @@ def noise(checks, place):
     with open(f"/proc/{bench.peer.child.pid}/status", encoding="utf-8") as file:
         rss = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
     checks.that("a flood is not kept in memory", rss < RSS_LIMIT_KB, f"{rss} kB")
+    warned = [line for line in bench.peer.stderr if "WARN" in line and "wrote what is no message" in line]
+    checks.that("the first line of garbage is in the log, and no more of it", len(warned) == 1, f"{len(warned)}: {warned[:3]}")
     checks.that("no garbage is passed on", not bench.peer.odd, lambda: report.shown(bench.peer.odd))
     stray = [one for one in bench.peer.notes if one["method"] == "notifications/progress"]
     checks.that("no stray progress is passed on", not stray, report.shown(stray))

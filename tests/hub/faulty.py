@@ -82,6 +82,7 @@ def call(request_id, params):
         os._exit(3)
     if how == "half":
         raw(json.dumps({"jsonrpc": "2.0", "id": request_id, "result": {"content": []}})[:-12].encode())
+        print("faulty: out of paper", file=sys.stderr, flush=True)
         os._exit(3)
     if how == "internal-once" and first_time(f"{name}-internal"):
         send({"jsonrpc": "2.0", "id": request_id, "error": {"code": -32603, "message": "Internal error", "data": {"n": 1}}})

@@ -64,7 +64,7 @@ class Peer:
             "protocolVersion": self.revision, "capabilities": self.capabilities,
             "clientInfo": {"name": "hub-tests", "version": "1"}})
         if "result" in self.opened:
-            self.notify("notifications/initialized")
+            self.notify("initialized" if self.revision == PLAIN else "notifications/initialized")
             self.after_open()
         return self.opened
 

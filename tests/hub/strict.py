@@ -26,6 +26,7 @@ TOOLS = {
     "fail": ("Fails", NOTHING), "broken": ("Answers with an error of the protocol", NOTHING),
     "count": ("Counts, and tells how far it is", STEPS), "ask": ("Asks the person for a word", NOTHING),
     "slow": ("Waits until it is cancelled", NOTHING), "touch": ("Changes the document", NOTHING),
+    "log": ("Writes a line to its log, at debug", NOTHING),
 }
 DOCUMENT = "scripted://doc"
 METHODS = {"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
@@ -100,12 +101,13 @@ class Server:
         method, params = message["method"], message.get("params") or {}
         if self.modern and method != "notifications/cancelled":
             self.violation("no such notification in this revision", message)
-        elif method not in LEGACY_NOTES:
+        elif method not in LEGACY_NOTES | ({"initialized"} if self.plain else set()):
             self.violation("an unknown notification", message)
-        elif method == "notifications/initialized":
+        elif method in ("initialized", "notifications/initialized"):
             if not session.greeted:
                 self.violation("initialized before initialize", message)
-            session.ready = True
+            # The plain dialect knows it by its bare name alone.
+            session.ready = session.ready or method == "initialized" or not self.plain
         elif method == "notifications/cancelled":
             running = session.running.get(params.get("requestId"))
             self.log("cancelled", tool=running and running["tool"], id=params.get("requestId"))
@@ -161,7 +163,7 @@ class Server:
             self.violation("task is of a later revision", message)
         if method == "initialize":
             self.admit_initialize(session, message, params)
-        elif method != "ping" and not session.ready and not self.plain:
+        elif method != "ping" and not session.ready:
             self.violation("a request before the handshake was over", message)
             raise Problem(-32600, "Server not initialized")
 
@@ -227,6 +229,8 @@ class Server:
             return None
         if method == "tools/call":
             return self.call(session, message, params, link)
+        if method == "logging/setLevel":
+            session.level = params.get("level")
         if method in ("ping", "logging/setLevel"):
             return {}
         raise Problem(-32601, "Method not found")
@@ -285,6 +289,11 @@ class Server:
         if name == "touch":
             self.touched()
             return said("touched")
+        if name == "log":
+            level = (params.get("_meta") or {}).get(META + "logLevel") if self.modern else session.level
+            if level == "debug":
+                link.send(note("notifications/message", {"level": "debug", "data": "logged"}))
+            return said(f"at {level}")
         if name == "ask":
             return self.ask(session, params, link)
         running = {"tool": name, "cancelled": False}
@@ -358,6 +367,7 @@ class Session:
     def __init__(self, link):
         self.link = link
         self.greeted = self.ready = False
+        self.level = None
         self.capabilities, self.ids, self.asked, self.running = {}, set(), {}, {}
         self.changed, self.next_id = threading.Condition(), 0
 

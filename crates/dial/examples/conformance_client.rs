@@ -186,12 +186,12 @@ impl Inbox {
 impl Listener for Inbox {
     fn event(&self, event: Event) {
         match event {
-            Event::Message(message) if message.get("method").is_some() => {
+            Event::Message { message, .. } if message.get("method").is_some() => {
                 if message.get("id").is_some() && self.asked.try_send(message).is_err() {
                     eprintln!("too many questions");
                 }
             }
-            Event::Message(message) => {
+            Event::Message { message, .. } => {
                 let outcome = match message.get("error") {
                     Some(error) => Err(error.clone()),
                     None => Ok(message["result"].clone()),

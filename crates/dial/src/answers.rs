@@ -3,8 +3,41 @@
 use crate::{Event, Listener, courier::shortened};
 use serde_json::Value;
 
+/// The answers that are still to come on one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Awaited {
+    ids: Vec<Value>,
+    /// The request whose stream it is, until its end.
+    request: Option<Value>,
+}
+
+impl Awaited {
+    /// The stream of a request, or of a batch of them.
+    pub(crate) fn new(ids: Vec<Value>) -> Self {
+        let request = match ids.as_slice() {
+            [only] => Some(only.clone()),
+            _ => None,
+        };
+        Self { ids, request }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Nothing is due here any more.
+    pub(crate) fn clear(&mut self) {
+        self.ids.clear();
+    }
+
+    /// The ids that got no answer.
+    pub(crate) fn unanswered(self) -> Vec<Value> {
+        self.ids
+    }
+}
+
 /// Tells everything in `value` to the listener, and strikes out the ids that it answers.
-pub(crate) fn deliver(value: Value, awaited: &mut Vec<Value>, listener: &dyn Listener) {
+pub(crate) fn deliver(value: Value, awaited: &mut Awaited, listener: &dyn Listener) {
     match value {
         Value::Array(values) => {
             for value in values {
@@ -15,7 +48,7 @@ pub(crate) fn deliver(value: Value, awaited: &mut Vec<Value>, listener: &dyn Lis
     }
 }
 
-fn deliver_one(mut value: Value, awaited: &mut Vec<Value>, listener: &dyn Listener) {
+fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener) {
     let Some(message) = value.as_object_mut() else {
         listener.event(Event::Noise(shortened(&value.to_string())));
         return;
@@ -25,19 +58,19 @@ fn deliver_one(mut value: Value, awaited: &mut Vec<Value>, listener: &dyn Listen
         // An error without an id, where one answer is due, is that answer.
         if nameless
             && message.contains_key("error")
-            && let [only] = awaited.as_slice()
+            && let [only] = awaited.ids.as_slice()
         {
             message.insert("id".to_owned(), only.clone());
         }
         if let Some(id) = message.get("id") {
-            awaited.retain(|other| other != id);
+            awaited.ids.retain(|other| other != id);
         }
     }
-    listener.event(Event::Message(value));
+    listener.event(Event::Message { message: value, request: awaited.request.clone() });
 }
 
 /// Tells text that should be JSON.
-pub(crate) fn deliver_text(text: &[u8], awaited: &mut Vec<Value>, listener: &dyn Listener) {
+pub(crate) fn deliver_text(text: &[u8], awaited: &mut Awaited, listener: &dyn Listener) {
     match serde_json::from_slice(text) {
         Ok(value) => deliver(value, awaited, listener),
         Err(_) => listener.event(Event::Noise(shortened(&String::from_utf8_lossy(text)))),
@@ -56,7 +89,10 @@ mod tests {
     impl Listener for Heard {
         fn event(&self, event: Event) {
             self.0.lock().unwrap().push(match event {
-                Event::Message(value) => value.to_string(),
+                Event::Message { message, request } => match request {
+                    Some(request) => format!("{message} on {request}"),
+                    None => message.to_string(),
+                },
                 Event::Noise(text) => format!("noise {text}"),
                 other => format!("{other:?}"),
             });
@@ -65,20 +101,27 @@ mod tests {
 
     #[test]
     fn answers_strike_out_ids() {
-        let check = |text: &str, mut awaited: Vec<Value>, left: &[Value], heard: &[&str]| {
-            let listener = Heard::default();
+        let check = |text: &str, awaited: Vec<Value>, left: &[Value], heard: &[&str]| {
+            let (listener, mut awaited) = (Heard::default(), Awaited::new(awaited));
             deliver_text(text.as_bytes(), &mut awaited, &listener);
-            assert_eq!(awaited, left, "{text}");
+            assert_eq!(awaited.unanswered(), left, "{text}");
             assert_eq!(*listener.0.lock().unwrap(), heard, "{text}");
         };
         let one = r#"{"id":1,"result":{}}"#;
-        check(one, vec![json!(1)], &[], &[one]);
-        check(one, vec![json!("1")], &[json!("1")], &[one]);
+        let on = |message: &str, request: &str| format!("{message} on {request}");
+        check(one, vec![json!(1)], &[], &[&on(one, "1")]);
+        check(one, vec![json!("1")], &[json!("1")], &[&on(one, "\"1\"")]);
         let asked = r#"{"id":1,"method":"ping"}"#;
-        check(asked, vec![json!(1)], &[json!(1)], &[asked]);
+        check(asked, vec![json!(1)], &[json!(1)], &[&on(asked, "1")]);
+        let both = [on(one, "7"), on(asked, "7")];
+        let both = both.each_ref().map(String::as_str);
+        check(&format!("[{one},{asked}]"), vec![json!(7)], &[json!(7)], &both);
         check(&format!("[{one},5]"), vec![json!(1), json!(2)], &[json!(2)], &[one, "noise 5"]);
         let filled = r#"{"id":7,"error":{"code":-1}}"#;
-        check(r#"{"id":null,"error":{"code":-1}}"#, vec![json!(7)], &[], &[filled]);
+        check(r#"{"id":null,"error":{"code":-1}}"#, vec![json!(7)], &[], &[&on(filled, "7")]);
+        let late = [on(filled, "7"), on(asked, "7")];
+        let late = late.each_ref().map(String::as_str);
+        check(&format!("[{filled},{asked}]"), vec![json!(7)], &[], &late);
         let nameless = r#"{"error":{"code":-1}}"#;
         check(nameless, vec![json!(7), json!(8)], &[json!(7), json!(8)], &[nameless]);
         check("<html>", vec![json!(1)], &[json!(1)], &["noise <html>"]);

@@ -305,6 +305,9 @@ pub(crate) fn web_url(text: &str, schemes: &[&str]) -> Result<Url, Failure> {
 /// What an error of the client means. URLs are left out: their queries may hold secrets.
 pub(crate) fn failure(error: reqwest::Error) -> Failure {
     let unsent = error.is_connect() || error.is_builder();
+    if tls::is_missing(&error) {
+        return Failure::Unreachable(tls::MISSING.to_owned());
+    }
     let error = error.without_url();
     let mut told = error.to_string();
     let mut cause = error.source();

@@ -70,7 +70,7 @@ impl Listener for Gate {
                 fall_back(failure);
                 return;
             }
-            (Event::Message(_), _) => *probe = Probe::Known,
+            (Event::Message { .. }, _) => *probe = Probe::Known,
             (Event::Lost { id, .. }, Probe::Waiting { id: asked, .. }) if id == asked => {
                 // It can't be reached, or does something else: that says nothing of what it speaks.
                 *probe = Probe::Unknown;

@@ -25,7 +25,12 @@ impl From<Value> for Outgoing {
 #[derive(Debug)]
 pub enum Event {
     /// A JSON-RPC message; batches come one by one.
-    Message(Value),
+    Message {
+        /// The message.
+        message: Value,
+        /// The id of the request on whose stream it came, where the way has a stream for each.
+        request: Option<Value>,
+    },
     /// Something that is no JSON-RPC message, shortened. It is passed over.
     Noise(String),
     /// A request that will get no answer on this line. Others go on.

@@ -173,10 +173,12 @@ fn deliver(line: &[u8], listener: &dyn Listener) {
     match serde_json::from_slice::<Value>(line) {
         Ok(Value::Array(batch)) if batch.iter().all(Value::is_object) => {
             for message in batch {
-                listener.event(Event::Message(message));
+                listener.event(Event::Message { message, request: None });
             }
         }
-        Ok(message @ Value::Object(_)) => listener.event(Event::Message(message)),
+        Ok(message @ Value::Object(_)) => {
+            listener.event(Event::Message { message, request: None });
+        }
         _ => {
             let text = String::from_utf8_lossy(line);
             listener.event(Event::Noise(text.trim().chars().take(NOISE).collect()));
@@ -194,7 +196,7 @@ mod tests {
     impl Listener for Heard {
         fn event(&self, event: Event) {
             let told = match event {
-                Event::Message(message) => message.to_string(),
+                Event::Message { message, .. } => message.to_string(),
                 Event::Noise(text) => format!("noise {text}"),
                 Event::Closed(failure) => format!("closed {failure}"),
                 other => format!("{other:?}"),

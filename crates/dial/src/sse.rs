@@ -2,7 +2,8 @@
 //! for everything that goes.
 
 use crate::{
-    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, answers,
+    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running,
+    answers::{self, Awaited},
     courier::{Courier, Draft, content_type, failure},
     events::{Events, ServerEvent},
     headers,
@@ -146,7 +147,7 @@ impl Way {
         let refusal = self.courier.refusal(response).await;
         let id = outgoing.message.get("id").filter(|_| outgoing.message.get("method").is_some());
         let (Some(message), Some(id)) = (refusal.message, id) else { return Err(refusal.failure) };
-        let mut awaited: Vec<Value> = vec![id.clone()];
+        let mut awaited = Awaited::new(vec![id.clone()]);
         answers::deliver(message, &mut awaited, self.listener.as_ref());
         if awaited.is_empty() { Ok(()) } else { Err(refusal.failure) }
     }
@@ -157,7 +158,7 @@ impl Way {
             match stream.next().await {
                 Ok(event) if event.name.is_empty() || event.name == "message" => {
                     let listener = self.listener.as_ref();
-                    answers::deliver_text(event.data.as_bytes(), &mut Vec::new(), listener);
+                    answers::deliver_text(event.data.as_bytes(), &mut Awaited::default(), listener);
                 }
                 // A second address is not followed: the first one is checked, and messages are under way to it.
                 Ok(_) => {}

@@ -1,7 +1,14 @@
 //! Encryption: rustls with ring, and the roots that are built in.
 
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use std::sync::{Arc, OnceLock};
+use rustls::{ClientConfig, InvalidMessage, RootCertStore, crypto::ring};
+use std::{
+    error::Error,
+    io,
+    sync::{Arc, OnceLock},
+};
+
+/// What is wrong where TLS is spoken to a server that has none.
+pub(crate) const MISSING: &str = "it does not speak TLS on this port; write http:// in the place of https://, or ws:// in the place of wss://";
 
 /// The settings of every encrypted connection. They are made once: the roots take room.
 pub(crate) fn client() -> Result<Arc<ClientConfig>, String> {
@@ -17,4 +24,15 @@ fn make() -> Result<Arc<ClientConfig>, String> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(Arc::new(config))
+}
+
+/// Whether the other side answered a handshake with something else.
+pub(crate) fn is_missing(error: &(dyn Error + 'static)) -> bool {
+    let what = error.downcast_ref::<rustls::Error>();
+    if let Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) = what {
+        return true;
+    }
+    // What an I/O error wraps is not its source.
+    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    wrapped.is_some_and(|inner| is_missing(inner)) || error.source().is_some_and(is_missing)
 }

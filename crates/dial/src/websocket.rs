@@ -1,7 +1,8 @@
 //! WebSocket: one message a frame, both ways, with the subprotocol `mcp`.
 
 use crate::{
-    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, answers,
+    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running,
+    answers::{self, Awaited},
     courier::{shortened, web_url},
     headers,
     sign_in::Challenge,
@@ -149,10 +150,10 @@ impl Way {
             let listener = self.listener.as_ref();
             match next {
                 Some(Ok(Message::Text(text))) => {
-                    answers::deliver_text(text.as_bytes(), &mut Vec::new(), listener);
+                    answers::deliver_text(text.as_bytes(), &mut Awaited::default(), listener);
                 }
                 Some(Ok(Message::Binary(bytes))) => {
-                    answers::deliver_text(&bytes, &mut Vec::new(), listener);
+                    answers::deliver_text(&bytes, &mut Awaited::default(), listener);
                 }
                 Some(Ok(Message::Close(frame))) => return closed(frame.as_ref()),
                 // The library answers pings when it is read from or written to, which is all the time.
@@ -264,6 +265,11 @@ async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn Bytes>, Failure> {
     }
     let name = ServerName::try_from(bare.to_owned()).map_err(|error| unreachable(&error))?;
     let connector = tokio_rustls::TlsConnector::from(tls::client().map_err(Failure::Unreachable)?);
-    let stream = connector.connect(name, stream).await.map_err(|error| unreachable(&error))?;
+    let stream = connector.connect(name, stream).await.map_err(|error| {
+        if tls::is_missing(&error) {
+            return Failure::Unreachable(tls::MISSING.to_owned());
+        }
+        unreachable(&error)
+    })?;
     Ok(Box::new(stream))
 }

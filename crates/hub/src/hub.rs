@@ -9,7 +9,7 @@ use docent_tool::{AnyTool, Change, Provider, Running};
 use docent_traffic::Traffic;
 use std::{
     collections::HashSet,
-    sync::{Arc, PoisonError, RwLock, Weak},
+    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
     time::Duration,
 };
 use tokio::sync::broadcast;
@@ -61,6 +61,7 @@ impl Hub {
             memory,
             changes: broadcast::Sender::new(CHANGES),
             addresses: Addresses::default(),
+            sampling: Mutex::default(),
         };
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),

@@ -15,7 +15,7 @@ mod tolerant;
 
 pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
-pub use peer::{Era, Hears, Opened, Peer, Request, RequestError, handshake};
+pub use peer::{Era, Hears, Opened, Peer, Request, RequestError, Stream, handshake};
 pub use server::{Downstream, Health, Held, State, Status};
 pub use spec::{About, Dialer, Exposure, Spec, Way};
-pub use stderr::Tail;
+pub use stderr::{Pace, Tail, Told};

@@ -17,6 +17,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 /// The newest revision with sessions, which is what a server is asked for first.
 const SESSION_VERSION: &str = "2025-11-25";
+/// What the first servers answer, from before there were revisions.
+const PLAIN_VERSION: &str = "1.0";
 /// The revision without sessions.
 const STATELESS_VERSION: &str = "2026-07-28";
 /// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, version.
@@ -78,6 +80,8 @@ pub struct Request {
     pub heard: Arc<Notify>,
     /// What it is recorded with.
     pub more: More,
+    /// Names whoever asks: what comes on the stream of this request is about them.
+    pub caller: Option<u64>,
 }
 
 impl Request {
@@ -87,12 +91,23 @@ impl Request {
     }
 }
 
+/// Whose stream something came on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Everybody's: it does not say whom it is about.
+    Shared,
+    /// That of a request of this caller.
+    Of(u64),
+    /// That of a request that nobody waits for any more.
+    Abandoned,
+}
+
 /// Whoever takes what a server says by itself. Called on the reading task: it must not wait.
 pub trait Hears: Send + Sync {
     /// The server asks. The answer goes to [`Peer::answer`].
-    fn asked(&self, id: Value, method: &str, params: Value);
+    fn asked(&self, id: Value, method: &str, params: Value, stream: Stream);
     /// The server tells.
-    fn told(&self, method: &str, params: Value);
+    fn told(&self, method: &str, params: Value, stream: Stream);
     /// The server wrote something that is no message.
     fn noise(&self, text: String);
     /// The session is gone, and the connection isn't.
@@ -115,6 +130,7 @@ struct Pending {
     reply: oneshot::Sender<Result<Value, RequestError>>,
     progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
     heard: Arc<Notify>,
+    caller: Option<u64>,
 }
 
 impl Core {
@@ -128,7 +144,7 @@ impl Core {
         }
     }
 
-    fn message(&self, mut message: Value) {
+    fn message(&self, mut message: Value, request: Option<&Value>) {
         if let Some(tap) = &self.tap {
             tap.saw_value(Direction::In, &message, More::default());
         }
@@ -138,9 +154,9 @@ impl Core {
         if let Some(Value::String(method)) = fields.remove("method") {
             let params = fields.remove("params").unwrap_or_default();
             match id {
-                Some(id) => self.hears.asked(id, &method, params),
+                Some(id) => self.hears.asked(id, &method, params, self.stream(request)),
                 None if method == "notifications/progress" => self.progress(&params),
-                None => self.hears.told(&method, params),
+                None => self.hears.told(&method, params, self.stream(request)),
             }
             return;
         }
@@ -156,6 +172,14 @@ impl Core {
         };
         // Nobody may be waiting any more.
         drop(pending.reply.send(reply));
+    }
+
+    fn stream(&self, request: Option<&Value>) -> Stream {
+        let Some(id) = request else { return Stream::Shared };
+        match number(id).and_then(|id| self.pending().get(&id).map(|pending| pending.caller)) {
+            Some(caller) => caller.map_or(Stream::Shared, Stream::Of),
+            None => Stream::Abandoned,
+        }
     }
 
     fn progress(&self, params: &Value) {
@@ -180,7 +204,7 @@ impl Core {
 impl Listener for Core {
     fn event(&self, event: Event) {
         match event {
-            Event::Message(message) => self.message(message),
+            Event::Message { message, request } => self.message(message, request.as_ref()),
             Event::Noise(text) => {
                 self.note(Kind::Noise, &text, None);
                 self.hears.noise(text);
@@ -276,13 +300,13 @@ impl Peer {
 
     /// Asks, and waits for the answer. Dropping the future cancels the request at the server.
     pub async fn request(&self, method: &str, request: Request) -> Result<Value, RequestError> {
-        let Request { mut params, headers, progress, patience, heard, more } = request;
+        let Request { mut params, headers, progress, patience, heard, more, caller } = request;
         let id = self.core.next.fetch_add(1, Ordering::Relaxed);
         if progress.is_some() || self.era.get() == Some(&Era::Stateless) {
             self.add_meta(&mut params, progress.is_some().then_some(id));
         }
         let (reply, answered) = oneshot::channel();
-        let pending = Pending { reply, progress, heard: Arc::clone(&heard) };
+        let pending = Pending { reply, progress, heard: Arc::clone(&heard), caller };
         self.core.pending().insert(id, pending);
         let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
         if let Some(failure) = self.core.closed.get() {
@@ -490,6 +514,10 @@ async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
     let opened = opened(Era::Session(version), &mut result);
     peer.agree(&opened.era);
     peer.notify("notifications/initialized", Object::new()).await?;
+    if opened.era.version() == PLAIN_VERSION {
+        // The first servers wait for it under its older name.
+        peer.notify("initialized", Object::new()).await?;
+    }
     Ok(opened)
 }
 

@@ -1,8 +1,9 @@
-//! The last lines that a program wrote to its standard error.
+//! The last lines that a program wrote to its standard error, and how loudly they are told.
 
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 
 /// Lines that are kept.
@@ -50,9 +51,56 @@ impl Tail {
     }
 }
 
+/// Which lines of a program that writes a lot are told as usual: so many in a while, and the rest more quietly.
+#[derive(Debug, Default)]
+pub struct Pace {
+    since: Option<Instant>,
+    told: usize,
+}
+
+/// How a line is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// As usual.
+    Aloud,
+    /// As usual, and that those behind it will not be for a while.
+    Last,
+    /// Quietly.
+    Quietly,
+}
+
+impl Pace {
+    /// Lines that are told as usual.
+    pub const MOST: usize = 20;
+    /// In a while of this length.
+    pub const WHILE: Duration = Duration::from_secs(10);
+
+    /// How a line is told that comes now.
+    pub fn next(&mut self, now: Instant) -> Told {
+        if self.since.is_none_or(|since| now.duration_since(since) >= Self::WHILE) {
+            *self = Self { since: Some(now), told: 0 };
+        }
+        self.told = self.told.saturating_add(1);
+        match self.told.cmp(&Self::MOST) {
+            std::cmp::Ordering::Less => Told::Aloud,
+            std::cmp::Ordering::Equal => Told::Last,
+            std::cmp::Ordering::Greater => Told::Quietly,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_writes_a_lot_is_told_more_quietly_for_a_while() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        let told: Vec<Told> = (0..Pace::MOST + 2).map(|_| pace.next(now)).collect();
+        assert!(told[..Pace::MOST - 1].iter().all(|one| *one == Told::Aloud));
+        assert_eq!(told[Pace::MOST - 1..], [Told::Last, Told::Quietly, Told::Quietly]);
+        assert_eq!(pace.next(now + Pace::WHILE), Told::Aloud);
+    }
 
     #[test]
     fn the_last_lines_are_kept_and_told_once() {

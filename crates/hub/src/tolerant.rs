@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-const ALIASES: [(&str, &str); 9] = [
+type Aliases = &'static [(&'static str, &'static str)];
+
+const RESULT: Aliases = &[
     ("input_schema", "inputSchema"),
     ("output_schema", "outputSchema"),
     ("is_error", "isError"),
@@ -14,8 +16,41 @@ const ALIASES: [(&str, &str); 9] = [
     ("server_info", "serverInfo"),
 ];
 
+const ANNOTATIONS: Aliases = &[
+    ("read_only_hint", "readOnlyHint"),
+    ("destructive_hint", "destructiveHint"),
+    ("idempotent_hint", "idempotentHint"),
+    ("open_world_hint", "openWorldHint"),
+    ("last_modified", "lastModified"),
+];
+
+/// Parameters of what a server tells.
+const TOLD: Aliases = &[
+    ("progress_token", "progressToken"),
+    ("request_id", "requestId"),
+    ("elicitation_id", "elicitationId"),
+];
+
+/// Parameters of what a server asks.
+const ASKED: Aliases = &[
+    ("max_tokens", "maxTokens"),
+    ("system_prompt", "systemPrompt"),
+    ("stop_sequences", "stopSequences"),
+    ("include_context", "includeContext"),
+    ("tool_choice", "toolChoice"),
+    ("model_preferences", "modelPreferences"),
+    ("requested_schema", "requestedSchema"),
+    ("elicitation_id", "elicitationId"),
+];
+
+const PREFERENCES: Aliases = &[
+    ("cost_priority", "costPriority"),
+    ("speed_priority", "speedPriority"),
+    ("intelligence_priority", "intelligencePriority"),
+];
+
 /// Notifications that some servers send without `notifications/`.
-const BARE: [&str; 7] = [
+const BARE: [&str; 8] = [
     "resources/updated",
     "resources/list_changed",
     "tools/list_changed",
@@ -23,6 +58,7 @@ const BARE: [&str; 7] = [
     "message",
     "progress",
     "cancelled",
+    "elicitation/complete",
 ];
 
 /// Brings one message into the protocol's words. What is there in those words already stays as it is.
@@ -32,20 +68,19 @@ pub(crate) fn message(message: &mut Value) {
         if BARE.contains(&method.as_str()) {
             *method = format!("notifications/{method}");
         }
+        let method = method.clone();
+        if let Some(Value::Object(params)) = fields.get_mut("params") {
+            parameters(&method, params);
+        }
         return;
     }
     let Some(Value::Object(result)) = fields.get_mut("result") else { return };
-    rename(result);
+    rename(result, RESULT);
     for list in
         ["tools", "resources", "resourceTemplates", "resource_templates", "content", "contents"]
     {
-        for item in result.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            if let Value::Object(item) = item {
-                rename(item);
-                if let Some(Value::Object(resource)) = item.get_mut("resource") {
-                    rename(resource);
-                }
-            }
+        for item in objects(result.get_mut(list)) {
+            rename_item(item);
         }
     }
     if let Some(templates) = result.remove("resource_templates") {
@@ -53,14 +88,62 @@ pub(crate) fn message(message: &mut Value) {
     }
 }
 
-fn rename(fields: &mut Map<String, Value>) {
+fn parameters(method: &str, params: &mut Map<String, Value>) {
+    match method {
+        "notifications/progress"
+        | "notifications/cancelled"
+        | "notifications/elicitation/complete" => {
+            rename(params, TOLD);
+        }
+        "elicitation/create" => rename(params, ASKED),
+        "sampling/createMessage" => {
+            rename(params, ASKED);
+            if let Some(Value::Object(preferences)) = params.get_mut("modelPreferences") {
+                rename(preferences, PREFERENCES);
+            }
+            for tool in objects(params.get_mut("tools")) {
+                rename_item(tool);
+            }
+            for message in objects(params.get_mut("messages")) {
+                // One block, or several.
+                for block in objects(message.get_mut("content")) {
+                    rename_item(block);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The objects of a list, or the one that stands in its place.
+fn objects(value: Option<&mut Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let all: Vec<&mut Value> = match value {
+        Some(Value::Array(all)) => all.iter_mut().collect(),
+        Some(one) => vec![one],
+        None => Vec::new(),
+    };
+    all.into_iter().filter_map(Value::as_object_mut)
+}
+
+/// Something in a list: a tool, an address, a block.
+fn rename_item(item: &mut Map<String, Value>) {
+    rename(item, RESULT);
+    if let Some(Value::Object(annotations)) = item.get_mut("annotations") {
+        rename(annotations, ANNOTATIONS);
+    }
+    if let Some(Value::Object(resource)) = item.get_mut("resource") {
+        rename(resource, RESULT);
+    }
+}
+
+fn rename(fields: &mut Map<String, Value>, aliases: Aliases) {
     // Most objects have no such field: then nothing is touched.
     if !fields.keys().any(|name| name.contains('_') && name != "_meta") {
         return;
     }
-    for (loose, strict) in ALIASES {
-        if let Some(value) = fields.remove(loose) {
-            fields.entry(strict).or_insert(value);
+    for (loose, strict) in aliases {
+        if let Some(value) = fields.remove(*loose) {
+            fields.entry(*strict).or_insert(value);
         }
     }
 }
@@ -92,6 +175,34 @@ mod tests {
             (
                 json!({"id": 4, "method": "sampling/createMessage"}),
                 json!({"id": 4, "method": "sampling/createMessage"}),
+            ),
+            (
+                json!({"id": 1, "result": {"tools": [{"name": "a", "annotations": {"read_only_hint": true}}]}}),
+                json!({"id": 1, "result": {"tools": [{"name": "a", "annotations": {"readOnlyHint": true}}]}}),
+            ),
+            (
+                json!({"method": "progress", "params": {"progress_token": 3, "progress": 1}}),
+                json!({"method": "notifications/progress", "params": {"progressToken": 3, "progress": 1}}),
+            ),
+            (
+                json!({"method": "notifications/cancelled", "params": {"request_id": "a"}}),
+                json!({"method": "notifications/cancelled", "params": {"requestId": "a"}}),
+            ),
+            (
+                json!({"id": 4, "method": "sampling/createMessage", "params": {
+                    "max_tokens": 5, "system_prompt": "s", "model_preferences": {"cost_priority": 1},
+                    "messages": [{"role": "user", "content": {"type": "image", "mime_type": "a/b"}}],
+                    "tools": [{"name": "t", "input_schema": {"max_tokens": 1}}], "metadata": {"max_tokens": 1},
+                }}),
+                json!({"id": 4, "method": "sampling/createMessage", "params": {
+                    "maxTokens": 5, "systemPrompt": "s", "modelPreferences": {"costPriority": 1},
+                    "messages": [{"role": "user", "content": {"type": "image", "mimeType": "a/b"}}],
+                    "tools": [{"name": "t", "inputSchema": {"max_tokens": 1}}], "metadata": {"max_tokens": 1},
+                }}),
+            ),
+            (
+                json!({"id": 4, "method": "elicitation/create", "params": {"requested_schema": {"properties": {"request_id": {}}}}}),
+                json!({"id": 4, "method": "elicitation/create", "params": {"requestedSchema": {"properties": {"request_id": {}}}}}),
             ),
         ];
         for (mut given, want) in cases {

@@ -259,7 +259,7 @@ impl Listener for Ear {
             }
         };
         match event {
-            Event::Message(message) => {
+            Event::Message { message, .. } => {
                 if let Some(version) = self.settled(&message)
                     && let Some(line) = self.line.get().and_then(Weak::upgrade)
                 {

@@ -11,6 +11,7 @@ use crate::{
     cursor::Seal,
     guest::{self, Guest},
     nested::Nested,
+    questions::{Unanswered, Waiting, Waits},
 };
 use docent_tool::{
     Ask, Audience, Block, InputNeeded, Level, Object, Outcome, Progress, Running, Stop, ToolError,
@@ -36,10 +37,7 @@ use std::{
     task::Poll,
     time::Duration,
 };
-use tokio::{
-    sync::{Notify, SetOnce},
-    time::Instant,
-};
+use tokio::sync::{Notify, SetOnce};
 use tokio_util::sync::CancellationToken;
 
 /// Notifications that wait to be sent. A client that reads slowly hears fewer steps, and the tool never waits for it.
@@ -88,44 +86,6 @@ struct Notes {
     nested: usize,
 }
 
-/// Time that the client took to answer, which does not count against the call.
-#[derive(Default)]
-struct Waits {
-    total: Duration,
-    questions: usize,
-    since: Option<Instant>,
-}
-
-impl Waits {
-    fn so_far(&self) -> Duration {
-        self.total + self.since.map(|since| since.elapsed()).unwrap_or_default()
-    }
-}
-
-/// One question that waits for its answer.
-struct Waiting<'a>(&'a Mutex<Waits>);
-
-impl<'a> Waiting<'a> {
-    fn begin(waits: &'a Mutex<Waits>) -> Self {
-        let mut now = waits.lock().unwrap_or_else(PoisonError::into_inner);
-        now.questions += 1;
-        now.since.get_or_insert_with(Instant::now);
-        drop(now);
-        Self(waits)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        now.questions -= 1;
-        if now.questions == 0 {
-            now.total = now.so_far();
-            now.since = None;
-        }
-    }
-}
-
 /// What travels with the client between the rounds of one call.
 #[derive(Serialize, Deserialize, Default)]
 struct Carried {
@@ -148,6 +108,10 @@ impl Listener {
         let RequestContext { peer, id, meta, ct: cancel, .. } = context;
         let modern = guest.is_modern();
         let level = if modern { meta.log_level().map(convert::level) } else { session_level };
+        if let Some(level) = level.filter(|_| modern) {
+            // Servers with sessions are told by a request of its own.
+            server.set_level(level);
+        }
         let name = format!("{}#{session}", guest.principal().name);
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
@@ -298,7 +262,7 @@ impl Listener {
         self.push(ServerNotification::ProgressNotification(ProgressNotification::new(params)));
     }
 
-    fn capabilities(&self) -> Option<ClientCapabilities> {
+    fn announced(&self) -> Option<ClientCapabilities> {
         if self.modern {
             return self.meta.client_capabilities();
         }
@@ -306,8 +270,14 @@ impl Listener {
     }
 
     fn check_able(&self, ask: &Ask) -> Result<(), ToolError> {
-        let able = self.capabilities().unwrap_or_default();
+        let able = self.announced().unwrap_or_default();
+        let tools = |params: &Value| params.get("tools").is_some_and(|tools| !tools.is_null());
         let able = match ask {
+            Ask::Sample(params) if tools(params) && able.sampling.is_some() => {
+                let able = able.sampling.is_some_and(|sampling| sampling.tools.is_some());
+                let why = "the client's model can't be given tools: it does not announce `sampling.tools`";
+                return if able { Ok(()) } else { Err(ToolError::failed(why)) };
+            }
             Ask::Sample(_) => able.sampling.is_some(),
             Ask::Elicit(_) => able.elicitation.is_some(),
             Ask::Roots => able.roots.is_some(),
@@ -381,7 +351,12 @@ impl Listener {
             .send_request_with_option(request, PeerRequestOptions::with_timeout(ANSWER_TIME))
             .await;
         let answered = match asked {
-            Ok(question) => question.await_response().await,
+            Ok(question) => {
+                let open = Unanswered::new(&self.peer, &question.id);
+                let answered = question.await_response().await;
+                open.answered();
+                answered
+            }
             Err(error) => Err(error),
         };
         match answered {
@@ -506,6 +481,28 @@ impl Audience for Listener {
 
     fn recorded(&self) -> Option<u64> {
         self.guest.recorded
+    }
+
+    fn level(&self) -> Option<Level> {
+        self.level
+    }
+
+    fn capabilities(&self) -> Object {
+        match serde_json::to_value(self.announced().unwrap_or_default()) {
+            Ok(Value::Object(able)) => able,
+            _ => Object::new(),
+        }
+    }
+
+    fn pass_on(&self, method: &str, params: Value) {
+        let told = CustomNotification::new(method, Some(params));
+        let peer = self.peer.clone();
+        tokio::spawn(async move {
+            let told = ServerNotification::CustomNotification(told);
+            if let Err(error) = peer.send_notification(told).await {
+                tracing::debug!(%error, "a notification did not reach its client");
+            }
+        });
     }
 
     fn meta(&self) -> Object {

@@ -26,6 +26,7 @@ mod nested;
 mod offers;
 mod paging;
 mod policy;
+mod questions;
 mod record;
 mod results;
 mod run;

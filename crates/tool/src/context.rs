@@ -92,6 +92,16 @@ pub trait Audience: Send + Sync {
     fn meta(&self) -> Object {
         Object::new()
     }
+    /// The quietest level of log lines that the client wants to hear of; `None` where it hears none.
+    fn level(&self) -> Option<Level> {
+        None
+    }
+    /// What the client says that it can do, as the protocol has it.
+    fn capabilities(&self) -> Object {
+        Object::new()
+    }
+    /// Passes a notification on to the client, as it came. The call may be over.
+    fn pass_on(&self, _method: &str, _params: Value) {}
     /// The number of the client's request among recorded messages, where they are recorded.
     fn recorded(&self) -> Option<u64> {
         None
@@ -238,6 +248,21 @@ impl CallContext {
     /// What the client says of this request in `_meta`, without the protocol's own keys.
     pub fn meta(&self) -> Object {
         self.audience.meta()
+    }
+
+    /// The quietest level of log lines that the client wants to hear of; `None` where it hears none.
+    pub fn level(&self) -> Option<Level> {
+        self.audience.level()
+    }
+
+    /// What the client says that it can do, as the protocol has it.
+    pub fn capabilities(&self) -> Object {
+        self.audience.capabilities()
+    }
+
+    /// Passes a notification on to the client, as it came. The call may be over.
+    pub fn pass_on(&self, method: &str, params: Value) {
+        self.audience.pass_on(method, params);
     }
 
     /// The number of the client's request among recorded messages: what is sent because of it is recorded beside it.

@@ -2,7 +2,8 @@
 
 use super::{Outgoing, Post, Terms, extra, locked};
 use crate::{
-    Event, Failure, answers,
+    Event, Failure,
+    answers::{self, Awaited},
     courier::{Draft, content_type, echo, failure},
     events::Events,
     headers,
@@ -29,14 +30,15 @@ struct Sent {
 
 impl Post {
     /// Sends a request and follows its answer to the end.
-    pub(super) async fn exchange(self: &Arc<Self>, outgoing: Outgoing, mut awaited: Vec<Value>) {
+    pub(super) async fn exchange(self: &Arc<Self>, outgoing: Outgoing, ids: Vec<Value>) {
+        let mut awaited = Awaited::new(ids);
         let outcome = self.round_trip(&outgoing, &mut awaited).await;
         let failure = match outcome {
             Ok(()) if awaited.is_empty() => return,
             Ok(()) => Failure::Malformed("it holds no answer to the request".to_owned()),
             Err(failure) => failure,
         };
-        for id in awaited {
+        for id in awaited.unanswered() {
             self.listener.event(Event::Lost { id, failure: failure.clone() });
         }
     }
@@ -53,7 +55,7 @@ impl Post {
             Failure::Lost(format!("no receipt came within {} s", limit.as_secs_f32()))
         })??;
         if !response.status().is_success() {
-            return Err(self.refused(response, &sent, &mut Vec::new()).await);
+            return Err(self.refused(response, &sent, &mut Awaited::default()).await);
         }
         let method = outgoing.message.get("method").and_then(Value::as_str);
         if method == Some("notifications/initialized") && !sent.stateless {
@@ -65,7 +67,7 @@ impl Post {
             let ending = self.ending.clone();
             self.tasks.spawn(async move {
                 let (mut reader, mut awaited) =
-                    (Events::new(post.courier.message_bytes), Vec::new());
+                    (Events::new(post.courier.message_bytes), Awaited::default());
                 ending.run_until_cancelled(post.read(response, &mut reader, &mut awaited)).await;
             });
         } else if let Ok(body) = self.courier.body(response, self.courier.message_bytes).await
@@ -73,7 +75,7 @@ impl Post {
             && let Ok(value) = serde_json::from_slice::<Value>(&body)
             && speaks(&value)
         {
-            answers::deliver(value, &mut Vec::new(), self.listener.as_ref());
+            answers::deliver(value, &mut Awaited::default(), self.listener.as_ref());
         }
         Ok(())
     }
@@ -106,11 +108,7 @@ impl Post {
         Ok((response, Sent { terms, stateless }))
     }
 
-    async fn round_trip(
-        &self,
-        outgoing: &Outgoing,
-        awaited: &mut Vec<Value>,
-    ) -> Result<(), Failure> {
+    async fn round_trip(&self, outgoing: &Outgoing, awaited: &mut Awaited) -> Result<(), Failure> {
         let (response, sent) = self.post(outgoing).await?;
         let status = response.status();
         if !status.is_success() {
@@ -137,7 +135,7 @@ impl Post {
     }
 
     /// A request was taken without an answer. Some servers give it on the standing stream.
-    fn silent(&self, status: u16, awaited: &mut Vec<Value>) -> Result<(), Failure> {
+    fn silent(&self, status: u16, awaited: &mut Awaited) -> Result<(), Failure> {
         if locked(&self.standing).is_some() {
             awaited.clear();
             return Ok(());
@@ -146,7 +144,7 @@ impl Post {
     }
 
     /// What a refusal means: an answer where it carries one, the end of the session, or a loss.
-    async fn refused(&self, response: Response, sent: &Sent, awaited: &mut Vec<Value>) -> Failure {
+    async fn refused(&self, response: Response, sent: &Sent, awaited: &mut Awaited) -> Failure {
         const METHOD_NOT_FOUND: i64 = -32601;
         let status = response.status().as_u16();
         let refusal = self.courier.refusal(response).await;
@@ -171,7 +169,7 @@ impl Post {
         &self,
         response: Response,
         sent: &Sent,
-        awaited: &mut Vec<Value>,
+        awaited: &mut Awaited,
     ) -> Result<(), Failure> {
         let mut reader = Events::new(self.courier.message_bytes);
         let mut ended = self.read(response, &mut reader, awaited).await?;
@@ -222,7 +220,7 @@ impl Post {
             return Ok(Err(format!("the server answered {status}")));
         }
         if !status.is_success() {
-            let why = self.refused(response, sent, &mut Vec::new()).await;
+            let why = self.refused(response, sent, &mut Awaited::default()).await;
             return Err(Failure::Lost(format!(
                 "the stream broke, and can't be taken up again: {why}"
             )));
@@ -241,7 +239,7 @@ impl Post {
         &self,
         mut response: Response,
         reader: &mut Events,
-        awaited: &mut Vec<Value>,
+        awaited: &mut Awaited,
     ) -> Result<Ended, Failure> {
         let mut events = Vec::new();
         let mut heard = false;

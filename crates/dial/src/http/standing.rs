@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Failure,
+    answers::Awaited,
     courier::{Draft, content_type, echo},
     events::Events,
     headers,
@@ -108,7 +109,7 @@ impl Post {
             let _unheard = opening.send(());
         }
         reader.restart();
-        let read = self.read(response, reader, &mut Vec::new()).await;
+        let read = self.read(response, reader, &mut Awaited::default()).await;
         // An event that is too long ends this connection, not the stream.
         Ok(read.unwrap_or_else(|failure| Ended { heard: false, how: failure.to_string() }))
     }

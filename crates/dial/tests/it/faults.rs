@@ -5,8 +5,12 @@ use crate::{
     server::{Server, Step, json, send, stream, whole, with},
     streamable::{answer, line, notification, request},
 };
-use docent_dial::{Failure, HttpSettings, http};
+use docent_dial::{Failure, HttpSettings, http, websocket};
 use std::time::Duration;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 
 #[tokio::test]
 async fn a_fault_is_the_loss_of_one_request() {
@@ -139,7 +143,7 @@ async fn without_a_sign_in_a_challenge_is_told() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_unreachable() {
-    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/?key=secret", socket.local_addr().unwrap());
     drop(socket);
     let heard = Heard::new();
@@ -164,4 +168,28 @@ async fn a_notification_without_a_receipt_is_told() {
     let line = http::open(settings, heard.clone()).await.unwrap();
     let failure = line.send(notification("notifications/x")).await.unwrap_err();
     assert!(failure.to_string().contains("no receipt"), "{failure}");
+}
+
+#[tokio::test]
+async fn tls_where_there_is_none_is_told_in_words() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let secure = format!("https://{}/", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.read_u8().await.unwrap();
+            socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+            // Bytes that nobody reads would reset the connection before the answer is read.
+            socket.read_to_end(&mut Vec::new()).await.unwrap_or_default();
+        }
+    });
+    let heard = Heard::new();
+    let line = http::open(HttpSettings::new(secure.clone()), heard.clone()).await.unwrap();
+    line.send(request(1, "any")).await.unwrap();
+    let (_, failure) = heard.lost().await;
+    assert!(matches!(failure, Failure::Unreachable(_)), "{failure:?}");
+    assert!(failure.to_string().contains("does not speak TLS"), "{failure}");
+    let socket = HttpSettings::new(secure.replacen("https:", "wss:", 1));
+    let failure = websocket::open(socket, heard).await.err().unwrap();
+    assert!(failure.to_string().contains("does not speak TLS"), "{failure}");
 }

@@ -34,7 +34,7 @@ impl Heard {
 
     pub(crate) async fn message(&self) -> Value {
         match self.next().await {
-            Event::Message(message) => message,
+            Event::Message { message, .. } => message,
             other => panic!("no message, but {other:?}"),
         }
     }

@@ -243,7 +243,7 @@ async fn ask(
     for (id, method) in methods.iter().enumerate() {
         line.send(request(id, method)).await.unwrap();
         outcomes.push(match heard.next().await {
-            docent_dial::Event::Message(message) => {
+            docent_dial::Event::Message { message, .. } => {
                 assert_eq!(message["id"], id);
                 Ok(())
             }

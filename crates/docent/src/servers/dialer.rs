@@ -6,11 +6,11 @@ use crate::{
     sandbox,
 };
 use docent_dial::{
-    Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
+    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
     oauth::{Browser, Client, FileStore, MemoryStore, OauthSettings, OauthSignIn, Store},
     open_detecting, pipes, sse, websocket,
 };
-use docent_hub::{Dialer, Spec, Tail, Way};
+use docent_hub::{Dialer, Pace, Spec, Tail, Told, Way};
 use docent_keeper::{Keeper, Process};
 use docent_registry::Server;
 use docent_sandbox::{Launch, Origin, clean_environment};
@@ -18,12 +18,16 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     path::Path,
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
+    time::{Duration, Instant},
 };
+use tokio::{task::JoinHandle, time::timeout};
 
 /// How long a program has to end by itself, and how long again after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long a program that has ended its output may take to end as well, and to have its last words read.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Bytes of one line of a program's standard error that are kept.
 const LONGEST_LINE: usize = 4096;
@@ -83,18 +87,25 @@ impl Dial {
         }
         let (name, pid) = (spec.name.clone(), child.process.pid());
         tracing::info!(server = name, pid, program = %launch.program.display(), arguments = ?launch.args, "started");
-        tokio::spawn(async move {
+        let reading = tokio::spawn(async move {
+            let mut pace = Pace::default();
             let each = |line: &[u8]| {
                 let line = String::from_utf8_lossy(line);
                 stderr.push(&line);
-                tracing::debug!(target: "docent::servers", server = name, "{}", docent_screen::one_line(&line));
+                told(&name, &line, pace.next(Instant::now()));
             };
             // It ends with the program.
             pipes::each_line(child.stderr, LONGEST_LINE, each).await.unwrap_or_default();
         });
         let bytes = self.config().limits.message_bytes;
-        let pipes = pipes::open(child.stdout, child.stdin, bytes, listener);
-        Ok(Arc::new(Program { pipes, process: Mutex::new(Some(child.process)) }))
+        let process = Arc::new(child.process);
+        let ending = Ending {
+            listener,
+            process: Arc::downgrade(&process),
+            reading: Mutex::new(Some(reading)),
+        };
+        let pipes = pipes::open(child.stdout, child.stdin, bytes, Arc::new(ending));
+        Ok(Arc::new(Program { pipes, process }))
     }
 
     fn launch(
@@ -214,7 +225,7 @@ impl Dialer for Dial {
 /// A program on pipes: it ends with its line.
 struct Program {
     pipes: Arc<dyn Line>,
-    process: Mutex<Option<Process>>,
+    process: Arc<Process>,
 }
 
 impl Line for Program {
@@ -225,11 +236,50 @@ impl Line for Program {
     fn close(&self) -> Running<'_, ()> {
         Box::pin(async move {
             self.pipes.close().await;
-            let process = self.process.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(process) = process {
-                let ended = process.end(GRACE).await;
-                tracing::debug!(?ended, "a server has ended");
-            }
+            let ended = self.process.end(GRACE).await;
+            tracing::debug!(?ended, "a server has ended");
         })
+    }
+}
+
+/// A line of a program's standard error.
+fn told(name: &str, line: &str, how: Told) {
+    let line = docent_screen::one_line(line);
+    if how == Told::Quietly {
+        return tracing::debug!(target: "docent::servers", server = name, "{line}");
+    }
+    tracing::info!(target: "docent::servers", server = name, "{line}");
+    if how == Told::Last {
+        let (most, seconds) = (Pace::MOST, Pace::WHILE.as_secs());
+        tracing::info!(target: "docent::servers", server = name, "it writes more than {most} lines in {seconds} s to its standard error: the others are told at debug");
+    }
+}
+
+/// Stands between a program and whoever listens: the end of its output does not say how it ended.
+struct Ending {
+    listener: Arc<dyn Listener>,
+    /// Not held: the program ends with its line.
+    process: Weak<Process>,
+    reading: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Listener for Ending {
+    fn event(&self, event: Event) {
+        let Event::Closed(failure) = event else { return self.listener.event(event) };
+        let (listener, process) = (Arc::clone(&self.listener), self.process.upgrade());
+        let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
+        tokio::spawn(async move {
+            let ended = match &process {
+                Some(process) => timeout(LAST_WORDS, process.ended()).await.ok(),
+                None => None,
+            };
+            drop(process);
+            if let Some(reading) = reading {
+                // What it wrote at the end is to be told with it. A descendant may hold its standard error open.
+                drop(timeout(LAST_WORDS, reading).await);
+            }
+            let failure = ended.map_or(failure, |ended| Failure::Lost(ended.to_string()));
+            listener.event(Event::Closed(failure));
+        });
     }
 }

@@ -12,7 +12,9 @@ use crate::{
 };
 use anyhow::{anyhow, bail};
 use docent_dial::Failure;
-use docent_hub::{Dialer as _, Hears, Opened, Request, RequestError, Spec, Tail, Way, handshake};
+use docent_hub::{
+    Dialer as _, Hears, Opened, Request, RequestError, Spec, Stream, Tail, Way, handshake,
+};
 use docent_keeper::Begun;
 use serde_json::Value;
 use std::{
@@ -178,7 +180,7 @@ struct Ear {
 }
 
 impl Hears for Ear {
-    fn asked(&self, id: Value, method: &str, params: Value) {
+    fn asked(&self, id: Value, method: &str, params: Value, _: Stream) {
         let Some(peer) = self.peer.get().and_then(Weak::upgrade) else { return };
         let (questions, method) = (Arc::clone(&self.questions), method.to_owned());
         tokio::spawn(async move {
@@ -199,7 +201,7 @@ impl Hears for Ear {
         });
     }
 
-    fn told(&self, method: &str, params: Value) {
+    fn told(&self, method: &str, params: Value, _: Stream) {
         let message = serde_json::json!({"method": method, "params": params});
         if let Some(notes) = &*self.notes.lock().unwrap_or_else(PoisonError::into_inner) {
             drop(notes.try_send(Note::of(message)));

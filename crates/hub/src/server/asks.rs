@@ -1,14 +1,15 @@
 //! What a server asks: passed on to the client whose call it is about.
 
 use super::{Downstream, locked};
-use crate::{Peer, RequestError};
+use crate::{Peer, RequestError, Stream};
 use docent_tool::{Ask, CallContext, Level};
 use serde_json::{Value, json};
 use std::sync::{
-    Arc, Mutex,
+    Arc, Mutex, Weak,
     atomic::{AtomicU64, Ordering},
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 /// Questions of one call that wait to be asked.
 const WAITING: usize = 16;
@@ -18,22 +19,39 @@ const MOST_LINES: usize = 64;
 /// A question of a server, and where its answer goes.
 pub(crate) struct Question {
     pub(crate) ask: Ask,
+    from: Arc<Asker>,
+}
+
+struct Asker {
     peer: Arc<Peer>,
     id: Value,
+    /// The server wants no answer any more.
+    taken_back: CancellationToken,
 }
 
 impl Question {
     pub(crate) async fn answer(self, answer: Result<Value, RequestError>) {
-        self.peer.answer(self.id, answer).await;
+        let Asker { peer, id, taken_back } = &*self.from;
+        if !taken_back.is_cancelled() {
+            peer.answer(id.clone(), answer).await;
+        }
+    }
+
+    /// Waits until the server wants no answer any more.
+    pub(crate) async fn taken_back(&self) {
+        self.from.taken_back.cancelled().await;
     }
 }
 
-/// The calls that are open at a server. A question of the server names no call, so it goes to the newest, and to nobody
-/// where calls of several clients are open: an answer of one client must not reach another's call.
+/// The calls that are open at a server. A question goes to the call on whose stream it came. Where the way has one stream for
+/// everything, it names no call: then it goes to the newest, and to nobody where calls of several clients are open, because
+/// what is meant for one client must not reach another.
 #[derive(Default)]
 pub(crate) struct Asks {
     next: AtomicU64,
     open: Arc<Mutex<Vec<Slot>>>,
+    /// Questions that the server may take back.
+    unanswered: Mutex<Vec<Weak<Asker>>>,
 }
 
 struct Slot {
@@ -93,31 +111,67 @@ impl Asks {
         Asked { number, open: Arc::clone(&self.open), questions }
     }
 
-    /// The one client whose calls are open, and its newest call.
-    fn caller(&self) -> Result<Option<Caller>, SeveralClients> {
+    /// Whom something that came on this stream is about.
+    fn about(&self, stream: Stream) -> About {
         let open = locked(&self.open);
-        let Some(newest) = open.last() else { return Ok(None) };
-        if open.iter().any(|slot| slot.client != newest.client) {
-            return Err(SeveralClients);
+        let slot = match stream {
+            Stream::Of(number) => open.iter().find(|slot| slot.number == number),
+            Stream::Shared if open.is_empty() => return About::NoCall,
+            Stream::Shared => {
+                let newest = open.last();
+                if open.iter().any(|slot| newest.is_some_and(|one| one.client != slot.client)) {
+                    return About::SeveralClients;
+                }
+                newest
+            }
+            Stream::Abandoned => None,
+        };
+        match slot.filter(|slot| !slot.away) {
+            Some(slot) => About::Call(slot.questions.clone(), Arc::clone(&slot.context)),
+            None => About::Nobody,
         }
-        if newest.away {
-            return Ok(None);
+    }
+
+    fn keep(&self, asker: &Arc<Asker>) {
+        let mut unanswered = locked(&self.unanswered);
+        unanswered.retain(|one| one.strong_count() > 0);
+        unanswered.push(Arc::downgrade(asker));
+    }
+
+    /// The server wants no answer to this question any more.
+    pub(crate) fn take_back(&self, peer: &Arc<Peer>, id: &Value) {
+        let is_meant = |one: &Arc<Asker>| Arc::ptr_eq(&one.peer, peer) && one.id == *id;
+        let unanswered = locked(&self.unanswered);
+        if let Some(asker) = unanswered.iter().filter_map(Weak::upgrade).find(is_meant) {
+            asker.taken_back.cancel();
         }
-        Ok(Some((newest.questions.clone(), Arc::clone(&newest.context))))
     }
 }
 
-/// Where questions of one call go, and what it is run with.
-type Caller = (mpsc::Sender<Question>, Arc<Mutex<CallContext>>);
-
-struct SeveralClients;
+/// Whom a question or a line is about.
+enum About {
+    /// This call: where its questions go, and what it is run with.
+    Call(mpsc::Sender<Question>, Arc<Mutex<CallContext>>),
+    /// One of the calls of several clients.
+    SeveralClients,
+    /// A call whose client is not there.
+    Nobody,
+    /// No call: none is open.
+    NoCall,
+}
 
 fn refusal(code: i64, message: impl Into<String>) -> RequestError {
     RequestError::Rpc { code, message: message.into(), data: None }
 }
 
 impl Downstream {
-    pub(crate) fn asked(self: &Arc<Self>, peer: Arc<Peer>, id: Value, method: &str, params: Value) {
+    pub(crate) fn asked(
+        self: &Arc<Self>,
+        peer: Arc<Peer>,
+        id: Value,
+        (method, params): (&str, Value),
+        stream: Stream,
+    ) {
         let ask = match method {
             "ping" => return reply(peer, id, Ok(json!({}))),
             "sampling/createMessage" => Ask::Sample(params),
@@ -127,30 +181,33 @@ impl Downstream {
                 return reply(peer, id, Err(refusal(-32601, format!("Method not found: {other}"))));
             }
         };
-        let is_roots = ask == Ask::Roots;
-        let caller = match self.asks.caller() {
-            Ok(Some((caller, _))) => caller,
-            Ok(None) | Err(SeveralClients) if is_roots => {
-                return reply(peer, id, Ok(self.own_roots()));
-            }
-            Ok(None) => {
+        let (caller, context) = match self.asks.about(stream) {
+            About::Call(caller, context) => (caller, context),
+            _ if ask == Ask::Roots => return reply(peer, id, Ok(self.own_roots())),
+            About::NoCall | About::Nobody => {
                 let told =
                     format!("nobody can be asked: no call is open that {method} could be about");
                 return reply(peer, id, Err(refusal(-32600, told)));
             }
-            Err(SeveralClients) => {
+            About::SeveralClients => {
                 let told = format!(
                     "nobody can be asked: calls of several clients are open, and {method} names none"
                 );
                 return reply(peer, id, Err(refusal(-32600, told)));
             }
         };
-        let question = Question { ask, peer, id };
+        if let Ask::Elicit(params) = &ask {
+            self.pages.remember(params, &locked(&context));
+        }
+        let from = Arc::new(Asker { peer, id, taken_back: CancellationToken::new() });
+        self.asks.keep(&from);
         if let Err(
             mpsc::error::TrySendError::Full(lost) | mpsc::error::TrySendError::Closed(lost),
-        ) = caller.try_send(question)
+        ) = caller.try_send(Question { ask, from })
         {
-            reply(lost.peer, lost.id, Err(refusal(-32600, "too many questions are open")));
+            let Asker { peer, id, .. } = &*lost.from;
+            let told = refusal(-32600, "too many questions are open");
+            reply(Arc::clone(peer), id.clone(), Err(told));
         }
     }
 
@@ -160,15 +217,18 @@ impl Downstream {
         json!({"roots": roots})
     }
 
-    /// A line of the server's log: to the client whose call is open, or to all that listen.
-    pub(crate) fn said(&self, params: &Value) {
+    /// A line of the server's log: to the client whose call it is about, or to all that listen where no call is open. Where it
+    /// may be about the call of another, nobody hears it.
+    pub(crate) fn said(&self, params: &Value, stream: Stream) {
         let level = level(params.get("level").and_then(Value::as_str).unwrap_or("info"));
         let own = params.get("logger").and_then(Value::as_str);
         let logger =
             own.map_or_else(|| self.name().to_owned(), |own| format!("{}/{own}", self.name()));
         let data = params.get("data").cloned().unwrap_or_default();
-        if let Ok(Some((_, context))) = self.asks.caller() {
-            return locked(&context).log(level, &logger, data);
+        match self.asks.about(stream) {
+            About::Call(_, context) => return locked(&context).log(level, &logger, data),
+            About::SeveralClients | About::Nobody => return,
+            About::NoCall => {}
         }
         // Lines must not crowd out changes, which wait in the same line.
         if self.shared.changes.len() >= MOST_LINES {

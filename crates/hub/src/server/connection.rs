@@ -2,10 +2,12 @@
 
 use super::{
     Downstream, Known,
+    backoff::{Backoff, FIRST_BACKOFF},
     known::{Compared, compare},
     locked,
+    pages::DONE,
 };
-use crate::{Era, Hears, Opened, Peer, Remembered, Request, RequestError, handshake};
+use crate::{Era, Hears, Opened, Peer, Remembered, Request, RequestError, Stream, handshake};
 use docent_dial::Failure;
 use docent_tool::{Change, Level, Object};
 use docent_traffic::Hop;
@@ -18,6 +20,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use tokio::sync::Notify;
 
 /// Pages of one list, so that a server that never ends its list is stopped.
 const MOST_PAGES: usize = 1000;
@@ -25,8 +28,6 @@ const MOST_PAGES: usize = 1000;
 const MOST_ITEMS: usize = 20_000;
 /// A call waits this long for a server that failed a moment ago; beyond that it is told at once.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
-const FIRST_BACKOFF: Duration = Duration::from_millis(250);
-const LONGEST_BACKOFF: Duration = Duration::from_mins(1);
 
 /// A server that can be asked.
 pub(crate) struct Connection {
@@ -40,6 +41,8 @@ pub(crate) struct Connection {
     /// What the server was told to tell of.
     pub(crate) watched: Mutex<BTreeSet<String>>,
     pub(crate) level: Mutex<Option<Level>>,
+    /// A server without sessions says that its stream is open.
+    pub(crate) acknowledged: Notify,
 }
 
 impl Connection {
@@ -61,33 +64,6 @@ impl Drop for Busy {
     fn drop(&mut self) {
         *locked(&self.0.used) = Instant::now();
         self.0.in_flight.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-/// When a server that failed may be tried again. Each failure in a row doubles the time.
-#[derive(Default)]
-pub(crate) struct Backoff {
-    failures: u32,
-    until: Option<Instant>,
-}
-
-impl Backoff {
-    fn failed(&mut self) {
-        let doubled = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(16));
-        self.failures += 1;
-        // Servers that failed together are not tried together.
-        let jitter = getrandom::u32().map_or(0, |random| random % 400) + 800;
-        self.until = Some(Instant::now() + doubled.min(LONGEST_BACKOFF) * jitter / 1000);
-    }
-
-    fn left(&self) -> Option<Duration> {
-        self.until
-            .map(|until| until.saturating_duration_since(Instant::now()))
-            .filter(|left| !left.is_zero())
-    }
-
-    pub(super) fn waits(&self) -> bool {
-        self.left().is_some()
     }
 }
 
@@ -117,11 +93,7 @@ impl Downstream {
         let left = locked(&self.backoff).left();
         if let Some(left) = left {
             if left > WORTH_WAITING {
-                let why = self.counters.last_failure().unwrap_or_default();
-                return Err(Unavailable(format!(
-                    "{why}; it is tried again in {} s",
-                    left.as_secs_f64().ceil()
-                )));
+                return Err(self.left_alone(left));
             }
             tokio::time::sleep(left).await;
         }
@@ -130,7 +102,7 @@ impl Downstream {
             let connected = this.connect().await;
             match &connected {
                 // Only an answer shows that it is well: it may come up and fall down again.
-                Ok(_) => locked(&this.backoff).until = None,
+                Ok(_) => locked(&this.backoff).is_up(),
                 Err(Unavailable(why)) => {
                     locked(&this.backoff).failed();
                     this.counters.failed(why.clone());
@@ -143,11 +115,27 @@ impl Downstream {
         attempt.await.unwrap_or_else(|error| Err(Unavailable(error.to_string())))
     }
 
+    fn left_alone(&self, left: Duration) -> Unavailable {
+        let why = self.counters.last_failure().unwrap_or_default();
+        Unavailable(format!("{why}; it is tried again in {} s", left.as_secs_f64().ceil()))
+    }
+
+    /// Whether it may be asked: not for a while after several calls without an answer, though it runs.
+    pub(super) fn may_be_asked(&self) -> Result<(), Unavailable> {
+        let backoff = locked(&self.backoff);
+        match backoff.left() {
+            Some(left) if backoff.is_silent() => Err(self.left_alone(left)),
+            _ => Ok(()),
+        }
+    }
+
     async fn connect(self: &Arc<Self>) -> Result<Arc<Connection>, Unavailable> {
         let patience = self.spec.start_timeout;
         let Ok(opened) = tokio::time::timeout(patience, self.open()).await else {
             let seconds = patience.as_secs_f64();
-            return Err(self.unavailable(&format!("it did not come up within {seconds} s")));
+            return Err(self.unavailable(&format!(
+                "it did not come up within {seconds} s; raise its `start_timeout_ms` if it needs longer"
+            )));
         };
         let (peer, opened, remembered) =
             opened.map_err(|error| self.unavailable(&error.to_string()))?;
@@ -160,6 +148,7 @@ impl Downstream {
             listening: Mutex::default(),
             watched: Mutex::default(),
             level: Mutex::default(),
+            acknowledged: Notify::new(),
         });
         self.learn(remembered);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
@@ -183,16 +172,23 @@ impl Downstream {
         Ok(connection)
     }
 
-    /// What went wrong, with the last words of a program.
     fn unavailable(&self, why: &str) -> Unavailable {
-        let last = self.stderr.last(3);
+        Unavailable(self.with_last_words(why))
+    }
+
+    /// What went wrong, with the last words of a program since it was started.
+    pub(super) fn with_last_words(&self, why: &str) -> String {
+        let (words, _) = self.stderr.since(self.first_word.load(Ordering::Relaxed));
+        let last = words.get(words.len().saturating_sub(3)..).unwrap_or_default();
         if last.is_empty() {
-            return Unavailable(why.to_owned());
+            return why.to_owned();
         }
-        Unavailable(format!("{why}; its last words: {}", last.join(" | ")))
+        format!("{why}; its last words: {}", last.join(" | "))
     }
 
     async fn open(self: &Arc<Self>) -> Result<(Arc<Peer>, Opened, Remembered), RequestError> {
+        let (_, seen) = self.stderr.since(usize::MAX);
+        self.first_word.store(seen, Ordering::Relaxed);
         let ear = Arc::new(Ear { server: Weak::clone(&self.this), peer: OnceLock::new() });
         let dial =
             |listener| self.shared.dialer.dial(&self.spec, listener, Arc::clone(&self.stderr));
@@ -201,7 +197,8 @@ impl Downstream {
             traffic.connection(docent_traffic::Connection { hop: Hop::Server, peer, via })
         });
         let hears = Arc::clone(&ear) as Arc<dyn Hears>;
-        let peer = Arc::new(Peer::open(hears, capabilities(), tap, dial).await?);
+        let able = capabilities(&locked(&self.shared.sampling));
+        let peer = Arc::new(Peer::open(hears, able, tap, dial).await?);
         ear.peer.get_or_init(|| Arc::downgrade(&peer));
         let last = self.known().remembered.era.clone();
         let learned = async {
@@ -291,7 +288,7 @@ impl Downstream {
     pub(super) fn is_well(&self) {
         self.counters.answered();
         let mut backoff = locked(&self.backoff);
-        if backoff.failures > 0 {
+        if !backoff.is_new() {
             *backoff = Backoff::default();
         }
     }
@@ -308,7 +305,7 @@ impl Downstream {
     }
 
     /// The server says that a list of its has changed. However often it says so, lists are read one at a time.
-    fn list_again(&self) {
+    pub(super) fn list_again(&self) {
         self.cache.clear();
         let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
         if self.stale.swap(true, Ordering::AcqRel) {
@@ -365,12 +362,27 @@ impl Downstream {
         });
     }
 
-    /// This connection serves no further calls.
-    fn forget(&self, peer: &Peer) {
+    /// This connection serves no further calls. Says whether it did until now.
+    fn forget(&self, peer: &Peer) -> bool {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.as_ref().is_some_and(|known| std::ptr::eq(&raw const *known.peer, peer)) {
+        let is_current =
+            current.as_ref().is_some_and(|known| std::ptr::eq(&raw const *known.peer, peer));
+        if is_current {
             *current = None;
         }
+        is_current
+    }
+
+    /// Nothing gets through to it any more, on a way that does not end by itself.
+    pub(super) fn out_of_reach(&self, connection: &Connection, failure: &Failure) {
+        if let Some(listening) = locked(&connection.listening).take() {
+            listening.abort();
+        }
+        if !self.forget(&connection.peer) {
+            return self.counters.failed(failure.to_string());
+        }
+        self.gone(failure);
+        close_later(Arc::clone(&connection.peer));
     }
 
     /// A server that is watched or kept warm is brought back by itself; others when they are needed.
@@ -405,9 +417,18 @@ impl Downstream {
     }
 }
 
-/// What docent can do for a server: pass its questions on to the client that called.
-fn capabilities() -> Value {
-    json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}})
+/// What docent can do for a server: pass its questions on to the client that called. Of sampling, no more than a client can.
+/// Roots are those of whoever calls, so there is nothing to tell when one client's change.
+pub(super) fn capabilities(sampling: &Object) -> Value {
+    json!({"sampling": sampling, "elicitation": {"form": {}, "url": {}}, "roots": {}})
+}
+
+/// Requests that still run on it go on for a while.
+fn close_later(peer: Arc<Peer>) {
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        peer.close().await;
+    });
 }
 
 /// A whole list. A server that does not know the method has nothing of the kind.
@@ -460,28 +481,43 @@ impl Ear {
 }
 
 impl Hears for Ear {
-    fn asked(&self, id: Value, method: &str, params: Value) {
+    fn asked(&self, id: Value, method: &str, params: Value, stream: Stream) {
         if let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) {
-            server.asked(peer, id, method, params);
+            server.asked(peer, id, (method, params), stream);
         }
     }
 
-    fn told(&self, method: &str, params: Value) {
+    fn told(&self, method: &str, params: Value, stream: Stream) {
         let Some(server) = self.server.upgrade() else { return };
         match method {
             "notifications/tools/list_changed"
             | "notifications/resources/list_changed"
             | "notifications/prompts/list_changed" => server.list_again(),
             "notifications/resources/updated" => server.updated(&params),
-            "notifications/message" => server.said(&params),
+            "notifications/message" => server.said(&params, stream),
+            "notifications/cancelled" => {
+                if let (Some(peer), Some(id)) = (self.peer(), params.get("requestId")) {
+                    server.asks.take_back(&peer, id);
+                }
+            }
+            DONE => server.pages.done(params),
+            "notifications/subscriptions/acknowledged" => {
+                if let Some(connection) = server.live() {
+                    connection.acknowledged.notify_one();
+                }
+            }
             _ => tracing::debug!(server = server.name(), method, "a notification is passed over"),
         }
     }
 
     fn noise(&self, text: String) {
         if let Some(server) = self.server.upgrade() {
-            tracing::debug!(server = server.name(), text = %docent_screen::one_line(&text), "wrote what is no message");
-            server.counters.heard_noise(&text);
+            let (name, text) = (server.name(), docent_screen::one_line(&text));
+            if server.counters.heard_noise(&text) {
+                tracing::warn!(server = name, %text, "wrote what is no message: it is passed over, and more of the kind is told at debug");
+            } else {
+                tracing::debug!(server = name, %text, "wrote what is no message");
+            }
         }
     }
 
@@ -489,26 +525,13 @@ impl Hears for Ear {
         let (Some(server), Some(peer)) = (self.server.upgrade(), self.peer()) else { return };
         server.forget(&peer);
         server.gone(&Failure::Lost("the server no longer knows the session".into()));
-        // Requests that still run on it go on.
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_mins(1)).await;
-            peer.close().await;
-        });
+        close_later(peer);
     }
 
     fn closed(&self, failure: &Failure) {
         let Some(server) = self.server.upgrade() else { return };
-        if let Some(peer) = self.peer() {
-            let was_current = server
-                .current
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(&known.peer, &peer));
-            server.forget(&peer);
-            if was_current {
-                server.gone(failure);
-            }
+        if self.peer().is_some_and(|peer| server.forget(&peer)) {
+            server.gone(failure);
         }
     }
 }

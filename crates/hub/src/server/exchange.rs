@@ -3,23 +3,24 @@
 
 use super::{
     Downstream,
-    asks::{Asked, Question},
-    connection::{Connection, Unavailable},
+    asks::{Asked, Question, level_name},
+    connection::{Connection, Unavailable, capabilities},
     locked,
+    pages::VISIT_FIRST,
 };
 use crate::{
     Era, Request, RequestError,
     spec::{digest, hex},
 };
 use docent_dial::Failure;
-use docent_tool::{Ask, CallContext, InputNeeded, Object, ToolError};
+use docent_tool::{Ask, CallContext, InputNeeded, Level, Object, ToolError};
 use docent_traffic::More;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::task::AbortOnDropHandle;
@@ -162,6 +163,9 @@ impl Downstream {
                 Some("roots/list") => Ask::Roots,
                 _ => continue,
             };
+            if let Ask::Elicit(params) = &ask {
+                self.pages.remember(params, context);
+            }
             match context.ask(&own, ask.clone()).await {
                 Ok(answer) => drop(responses.insert(key.clone(), answer)),
                 Err(ToolError::NeedsInput(needed)) => open.extend(needed.asks),
@@ -203,6 +207,9 @@ impl Downstream {
                 Err(Ended::Lost(lost)) => lost,
             };
             if attempt >= TRIES || !is_worth_another_try(&lost, asking.may_repeat) {
+                if let Lost::Request(RequestError::Rpc { code: VISIT_FIRST, data, .. }) = &lost {
+                    self.pages.remember_all(data.as_ref(), context);
+                }
                 return Err(self.told(lost));
             }
             tracing::debug!(server = self.name(), attempt, "asked again");
@@ -241,14 +248,17 @@ impl Downstream {
         let shared = Arc::new(Mutex::new(context.clone()));
         let heard = Arc::new(Notify::new());
         let asked = self.asks.enter(&shared);
+        let words = Words::of(context);
+        words.add_to(&mut locked(&self.shared.sampling));
         let follower = Arc::clone(&shared);
-        let request = Request {
+        let mut request = Request {
             params,
             headers: asking.headers.clone(),
             progress: Some(Box::new(move |progress| locked(&follower).report(progress))),
             patience: Some(self.spec.timeout),
             heard: Arc::clone(&heard),
             more,
+            caller: Some(asked.number()),
         };
         let (method, is_task, tool) =
             (asking.method, asking.is_task, asking.tool.map(str::to_owned));
@@ -264,16 +274,34 @@ impl Downstream {
             {
                 return Err(Lost::HeldBack(tool));
             }
+            this.may_be_asked().map_err(Lost::Unavailable)?;
             let _busy = connection.busy();
-            let result = ask(&this, &connection, method, request, is_task).await;
-            match &result {
-                Ok(_) | Err(RequestError::Rpc { .. }) => this.is_well(),
-                Err(RequestError::TimedOut(_)) => this.counters.timed_out(),
-                Err(error) => this.counters.failed(error.to_string()),
+            if connection.era == Era::Stateless {
+                words.say_in(&mut request.params);
+            } else {
+                this.level_told(&connection).await;
             }
+            let began = Instant::now();
+            let result = ask(&this, &connection, method, request, is_task).await;
+            this.noted(&connection, began, &result);
             result.map_err(Lost::Request)
         });
         Ok(Open { reply, asked, heard, context: shared, questions: 0, permit })
+    }
+
+    /// What an answer, or that there is none, tells of how the server does.
+    fn noted(&self, connection: &Connection, began: Instant, result: &Result<Value, RequestError>) {
+        match result {
+            Ok(_) | Err(RequestError::Rpc { .. }) => self.is_well(),
+            Err(error @ RequestError::TimedOut(_)) => {
+                self.counters.timed_out(error.to_string());
+                locked(&self.backoff).was_silent(began);
+            }
+            Err(RequestError::Failed(failure @ Failure::Unreachable(_))) => {
+                self.out_of_reach(connection, failure);
+            }
+            Err(error) => self.counters.failed(error.to_string()),
+        }
     }
 
     /// Waits for the answer, and puts what the server asks to the client meanwhile.
@@ -287,12 +315,20 @@ impl Downstream {
                     open.questions += 1;
                     // No two questions share a key, so that no answer is given to another question.
                     let key = format!("{}-{}-{}", self.name(), open.asked.number(), open.questions);
-                    match self.ask_client(&question, &key, context).await {
-                        Put::Answer(answer) => {
+                    let put = tokio::select! {
+                        biased;
+                        () = question.taken_back() => None,
+                        put = self.ask_client(&question, &key, context) => Some(put),
+                    };
+                    match put {
+                        None => open.heard.notify_one(),
+                        Some(Put::Answer(answer)) => {
                             question.answer(answer).await;
                             open.heard.notify_one();
                         }
-                        Put::Later(needed) => return Err(Ended::Told(self.park(open, question, key, needed))),
+                        Some(Put::Later(needed)) => {
+                            return Err(Ended::Told(self.park(open, question, key, needed)));
+                        }
                     }
                 }
                 stop = context.stopped() => return Err(Ended::Told(ToolError::Stopped(stop))),
@@ -303,9 +339,7 @@ impl Downstream {
     async fn ask_client(&self, question: &Question, key: &str, context: &CallContext) -> Put {
         match context.ask(key, question.ask.clone()).await {
             Ok(answer) => Put::Answer(Ok(answer)),
-            Err(ToolError::NeedsInput(_) | ToolError::ClientLacks(_))
-                if question.ask == Ask::Roots =>
-            {
+            Err(ToolError::ClientLacks(_)) if question.ask == Ask::Roots => {
                 Put::Answer(Ok(self.own_roots()))
             }
             Err(ToolError::NeedsInput(needed)) => Put::Later(needed),
@@ -389,10 +423,47 @@ impl Downstream {
                 "the server `{name}` did not answer within {} s, and the call was cancelled; raise its `timeout_ms` if it needs longer",
                 time.as_secs_f64()
             )),
+            Lost::Request(RequestError::Failed(failure @ Failure::Lost(_))) => {
+                ToolError::failed(self.with_last_words(&format!("the server `{name}`: {failure}")))
+            }
             Lost::Request(RequestError::Failed(failure)) => {
                 ToolError::failed(format!("the server `{name}`: {failure}"))
             }
         }
+    }
+}
+
+/// What a server without sessions is told of the client with every request.
+struct Words {
+    level: Option<Level>,
+    /// What of sampling the client can do.
+    sampling: Object,
+}
+
+impl Words {
+    fn of(context: &CallContext) -> Self {
+        let sampling = match context.capabilities().remove("sampling") {
+            Some(Value::Object(able)) => able,
+            _ => Object::new(),
+        };
+        Self { level: context.level(), sampling }
+    }
+
+    /// Servers with sessions are told once, before it is known who will call.
+    fn add_to(&self, all: &mut Object) {
+        for (able, how) in &self.sampling {
+            all.entry(able.clone()).or_insert_with(|| how.clone());
+        }
+    }
+
+    fn say_in(self, params: &mut Object) {
+        let meta = params.entry("_meta").or_insert_with(|| json!({}));
+        let Value::Object(meta) = meta else { return };
+        if let Some(level) = self.level {
+            meta.insert("io.modelcontextprotocol/logLevel".into(), level_name(level).into());
+        }
+        let able = capabilities(&self.sampling);
+        meta.insert("io.modelcontextprotocol/clientCapabilities".into(), able);
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod address;
 mod asks;
+mod backoff;
 mod cache;
 mod call;
 mod connection;
 mod exchange;
 mod known;
+mod pages;
 mod provider;
 mod status;
 mod tasks;
@@ -18,15 +20,20 @@ pub use status::{Health, Held, State, Status};
 
 use crate::{Dialer, Memory, Spec, Tail};
 use asks::Asks;
+use backoff::Backoff;
 use cache::Cache;
-use connection::{Backoff, Connection};
-use docent_tool::{Change, Level};
+use connection::Connection;
+use docent_tool::{Change, Level, Object};
 use docent_traffic::Traffic;
 use exchange::Parked;
+use pages::Pages;
 use status::Counters;
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, AtomicUsize},
+    },
     time::Duration,
 };
 use tokio::sync::{Semaphore, broadcast, watch};
@@ -40,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) addresses: Addresses,
     /// Where messages are recorded.
     pub(crate) traffic: Option<Arc<Traffic>>,
+    /// What of sampling the clients can do that have called so far.
+    pub(crate) sampling: Mutex<Object>,
 }
 
 /// A server that docent fronts.
@@ -57,6 +66,8 @@ pub struct Downstream {
     permits: Arc<Semaphore>,
     counters: Counters,
     stderr: Arc<Tail>,
+    /// How many lines it had written when it was last started.
+    first_word: AtomicUsize,
     watched: Mutex<BTreeSet<String>>,
     /// Held by the task that brings it back.
     returning: tokio::sync::Mutex<()>,
@@ -68,6 +79,7 @@ pub struct Downstream {
     level: Mutex<Option<Level>>,
     cache: Cache,
     parked: Parked,
+    pages: Pages,
     closing: CancellationToken,
 }
 
@@ -97,6 +109,8 @@ impl Downstream {
             level: Mutex::default(),
             cache: Cache::default(),
             parked: Parked::default(),
+            pages: Pages::default(),
+            first_word: AtomicUsize::new(0),
             closing: CancellationToken::new(),
         })
     }

@@ -110,13 +110,16 @@ impl Counters {
         *locked(&self.last_failure) = Some(why);
     }
 
-    pub(super) fn timed_out(&self) {
+    pub(super) fn timed_out(&self, why: String) {
         self.timeouts.fetch_add(1, Ordering::Relaxed);
+        *locked(&self.last_failure) = Some(why);
     }
 
-    pub(super) fn heard_noise(&self, text: &str) {
-        self.noise.fetch_add(1, Ordering::Relaxed);
+    /// Whether it is the first.
+    pub(super) fn heard_noise(&self, text: &str) -> bool {
+        let before = self.noise.fetch_add(1, Ordering::Relaxed);
         *locked(&self.last_noise) = Some(docent_screen::one_line(text).into_owned());
+        before == 0
     }
 
     pub(super) fn last_failure(&self) -> Option<String> {
@@ -132,8 +135,8 @@ impl Downstream {
         let counters = &self.counters;
         let ago = |at: Instant| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
         let state = match (self.live(), locked(&self.backoff).waits()) {
-            (Some(_), _) => State::Ready,
-            (None, true) => State::Waiting,
+            (_, true) => State::Waiting,
+            (Some(_), false) => State::Ready,
             (None, false) => State::Idle,
         };
         let flagged = known.tools.iter().filter(|tool| !tool.flags().is_empty());

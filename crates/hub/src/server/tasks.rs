@@ -18,7 +18,7 @@ impl Downstream {
         connection: &Connection,
         mut request: Request,
     ) -> Result<Value, RequestError> {
-        let heard = Arc::clone(&request.heard);
+        let (heard, caller) = (Arc::clone(&request.heard), request.caller);
         let ttl = u64::try_from(KEEP.as_millis()).unwrap_or(u64::MAX);
         request.params.insert("task".into(), json!({"ttl": ttl}));
         let created = connection.peer.request("tools/call", request).await?;
@@ -29,7 +29,7 @@ impl Downstream {
         let mut params = Object::new();
         params.insert("taskId".into(), id.into());
         let mut cancel = CancelTask { connection, id: Some(id.to_owned()) };
-        let fetch = Request { patience: Some(KEEP), heard, ..Request::new(params) };
+        let fetch = Request { patience: Some(KEEP), heard, caller, ..Request::new(params) };
         let result = connection.peer.request("tasks/result", fetch).await;
         cancel.id = None;
         match result {

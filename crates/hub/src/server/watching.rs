@@ -1,13 +1,25 @@
 //! Addresses that clients watch, and the level of log lines that they want: told to the server, and again whenever it comes
 //! back.
 
-use super::{Downstream, address::prefix, asks::level_name, connection::Connection, locked};
-use crate::{Era, Request};
+use super::{
+    Downstream, address::prefix, asks::level_name, backoff::Backoff, connection::Connection, locked,
+};
+use crate::{Era, Request, RequestError};
+use docent_dial::Failure;
 use docent_tool::{Change, Level, Object};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
 
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a call waits for its server to take note of the level of log lines.
+const LEVEL_TIME: Duration = Duration::from_secs(2);
+/// How long a server may take to say that its stream is open. Some say nothing.
+const OPENING: Duration = Duration::from_secs(2);
+/// A stream that was open for this long has not failed, however it ended.
+const STEADY: Duration = Duration::from_secs(10);
 
 impl Downstream {
     /// The server's own name of an address, where it is one of its.
@@ -63,8 +75,8 @@ impl Downstream {
         }
         let level = *locked(&self.level);
         if let Some(level) = level.filter(|level| *locked(&connection.level) != Some(*level)) {
-            *locked(&connection.level) = Some(level);
             set_level(self, connection, level).await;
+            *locked(&connection.level) = Some(level);
         }
         loop {
             let wanted = locked(&self.watched).clone();
@@ -112,17 +124,32 @@ impl Downstream {
         if wanted.is_empty() {
             return;
         }
-        let mut params = Object::new();
-        params.insert("notifications".into(), wanted.into());
-        let (peer, name) = (Arc::clone(&connection.peer), self.name().to_owned());
-        let task = tokio::spawn(async move {
-            if let Err(error) = peer.request("subscriptions/listen", Request::new(params)).await {
-                tracing::debug!(server = name, %error, "the server's subscriptions ended");
-            }
-        });
+        let task =
+            tokio::spawn(keep_listening(Weak::clone(&self.this), Arc::clone(connection), wanted));
         if let Some(before) = locked(&connection.listening).replace(task.abort_handle()) {
             before.abort();
         }
+    }
+
+    /// The stream is open again: whatever changed while there was none is looked at now.
+    fn catch_up(&self) {
+        self.list_again();
+        let watched = locked(&self.watched).clone();
+        for uri in watched {
+            self.tell(Change::Updated(self.shared.addresses.public(&uri, self.name())));
+        }
+    }
+
+    /// Waits until a server with sessions has taken note of the level that is wanted, if not for long.
+    pub(crate) async fn level_told(self: &Arc<Self>, connection: &Arc<Connection>) {
+        let wanted = *locked(&self.level);
+        if wanted.is_none() || *locked(&connection.level) == wanted {
+            return;
+        }
+        let (this, connection) = (Arc::clone(self), Arc::clone(connection));
+        let telling = tokio::spawn(async move { this.watch_again(&connection).await });
+        // A server that takes longer hears it all the same.
+        drop(tokio::time::timeout(LEVEL_TIME, telling).await);
     }
 
     pub(crate) fn wanted_level(&self, level: Level) {
@@ -142,6 +169,51 @@ impl Downstream {
         self.cache.clear();
         let public = self.shared.addresses.public(uri, self.name());
         self.tell(Change::Updated(public));
+    }
+}
+
+/// Opens the stream of a server without sessions, and opens it again whenever it ends, for as long as the connection lasts.
+async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, wanted: Object) {
+    let (mut backoff, mut again) = (Backoff::default(), false);
+    loop {
+        let began = Instant::now();
+        let mut params = Object::new();
+        params.insert("notifications".into(), wanted.clone().into());
+        let stream = connection.peer.request("subscriptions/listen", Request::new(params));
+        tokio::pin!(stream);
+        let opened = tokio::time::timeout(OPENING, connection.acknowledged.notified());
+        let ended = tokio::select! {
+            ended = &mut stream => ended,
+            _ = opened => {
+                if again && let Some(server) = server.upgrade() {
+                    server.catch_up();
+                }
+                stream.await
+            }
+        };
+        let Some(server) = server.upgrade() else { return };
+        if connection.peer.closed().is_some() {
+            return;
+        }
+        match ended {
+            Ok(_) => tracing::debug!(server = server.name(), "the server ended its stream"),
+            Err(RequestError::Rpc { code: -32601, .. }) => {
+                return tracing::debug!(server = server.name(), "the server has no subscriptions");
+            }
+            Err(RequestError::Failed(failure @ Failure::Unreachable(_))) => {
+                return server.out_of_reach(&connection, &failure);
+            }
+            Err(error) => {
+                tracing::debug!(server = server.name(), %error, "the stream of the server broke");
+            }
+        }
+        drop(server);
+        if began.elapsed() >= STEADY {
+            backoff = Backoff::default();
+        }
+        backoff.failed();
+        tokio::time::sleep(backoff.left().unwrap_or_default()).await;
+        again = true;
     }
 }
 

@@ -229,3 +229,32 @@ async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
     let first = entries.iter().find(|entry| entry.kind == Kind::Request).unwrap();
     assert_eq!((&*first.peer, first.era.as_deref()), ("one", Some("2025-06-18")));
 }
+
+#[tokio::test]
+async fn no_more_calls_run_at_once_than_a_server_is_given() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("wait")]), |_| Does::Says(Vec::new())));
+    let mut two = spec("one");
+    two.concurrency = 2;
+    let hub = hub(&scripts, Memory::none(), vec![two]);
+    let running: Vec<_> = (0..5)
+        .map(|_| {
+            let hub = Arc::clone(&hub);
+            tokio::spawn(async move { call(&hub, "one__wait", &nobody()).await })
+        })
+        .collect();
+    for done in 0..5 {
+        let open = (done + 2).min(5);
+        until(|| scripts.of("tools/call").len() == open).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let calls = scripts.of("tools/call");
+        assert_eq!(calls.len(), open, "after {done} answers");
+        let content = json!([{"type": "text", "text": "ok"}]);
+        scripts.say(
+            json!({"jsonrpc": "2.0", "id": calls[done]["id"], "result": {"content": content}}),
+        );
+    }
+    for call in running {
+        assert_eq!(words(&call.await.unwrap().unwrap()), "ok");
+    }
+}

@@ -1,10 +1,16 @@
 //! Servers with sessions and without, and looser ones.
 
-use crate::stage::{Does, Scripts, call, hub, result, spec, text, tool, words};
+use crate::stage::{
+    Does, Person, Scripts, call, context, hub, result, session, spec, text, told, tool, tools,
+    until, words,
+};
 use docent_hub::Memory;
-use docent_tool::nobody;
+use docent_tool::{Change, Level, Provider, nobody};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 const VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVersion";
 
@@ -36,7 +42,7 @@ async fn a_server_without_sessions_is_found_out_and_remembered() {
     assert_eq!(words(&call(&first, "new__echo", &nobody()).await.unwrap()), "new");
     assert_eq!(scripts.of("initialize").len(), 1);
     assert_eq!(first.status()[0].protocol.as_deref(), Some("2026-07-28"));
-    crate::stage::until(|| memory.load(&spec("new")).is_some()).await;
+    until(|| memory.load(&spec("new")).is_some()).await;
     first.close().await;
     let again = hub(&scripts, memory, vec![spec("new")]);
     assert_eq!(words(&call(&again, "new__echo", &nobody()).await.unwrap()), "new");
@@ -54,9 +60,140 @@ async fn a_loose_server_is_understood() {
         _ => Does::Says(Vec::new()),
     });
     let hub = hub(&scripts, Memory::none(), vec![spec("loose")]);
-    let tools = crate::stage::tools(&hub).await;
+    let tools = tools(&hub).await;
     assert_eq!(tools["loose__a"].info().input_schema["required"], json!(["x"]));
     let outcome = call(&hub, "loose__a", &nobody()).await.unwrap();
     assert_eq!((words(&outcome).as_str(), outcome.is_error), ("said", true));
     assert_eq!(hub.status()[0].protocol.as_deref(), Some("1.0"));
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_is_opened_again_and_what_was_missed_is_told() {
+    let scripts = Arc::new(Scripts::default());
+    let streams = Arc::new(AtomicUsize::new(0));
+    let opened = Arc::clone(&streams);
+    scripts.put("new", move |message: &Value| match message["method"].as_str() {
+        Some("server/discover") => result(
+            message,
+            json!({"capabilities": {"tools": {"listChanged": true}, "resources": {"subscribe": true}}}),
+        ),
+        Some("tools/list") => {
+            let more = opened.load(Ordering::Relaxed) > 1;
+            let tools = if more { json!([tool("a"), tool("b")]) } else { json!([tool("a")]) };
+            result(message, json!({"tools": tools}))
+        }
+        Some("resources/list") => {
+            result(message, json!({"resources": [{"uri": "a:b", "name": "b"}]}))
+        }
+        Some("resources/templates/list") => result(message, json!({"resourceTemplates": []})),
+        Some("subscriptions/listen") => {
+            let open = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {}});
+            let end = json!({"jsonrpc": "2.0", "id": message["id"], "result": {"resultType": "complete"}});
+            // The second stream, which has the address in it, ends at once.
+            match opened.fetch_add(1, Ordering::Relaxed) {
+                1 => Does::Says(vec![open, end]),
+                _ => Does::Says(vec![open]),
+            }
+        }
+        Some("initialize") => {
+            let error = json!({"code": -32022, "message": "unsupported version"});
+            Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+        }
+        _ => Does::Says(Vec::new()),
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("new")]);
+    assert_eq!(tools(&hub).await.len(), 1);
+    until(|| streams.load(Ordering::Relaxed) == 1).await;
+    let mut changes = hub.changes().unwrap();
+    assert!(hub.parts().remove(0).watch("a:b"));
+    told(&mut changes, &Change::Updated("a:b".into())).await;
+    told(&mut changes, &Change::Tools).await;
+    assert_eq!(tools(&hub).await.len(), 2);
+    let listens = scripts.of("subscriptions/listen");
+    assert_eq!(listens.len(), 3, "{listens:?}");
+    let watched = listens[2].pointer("/params/notifications/resourceSubscriptions");
+    assert_eq!(watched, Some(&json!(["a:b"])));
+}
+
+#[tokio::test]
+async fn the_first_servers_hear_the_end_of_the_handshake_under_its_older_name() {
+    for (version, want) in [("1.0", 1), ("2025-06-18", 0)] {
+        let scripts = Arc::new(Scripts::default());
+        scripts.put("old", move |message: &Value| match message["method"].as_str() {
+            Some("initialize") => {
+                result(message, json!({"protocolVersion": version, "capabilities": {"tools": {}}}))
+            }
+            _ => session(json!([tool("a")]), |message| text(message, "ok"))(message),
+        });
+        let hub = hub(&scripts, Memory::none(), vec![spec("old")]);
+        assert_eq!(words(&call(&hub, "old__a", &nobody()).await.unwrap()), "ok");
+        assert_eq!(scripts.of("initialized").len(), want, "{version}");
+        assert_eq!(scripts.of("notifications/initialized").len(), 1, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_a_session_says_what_its_client_hears_and_can() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("new", stateless);
+    let hub = hub(&scripts, Memory::none(), vec![spec("new")]);
+    let able = json!({"sampling": {"tools": {}}, "elicitation": {"form": {}}});
+    let person = Arc::new(Person {
+        level: Some(Level::Debug),
+        able: able.as_object().unwrap().clone(),
+        ..Person::default()
+    });
+    call(&hub, "new__echo", &context(&person)).await.unwrap();
+    call(&hub, "new__echo", &nobody()).await.unwrap();
+    let key = |call: usize, key: &str| {
+        scripts.of("tools/call")[call]["params"]["_meta"][format!("io.modelcontextprotocol/{key}")]
+            .clone()
+    };
+    assert_eq!(key(0, "logLevel"), "debug");
+    assert_eq!(key(0, "clientCapabilities")["sampling"], json!({"tools": {}}));
+    assert_eq!(key(0, "protocolVersion"), "2026-07-28");
+    assert_eq!(key(1, "logLevel"), Value::Null);
+    assert_eq!(key(1, "clientCapabilities")["sampling"], json!({}));
+}
+
+#[tokio::test]
+async fn a_session_is_told_what_the_clients_can_that_have_called() {
+    let scripts = Arc::new(Scripts::default());
+    for name in ["one", "two"] {
+        scripts.put(name, session(json!([tool("a")]), |message| text(message, "ok")));
+    }
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let able = json!({"sampling": {"tools": {}, "context": {}}}).as_object().unwrap().clone();
+    let person = Arc::new(Person { able, ..Person::default() });
+    call(&hub, "one__a", &context(&person)).await.unwrap();
+    hub.configure(vec![spec("one"), spec("two")]);
+    call(&hub, "two__a", &nobody()).await.unwrap();
+    let told = |nth: usize| scripts.of("initialize")[nth]["params"]["capabilities"].clone();
+    assert_eq!(told(0)["sampling"], json!({}), "nobody had called");
+    assert_eq!(told(1)["sampling"], json!({"tools": {}, "context": {}}));
+    assert_eq!(told(1)["roots"], json!({}), "nobody would tell it of changes");
+}
+
+#[tokio::test]
+async fn a_level_is_told_before_the_call_that_wants_it() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", |message: &Value| match message["method"].as_str() {
+        Some("initialize") => result(
+            message,
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "logging": {}}}),
+        ),
+        Some("logging/setLevel") => result(message, json!({})),
+        _ => session(json!([tool("a")]), |message| text(message, "ok"))(message),
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    tools(&hub).await;
+    hub.parts().remove(0).set_level(Level::Debug);
+    call(&hub, "one__a", &nobody()).await.unwrap();
+    let heard: Vec<_> =
+        scripts.heard.lock().unwrap().iter().map(|message| message["method"].clone()).collect();
+    let place = |method: &str| heard.iter().position(|one| one == method);
+    assert!(place("logging/setLevel").unwrap() < place("tools/call").unwrap(), "{heard:?}");
+    assert_eq!(scripts.of("logging/setLevel")[0]["params"]["level"], "debug");
+    call(&hub, "one__a", &nobody()).await.unwrap();
+    assert_eq!(scripts.of("logging/setLevel").len(), 1, "once is enough");
 }

@@ -3,6 +3,7 @@
 use crate::stage::{
     Does, Scripts, call, hub, result, session, spec, text, told, tool, tools, until, words,
 };
+use crate::web::Web;
 use docent_hub::{Memory, State};
 use docent_tool::{Change, Provider, nobody};
 use serde_json::{Value, json};
@@ -226,4 +227,115 @@ async fn what_is_watched_is_watched_again_when_the_server_comes_back() {
     told(&mut changes, &Change::Updated("a:b".into())).await;
     part.read("a:b", &nobody()).await.unwrap().unwrap_err();
     until(|| scripts.of("resources/subscribe").len() >= 2).await;
+}
+
+#[tokio::test]
+async fn a_server_on_http_that_is_gone_is_left_alone_for_a_while() {
+    let scripts = Arc::new(Scripts::default());
+    let web = Web::start(json!([tool("a")])).await;
+    let hub = hub(&scripts, Memory::none(), vec![web.spec("web")]);
+    let first = {
+        let hub = Arc::clone(&hub);
+        tokio::spawn(async move { call(&hub, "web__a", &nobody()).await })
+    };
+    until(|| web.is_called("a")).await;
+    web.answer("a", "ok");
+    assert_eq!(words(&first.await.unwrap().unwrap()), "ok");
+    assert_eq!(hub.status()[0].state, State::Ready);
+    web.stop();
+    let error = call(&hub, "web__a", &nobody()).await.unwrap_err();
+    assert!(error.to_string().contains("can't reach the server"), "{error}");
+    assert_eq!(hub.status()[0].state, State::Waiting);
+    let mut last = error;
+    for _ in 0..8 {
+        last = call(&hub, "web__a", &nobody()).await.unwrap_err();
+    }
+    assert!(last.to_string().contains("it is tried again in"), "{last}");
+    let starts = *scripts.starts.lock().unwrap();
+    assert!(starts <= 6, "{starts} connections for nine calls");
+}
+
+#[tokio::test]
+async fn a_server_that_leaves_calls_unanswered_is_left_alone_and_not_ended() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("slow")]), |_| Does::Says(Vec::new())));
+    let mut short = spec("one");
+    short.timeout = Duration::from_millis(20);
+    let hub = hub(&scripts, Memory::none(), vec![short]);
+    let mut told = Vec::new();
+    for _ in 0..6 {
+        told.push(call(&hub, "one__slow", &nobody()).await.unwrap_err().to_string());
+    }
+    assert_eq!(scripts.of("tools/call").len(), 3, "{told:?}");
+    assert!(told[5].contains("no answer within 0.02 s; it is tried again in"), "{}", told[5]);
+    let status = hub.status().remove(0);
+    assert_eq!((status.state, status.health.timeouts), (State::Waiting, 3));
+    assert_eq!((*scripts.starts.lock().unwrap(), status.health.losses), (1, 0), "it still runs");
+}
+
+#[tokio::test]
+async fn an_answer_ends_the_count_of_those_that_did_not_come() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("slow"), tool("quick")]), |message| {
+            if message["params"]["name"] == "slow" {
+                Does::Says(Vec::new())
+            } else {
+                text(message, "ok")
+            }
+        }),
+    );
+    let mut short = spec("one");
+    short.timeout = Duration::from_millis(200);
+    let hub = hub(&scripts, Memory::none(), vec![short]);
+    for _ in 0..2 {
+        call(&hub, "one__slow", &nobody()).await.unwrap_err();
+        call(&hub, "one__slow", &nobody()).await.unwrap_err();
+        assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "ok");
+    }
+}
+
+#[tokio::test]
+async fn lists_that_are_different_after_a_restart_are_told() {
+    let scripts = Arc::new(Scripts::default());
+    let starts = Arc::clone(&scripts.starts);
+    scripts.put("one", move |message: &Value| {
+        let again = *starts.lock().unwrap() > 1;
+        let tools = if again { json!([tool("die"), tool("new")]) } else { json!([tool("die")]) };
+        session(tools, |_| Does::Ends)(message)
+    });
+    let mut warm = spec("one");
+    warm.warm = true;
+    let hub = hub(&scripts, Memory::none(), vec![warm]);
+    assert_eq!(tools(&hub).await.len(), 1);
+    let mut changes = hub.changes().unwrap();
+    call(&hub, "one__die", &nobody()).await.unwrap_err();
+    told(&mut changes, &Change::Tools).await;
+    assert_eq!(tools(&hub).await.keys().collect::<Vec<_>>(), ["one__die", "one__new"]);
+}
+
+#[tokio::test]
+async fn a_program_that_dies_in_a_call_has_its_last_words_told() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("die")]), |_| Does::Ends));
+    scripts.words.lock().unwrap().insert("one".into(), "out of paper".into());
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let error = call(&hub, "one__die", &nobody()).await.unwrap_err();
+    assert!(error.to_string().ends_with("; its last words: out of paper"), "{error}");
+    scripts.words.lock().unwrap().clear();
+    let error = call(&hub, "one__die", &nobody()).await.unwrap_err();
+    assert!(!error.to_string().contains("paper"), "those of the one before: {error}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_come_up_in_time_is_told_with_the_setting() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", |_: &Value| Does::Says(Vec::new()));
+    let mut short = spec("one");
+    short.start_timeout = Duration::from_millis(20);
+    let hub = hub(&scripts, Memory::none(), vec![short]);
+    tools(&hub).await;
+    let why = hub.status().remove(0).health.last_failure.unwrap();
+    assert!(why.contains("within 0.02 s; raise its `start_timeout_ms`"), "{why}");
 }

@@ -6,3 +6,4 @@ mod eras;
 mod lifecycle;
 mod questions;
 mod stage;
+mod web;

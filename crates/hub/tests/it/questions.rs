@@ -3,6 +3,7 @@
 use crate::stage::{
     Does, Person, Scripts, call, context, hub, result, session, spec, text, tool, until, words,
 };
+use crate::web::Web;
 use docent_hub::Memory;
 use docent_tool::{Ask, ToolError};
 use serde_json::{Value, json};
@@ -151,4 +152,135 @@ async fn lines_go_to_the_call_that_is_open_or_to_all_that_listen() {
     scripts.say(line);
     until(|| !person.lines.lock().unwrap().is_empty()).await;
     assert_eq!(*person.lines.lock().unwrap(), ["one: \"alone\""]);
+}
+
+fn people() -> [Arc<Person>; 2] {
+    ["ann", "bob"].map(|name| {
+        let at_once = Some(json!({"action": "accept", "content": {"name": name}}));
+        Arc::new(Person { name: name.into(), at_once, ..Person::default() })
+    })
+}
+
+fn line() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": "x"}})
+}
+
+#[tokio::test]
+async fn a_line_of_one_client_s_call_never_reaches_another() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("wait")]), |_| Does::Says(Vec::new())));
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    crate::stage::tools(&hub).await;
+    let mut changes = docent_tool::Provider::changes(&*hub).unwrap();
+    let people = people();
+    for person in &people {
+        let (hub, person) = (Arc::clone(&hub), Arc::clone(person));
+        tokio::spawn(async move { call(&hub, "one__wait", &context(&person)).await });
+    }
+    until(|| scripts.of("tools/call").len() == 2).await;
+    scripts.say(line());
+    // What comes behind it has been heard, so it has been as well.
+    scripts.say(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
+    until(|| scripts.heard.lock().unwrap().iter().any(|message| message["id"] == "p")).await;
+    assert!(people.iter().all(|person| person.lines.lock().unwrap().is_empty()));
+    assert!(changes.try_recv().is_err(), "it was told to all");
+}
+
+#[tokio::test]
+async fn on_http_the_stream_says_whose_call_a_question_or_a_line_is_about() {
+    let scripts = Arc::new(Scripts::default());
+    let web = Web::start(json!([tool("a"), tool("b")])).await;
+    let hub = hub(&scripts, Memory::none(), vec![web.spec("web")]);
+    let people = people();
+    let mut running = Vec::new();
+    for (name, person) in ["a", "b"].into_iter().zip(&people) {
+        let (hub, person) = (Arc::clone(&hub), Arc::clone(person));
+        let call = async move { call(&hub, &format!("web__{name}"), &context(&person)).await };
+        running.push(tokio::spawn(call));
+        until(|| web.is_called(name)).await;
+    }
+    for tool in ["a", "b"] {
+        let id = format!("q-{tool}");
+        web.say(tool, line());
+        web.say(tool, json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": {"message": tool}}));
+        until(|| web.told(&id).is_some()).await;
+        let want = if tool == "a" { "ann" } else { "bob" };
+        assert_eq!(web.told(&id).unwrap()["result"]["content"]["name"], want);
+        web.answer(tool, tool);
+    }
+    for (call, person) in running.into_iter().zip(&people) {
+        call.await.unwrap().unwrap();
+        assert_eq!(person.asked.lock().unwrap().len(), 1);
+        assert_eq!(person.lines.lock().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_the_server_takes_back_is_taken_back_at_the_client() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", asking());
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let person = Arc::new(Person { thinks: true, ..Person::default() });
+    let running = {
+        let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
+        tokio::spawn(async move { call(&hub, "one__ask", &context(&person)).await })
+    };
+    until(|| !person.asked.lock().unwrap().is_empty()).await;
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "q1"}}));
+    until(|| person.spared.load(std::sync::atomic::Ordering::Relaxed) == 1).await;
+    let id = scripts.of("tools/call")[0]["id"].clone();
+    scripts.say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": "without"}]}}));
+    assert_eq!(words(&running.await.unwrap().unwrap()), "without");
+    let heard = scripts.heard.lock().unwrap();
+    assert!(!heard.iter().any(|message| message["id"] == "q1"), "an answer nobody wants");
+}
+
+#[tokio::test]
+async fn the_client_that_was_sent_to_a_page_hears_that_it_is_done() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("visit")]), |message| {
+        let page = json!({"mode": "url", "elicitationId": "e1", "url": "https://example.com", "message": "Sign in"});
+        let error = json!({"code": -32042, "message": "sign in first", "data": {"elicitations": [page]}});
+        Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+    }));
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let [ann, bob] = people();
+    call(&hub, "one__visit", &context(&ann)).await.unwrap_err();
+    let done = |id: &str| json!({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}});
+    scripts.say(done("another"));
+    scripts.say(done("e1"));
+    until(|| !ann.passed.lock().unwrap().is_empty()).await;
+    let want = ("notifications/elicitation/complete".to_owned(), json!({"elicitationId": "e1"}));
+    assert_eq!(*ann.passed.lock().unwrap(), [want]);
+    assert!(bob.passed.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn roots_are_asked_of_a_client_that_answers_by_asking_again() {
+    let scripts = Arc::new(Scripts::default());
+    let open: Mutex<Option<Value>> = Mutex::default();
+    let base = session(json!([tool("look")]), |_| Does::Says(Vec::new()));
+    scripts.put("one", move |message: &Value| {
+        if message["method"] == "tools/call" {
+            *open.lock().unwrap() = Some(message["id"].clone());
+            return Does::Says(vec![json!({"jsonrpc": "2.0", "id": "q1", "method": "roots/list"})]);
+        }
+        if message["id"] == "q1" {
+            let id = open.lock().unwrap().take().unwrap();
+            return text(&json!({"id": id}), &message["result"]["roots"][0]["uri"].to_string());
+        }
+        base(message)
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let person = Arc::new(Person::default());
+    let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__look", &context(&person)).await
+    else {
+        panic!()
+    };
+    let (key, ask) = needed.asks[0].clone();
+    assert_eq!(ask, Ask::Roots);
+    *person.state.lock().unwrap() = needed.state;
+    person.answers.lock().unwrap().insert(key, json!({"roots": [{"uri": "file:///here"}]}));
+    let outcome = call(&hub, "one__look", &context(&person)).await.unwrap();
+    assert_eq!(words(&outcome), "\"file:///here\"");
 }

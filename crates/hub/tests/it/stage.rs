@@ -1,6 +1,6 @@
 //! Servers made of a function, and a client that writes down what it hears.
 
-use docent_dial::{Failure, Line, Listener, Running, pipes};
+use docent_dial::{Failure, HttpSettings, Line, Listener, Running, http, pipes};
 use docent_hub::{Dialer, Exposure, Hub, Memory, Settings, Spec, Tail, Way};
 use docent_tool::{
     AnyTool, Ask, Audience, Block, CallContext, Change, InputNeeded, Level, Object, Outcome,
@@ -10,7 +10,10 @@ use docent_traffic::Traffic;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -35,6 +38,8 @@ pub(crate) struct Scripts {
     by_name: Mutex<HashMap<String, Arc<Script>>>,
     pub(crate) heard: Arc<Mutex<Vec<Value>>>,
     pub(crate) starts: Arc<Mutex<usize>>,
+    /// What servers write to their standard error when they start.
+    pub(crate) words: Mutex<HashMap<String, String>>,
     /// Lines for the running servers to say by themselves.
     pub(crate) mouths: Arc<Mutex<Vec<mpsc::Sender<Value>>>>,
 }
@@ -65,6 +70,12 @@ impl Dialer for Scripts {
         let script = self.by_name.lock().unwrap().get(&spec.name).cloned();
         Box::pin(async move {
             *self.starts.lock().unwrap() += 1;
+            if let Way::Remote { url, .. } = &spec.way {
+                return http::open(HttpSettings::new(url), listener).await;
+            }
+            if let Some(word) = self.words.lock().unwrap().get(&spec.name) {
+                stderr.push(word);
+            }
             let Some(script) = script else {
                 stderr.push("no such module");
                 return Err(Failure::Unreachable("it is not installed".into()));
@@ -201,6 +212,22 @@ pub(crate) struct Person {
     pub(crate) steps: Mutex<Vec<f64>>,
     pub(crate) lines: Mutex<Vec<String>>,
     pub(crate) recorded: Option<u64>,
+    pub(crate) level: Option<Level>,
+    pub(crate) able: Object,
+    /// Notifications that were passed on.
+    pub(crate) passed: Mutex<Vec<(String, Value)>>,
+    /// Never answers.
+    pub(crate) thinks: bool,
+    /// Questions that were taken back while it thought.
+    pub(crate) spared: AtomicUsize,
+}
+
+struct Thinking<'a>(&'a AtomicUsize);
+
+impl Drop for Thinking<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl Audience for Person {
@@ -219,6 +246,12 @@ impl Audience for Person {
         ask: Ask,
     ) -> docent_tool::Running<'a, Result<Value, ToolError>> {
         self.asked.lock().unwrap().push(ask.clone());
+        if self.thinks {
+            return Box::pin(async {
+                let _thinking = Thinking(&self.spared);
+                std::future::pending().await
+            });
+        }
         let known = self.answers.lock().unwrap().get(key).cloned().or_else(|| self.at_once.clone());
         let needed = || {
             ToolError::NeedsInput(InputNeeded { asks: vec![(key.to_owned(), ask)], state: None })
@@ -233,6 +266,15 @@ impl Audience for Person {
     }
     fn recorded(&self) -> Option<u64> {
         self.recorded
+    }
+    fn level(&self) -> Option<Level> {
+        self.level
+    }
+    fn capabilities(&self) -> Object {
+        self.able.clone()
+    }
+    fn pass_on(&self, method: &str, params: Value) {
+        self.passed.lock().unwrap().push((method.to_owned(), params));
     }
 }
 

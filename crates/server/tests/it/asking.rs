@@ -216,3 +216,73 @@ async fn prompts_and_resources_may_ask_too() {
     reply_to(&mut wire, "elicitation/create", accept("Q")).await;
     assert_eq!(wire.answer(&id).await["result"]["messages"][0]["content"]["text"], "Greet Q.");
 }
+
+#[tokio::test]
+async fn a_question_that_is_given_up_is_cancelled_at_the_client() {
+    let fixture = Fixture::new();
+    fixture.extra.lock().unwrap().push(acting("gives_up", json!({}), |_, context| async move {
+        tokio::select! {
+            _ = context.elicit("first", form("Name?")) => {}
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+        }
+        context.elicit("second", form("Name then?")).await?;
+        Ok(said("went on"))
+    }));
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
+    let id = wire.begin("tools/call", json!({"name": "gives_up"})).await;
+    let first = wire.read().await;
+    let next = [wire.read().await, wire.read().await];
+    let of = |method: &str| next.iter().find(|message| message["method"] == method).unwrap();
+    assert_eq!(of("notifications/cancelled")["params"]["requestId"], first["id"]);
+    let second = of("elicitation/create")["id"].clone();
+    wire.send(&json!({"jsonrpc": "2.0", "id": second, "result": accept("Ann")})).await;
+    assert_eq!(text(&wire.answer(&id).await), "went on");
+    assert!(wire.seen.is_empty(), "an answered question is not cancelled: {:?}", wire.seen);
+}
+
+#[tokio::test]
+async fn a_model_is_given_tools_only_where_the_client_says_that_it_can() {
+    for (able, want) in [(json!({}), "`sampling.tools`"), (json!({"tools": {}}), "Hello")] {
+        let fixture = Fixture::new();
+        fixture.extra.lock().unwrap().push(acting("samples_with", json!({}), |_, context| async move {
+            let params = json!({"messages": [], "maxTokens": 1, "tools": [{"name": "t", "inputSchema": {"type": "object"}}]});
+            let answer = context.sample("k", params).await?;
+            Ok(said(answer["content"]["text"].to_string()))
+        }));
+        let server = Server::new(setup(fixture)).unwrap();
+        let mut wire =
+            Wire::legacy_as(&server, "2025-11-25", json!({"sampling": able}), None).await;
+        let id = wire.begin("tools/call", json!({"name": "samples_with"})).await;
+        if want == "Hello" {
+            let content = json!({"type": "text", "text": "Hello"});
+            let sampled = json!({"role": "assistant", "model": "m", "content": content});
+            reply_to(&mut wire, "sampling/createMessage", sampled).await;
+        }
+        let reply = wire.answer(&id).await;
+        assert!(text(&reply).contains(want), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_knows_what_its_client_hears_and_can_and_may_pass_things_on() {
+    let fixture = Fixture::new();
+    fixture.extra.lock().unwrap().push(acting("knows", json!({}), |_, context| async move {
+        context.pass_on("notifications/elicitation/complete", json!({"elicitationId": "e"}));
+        context.elicit("k", form("Done?")).await?;
+        Ok(said(format!("{:?} {}", context.level(), Value::Object(context.capabilities()))))
+    }));
+    let server = Server::new(setup(fixture)).unwrap();
+    let able = json!({"elicitation": {}, "sampling": {"tools": {}}});
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
+    wire.ask("logging/setLevel", json!({"level": "error"})).await;
+    let id = wire.begin("tools/call", json!({"name": "knows"})).await;
+    let next = [wire.read().await, wire.read().await];
+    let of = |method: &str| next.iter().find(|message| message["method"] == method).unwrap();
+    assert_eq!(of("notifications/elicitation/complete")["params"], json!({"elicitationId": "e"}));
+    let asked = of("elicitation/create")["id"].clone();
+    wire.send(&json!({"jsonrpc": "2.0", "id": asked, "result": accept("yes")})).await;
+    let reply = wire.answer(&id).await;
+    assert!(text(&reply).starts_with("Some(Error) {"), "{reply}");
+    assert!(text(&reply).contains(r#""sampling":{"tools":{}}"#), "{reply}");
+}

@@ -1,0 +1,114 @@
+//! How long a server that failed is left alone.
+
+use std::time::{Duration, Instant};
+
+pub(super) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
+const LONGEST_BACKOFF: Duration = Duration::from_mins(1);
+/// Calls in a row without an answer in time, from which on a server is left alone for a while.
+const MOST_SILENCES: u32 = 3;
+/// What such a while begins with, in doublings of the first: calls took their whole time before it.
+const SILENT_FAILURES: u32 = 4;
+
+/// When a server that failed may be tried again. Each failure in a row doubles the time.
+#[derive(Default)]
+pub(crate) struct Backoff {
+    failures: u32,
+    until: Option<Instant>,
+    /// Calls in a row that were not answered in time, and when the last of them was counted.
+    silences: u32,
+    counted: Option<Instant>,
+}
+
+impl Backoff {
+    pub(super) fn failed(&mut self) {
+        let doubled = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(16));
+        self.failures += 1;
+        // Servers that failed together are not tried together.
+        let jitter = getrandom::u32().map_or(0, |random| random % 400) + 800;
+        self.until = Some(Instant::now() + doubled.min(LONGEST_BACKOFF) * jitter / 1000);
+    }
+
+    /// A call that began then was not answered in time. Calls that waited side by side count as one.
+    pub(super) fn was_silent(&mut self, began: Instant) {
+        if self.counted.is_some_and(|counted| began < counted) {
+            return;
+        }
+        self.silences += 1;
+        self.counted = Some(Instant::now());
+        if self.is_silent() {
+            self.failures = self.failures.max(SILENT_FAILURES);
+            self.failed();
+        }
+    }
+
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.until
+            .map(|until| until.saturating_duration_since(Instant::now()))
+            .filter(|left| !left.is_zero())
+    }
+
+    /// It came up. Only an answer shows that it is well.
+    pub(super) fn is_up(&mut self) {
+        self.until = None;
+    }
+
+    /// Nothing has gone wrong since it last answered.
+    pub(super) fn is_new(&self) -> bool {
+        self.failures == 0 && self.silences == 0
+    }
+
+    /// It has left too many calls without an answer in time.
+    pub(super) fn is_silent(&self) -> bool {
+        self.silences >= MOST_SILENCES
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.left().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_doubles_the_time_within_a_fifth_of_it() {
+        let mut seen = Vec::new();
+        for _ in 0..200 {
+            let mut backoff = Backoff::default();
+            for nth in 0..12 {
+                let before = Instant::now();
+                backoff.failed();
+                let after = Instant::now();
+                let until = backoff.until.unwrap();
+                let whole = FIRST_BACKOFF.saturating_mul(1 << nth).min(LONGEST_BACKOFF);
+                assert!(until >= before + whole * 4 / 5, "{nth}: too soon");
+                assert!(until <= after + whole * 6 / 5, "{nth}: too late");
+                if nth == 11 {
+                    seen.push(until - before);
+                }
+            }
+        }
+        let (least, most) = (seen.iter().min().unwrap(), seen.iter().max().unwrap());
+        assert!(
+            *most > *least + Duration::from_secs(10),
+            "servers are tried together: {least:?} to {most:?}"
+        );
+    }
+
+    #[test]
+    fn calls_in_a_row_without_an_answer_count_and_calls_side_by_side_do_not() {
+        let mut backoff = Backoff::default();
+        let together = Instant::now();
+        for _ in 0..10 {
+            backoff.was_silent(together);
+        }
+        assert!(!backoff.waits() && !backoff.is_new());
+        for _ in 1..MOST_SILENCES {
+            assert!(!backoff.waits());
+            backoff.was_silent(Instant::now());
+        }
+        assert!(backoff.waits() && backoff.is_silent());
+        assert!(backoff.left() > Some(Duration::from_secs(3)), "{:?}", backoff.left());
+    }
+}

@@ -1,0 +1,80 @@
+//! A question at a client: how long it waits there, and what becomes of it when nobody needs the answer.
+
+use rmcp::{
+    Peer, RoleServer,
+    model::{CancelledNotification, CancelledNotificationParam, RequestId, ServerNotification},
+};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Time that the client took to answer, which does not count against the call.
+#[derive(Default)]
+pub(crate) struct Waits {
+    total: Duration,
+    questions: usize,
+    since: Option<Instant>,
+}
+
+impl Waits {
+    pub(crate) fn so_far(&self) -> Duration {
+        self.total + self.since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+}
+
+/// One question that waits for its answer.
+pub(crate) struct Waiting<'a>(&'a Mutex<Waits>);
+
+impl<'a> Waiting<'a> {
+    pub(crate) fn begin(waits: &'a Mutex<Waits>) -> Self {
+        let mut now = waits.lock().unwrap_or_else(PoisonError::into_inner);
+        now.questions += 1;
+        now.since.get_or_insert_with(Instant::now);
+        drop(now);
+        Self(waits)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        now.questions -= 1;
+        if now.questions == 0 {
+            now.total = now.so_far();
+            now.since = None;
+        }
+    }
+}
+
+/// A question at a client. Given up, it is cancelled there.
+pub(crate) struct Unanswered<'a> {
+    peer: &'a Peer<RoleServer>,
+    id: Option<RequestId>,
+}
+
+impl<'a> Unanswered<'a> {
+    pub(crate) fn new(peer: &'a Peer<RoleServer>, id: &RequestId) -> Self {
+        Self { peer, id: Some(id.clone()) }
+    }
+
+    pub(crate) fn answered(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let reason = Some("the answer is no longer needed".to_owned());
+        let params = CancelledNotificationParam::new(Some(id), reason);
+        let told = ServerNotification::CancelledNotification(CancelledNotification::new(params));
+        let peer = self.peer.clone();
+        // The client may be gone.
+        runtime.spawn(async move { peer.send_notification(told).await.unwrap_or_default() });
+    }
+}
