@@ -9,6 +9,7 @@ mod docs;
 mod doors;
 mod ending;
 mod inspect;
+mod install;
 mod policy;
 mod records;
 mod search;
