@@ -10,6 +10,7 @@ mod doors;
 mod ending;
 mod inspect;
 mod install;
+mod peers;
 mod policy;
 mod records;
 mod search;
