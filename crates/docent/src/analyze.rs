@@ -9,11 +9,13 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use docent_server::{Audit, Limits, Policy, Setup};
 use docent_suites::repo::{findings::Findings, render, report::Report};
+use docent_tool::Provider;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
     time::Duration,
 };
 
@@ -163,11 +165,11 @@ fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
 /// One person's own call: no keys, no rates, and no trace in the folder that is looked at unless a file is configured.
 fn setup(config: &Config) -> anyhow::Result<Setup> {
     let audit = if config.audit.file.is_some() { serve::audit(config)? } else { Audit::off() };
-    personal(config, audit)
+    Ok(personal(config, serve::suites(config)?.providers, audit))
 }
 
 /// docent for the one person who runs it.
-pub(crate) fn personal(config: &Config, audit: Audit) -> anyhow::Result<Setup> {
+pub(crate) fn personal(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
     let limits = Limits {
         message_bytes: UNBOUNDED,
         page_bytes: UNBOUNDED,
@@ -175,9 +177,9 @@ pub(crate) fn personal(config: &Config, audit: Audit) -> anyhow::Result<Setup> {
         rate: None,
         ..Limits::default()
     };
-    let served = serve::setup(config, serve::suites(config)?.providers, audit);
+    let served = serve::setup(config, providers, audit);
     let policy = Policy::default();
-    Ok(Setup { keys: Vec::new(), auth_required: false, policy, limits, ..served })
+    Setup { keys: Vec::new(), auth_required: false, policy, limits, ..served }
 }
 
 fn ask(setup: Setup, tool: &str, arguments: Value) -> anyhow::Result<Reply> {

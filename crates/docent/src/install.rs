@@ -2,13 +2,14 @@
 
 use crate::{
     analyze::{Printed, UsedWrongly},
-    config::{self, Config, Flags, Inputs},
+    config::{self, Flags, Inputs},
     servers::places,
 };
 use anyhow::{Context as _, bail};
 use clap::Args;
 use docent_registry::{
-    Client, Folders, Plan, Receipt, Scope, Server, Source, candidates, is_installed, undo,
+    Client, Folders, Form, Plan, Receipt, Scope, Server, Source, Way, candidates, is_installed,
+    undo,
 };
 use std::{
     fmt::Write as _,
@@ -17,6 +18,9 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
+
+/// What the entry is called, and the program.
+const NAME: &str = "docent";
 
 /// What can be typed after `docent install`.
 #[derive(Args)]
@@ -32,7 +36,7 @@ pub(crate) struct InstallFlags {
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// What the entry is called
-    #[arg(long, default_value = "docent")]
+    #[arg(long, default_value = NAME)]
     name: String,
     /// Show what would change, and write nothing
     #[arg(long)]
@@ -40,7 +44,7 @@ pub(crate) struct InstallFlags {
     /// Write without asking
     #[arg(long, short)]
     yes: bool,
-    /// Replace an entry of the same name that says something else, and make folders of clients that are not there
+    /// Replace or take out an entry of the same name that is not docent's, and make folders of clients that are not there
     #[arg(long)]
     force: bool,
     /// Take docent out again, as it was before
@@ -51,6 +55,9 @@ pub(crate) struct InstallFlags {
 pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
     let inputs = config::inputs(Flags::default())?;
     if flags.clients.is_empty() {
+        if flags.undo {
+            bail!(UsedWrongly("name the client that docent is to be taken out of".into()));
+        }
         return overview(&inputs);
     }
     let mut clients = Vec::new();
@@ -60,16 +67,25 @@ pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
             || UsedWrongly(format!("{word:?} is no client; there are {}", known.join(", ")));
         clients.push(Client::parse(word).ok_or_else(unknown)?);
     }
-    let mut text = String::new();
-    for client in clients {
-        let told = if flags.undo {
-            uninstall(client, flags, &inputs)?
-        } else {
-            install(client, flags, &inputs)?
-        };
-        text.push_str(&told);
+    let one = |client| {
+        let done = if flags.undo { uninstall } else { install };
+        done(client, flags, &inputs)
+    };
+    if let [client] = clients.as_slice() {
+        return Ok(Printed { text: one(*client)?, code: ExitCode::SUCCESS });
     }
-    Ok(Printed { text, code: ExitCode::SUCCESS })
+    // One that fails keeps none of the others from being done, or from being told.
+    let (mut text, mut code) = (String::new(), ExitCode::SUCCESS);
+    for client in clients {
+        match one(client) {
+            Ok(told) => text.push_str(&told),
+            Err(error) => {
+                writeln!(io::stderr(), "error: {}: {error:#}", client.id())?;
+                code = ExitCode::from(1);
+            }
+        }
+    }
+    Ok(Printed { text, code })
 }
 
 fn overview(inputs: &Inputs) -> anyhow::Result<Printed> {
@@ -123,32 +139,44 @@ fn entry(flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Server> {
 }
 
 fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<String> {
-    let source = target(client, flags, inputs)?;
-    let plan = Plan::install(client, &source.path, &entry(flags, inputs)?, flags.force)?;
+    let path = target(client, flags, inputs)?.path;
+    let plan = Plan::install(client, &path, &entry(flags, inputs)?, flags.force);
+    let plan = match plan {
+        Err(error) if !flags.force && there(client, &path, &flags.name).is_some() => {
+            bail!("{error}: --force replaces it, --name gives docent another name")
+        }
+        other => other?,
+    };
     if plan.is_empty() {
-        return Ok(format!("{}: docent is there already\n", source.path.display()));
+        return Ok(format!("{}: docent is there already\n", path.display()));
     }
     let diff = plan.diff();
     if flags.dry_run {
         return Ok(diff);
     }
     if !flags.yes && !agreed(&diff)? {
-        return Ok(format!("{}: left as it is\n", source.path.display()));
+        return Ok(format!("{}: left as it is\n", path.display()));
     }
     let here = is_installed(client, &places(inputs)?) || flags.force || flags.project;
     let folders = if here { Folders::Make } else { Folders::Keep };
-    let store = store(inputs)?;
-    let receipt = plan.apply(&store.join("backups"), folders)?;
-    keep(&store, client, &receipt)?;
+    let store = Store::of(inputs)?;
+    let receipt = plan.apply(&store.backups(), folders)?;
+    let backup = receipt.backup.clone();
+    store.keep(receipt, &plan)?;
     let mut told = if flags.yes { diff } else { String::new() };
-    writeln!(
+    let kept = backup.map_or_else(String::new, |backup| {
+        format!("  As it was, it is kept in {}\n", backup.display())
+    });
+    let named = if flags.name == NAME { String::new() } else { format!(" --name {}", flags.name) };
+    let project = if flags.project { " --project" } else { "" };
+    // Writing to a string can't fail.
+    let _ok = write!(
         told,
-        "{}: installed; restart {} to see it, take it out with docent install --undo {}",
-        source.path.display(),
+        "{}: installed; restart {} to see it, take it out with docent install --undo {}{project}{named}\n{kept}",
+        path.display(),
         client.title(),
         client.id()
-    )
-    .unwrap_or_default();
+    );
     Ok(told)
 }
 
@@ -166,48 +194,149 @@ fn agreed(diff: &str) -> anyhow::Result<bool> {
 }
 
 fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<String> {
-    let store = store(inputs)?;
-    let path = receipt_path(&store, client);
-    let receipt: Option<Receipt> =
-        fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    if let Some(receipt) = &receipt {
-        if flags.dry_run {
-            return Ok(format!("{} would be put back as it was\n", receipt.path.display()));
-        }
-        if undo(receipt).is_ok() {
-            fs::remove_file(&path).unwrap_or_default();
-            return Ok(format!("{}: put back as it was\n", receipt.path.display()));
-        }
-    }
-    // The file was changed since: the entry alone is taken out.
-    let source = target(client, flags, inputs)?;
-    let file = receipt.as_ref().map_or(&source.path, |receipt| &receipt.path);
-    let drop_block = receipt.as_ref().is_some_and(|receipt| receipt.block);
-    let plan = Plan::remove(client, file, &flags.name, drop_block)?;
+    let store = Store::of(inputs)?;
+    let path = written(client, flags, inputs, &store)?;
+    let receipt = store.find(client, &path, &flags.name);
+    let restored = receipt.as_ref().and_then(|kept| Plan::restore(&kept.receipt).ok());
+    // A file that was changed since is not put back: the entry alone is taken out.
+    let plan = match &restored {
+        Some(plan) => plan.clone(),
+        None => removal(client, flags, &path, receipt.as_ref())?,
+    };
     if plan.is_empty() {
-        return Ok(format!("{}: docent is not there\n", file.display()));
+        forget(receipt);
+        return Ok(format!("{}: docent is not there\n", path.display()));
     }
+    let diff = plan.diff();
     if flags.dry_run {
-        return Ok(plan.diff());
+        return Ok(diff);
     }
-    plan.apply(&store.join("backups"), Folders::Keep)?;
-    fs::remove_file(&path).unwrap_or_default();
-    Ok(format!("{}: taken out\n", file.display()))
+    if !flags.yes && !agreed(&diff)? {
+        return Ok(format!("{}: left as it is\n", path.display()));
+    }
+    let mut told = if flags.yes { diff } else { String::new() };
+    match (&restored, &receipt) {
+        (Some(_), Some(kept)) => {
+            undo(&kept.receipt)?;
+            let _ok = writeln!(told, "{}: put back as it was", path.display());
+        }
+        _ => {
+            let backup = plan.apply(&store.backups(), Folders::Keep)?.backup;
+            let backup = backup.map_or_else(String::new, |backup| {
+                format!("  As it was, it is kept in {}\n", backup.display())
+            });
+            let _ok = write!(told, "{}: taken out\n{backup}", path.display());
+        }
+    }
+    forget(receipt);
+    Ok(told)
 }
 
-/// Where backups and receipts are kept.
-fn store(inputs: &Inputs) -> anyhow::Result<PathBuf> {
-    let config = Config::load(inputs)?;
-    let folder = config.cache_dir.context("there is no home directory to keep backups in")?;
-    Ok(folder.join("install"))
+/// The plan that takes out the entry alone, where it is docent's.
+fn removal(
+    client: Client,
+    flags: &InstallFlags,
+    path: &Path,
+    kept: Option<&Kept>,
+) -> anyhow::Result<Plan> {
+    let name = &flags.name;
+    if let Some(there) = there(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
+        bail!(
+            "{}: the entry {name:?} is not docent's, it has {}: name another with --name, or take it out with --force",
+            path.display(),
+            there.summary()
+        );
+    }
+    Ok(Plan::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?)
 }
 
-fn receipt_path(store: &Path, client: Client) -> PathBuf {
-    store.join(format!("{}.json", client.id()))
+/// The entry of this name that a client's file has.
+fn there(client: Client, path: &Path, name: &str) -> Option<Server> {
+    let bytes = fs::read(path).ok()?;
+    let reading = docent_registry::read(Form::Client(client), path, &bytes);
+    reading.servers.into_iter().find(|server| server.name == name)
 }
 
-fn keep(store: &Path, client: Client, receipt: &Receipt) -> anyhow::Result<()> {
-    fs::create_dir_all(store)?;
-    fs::write(receipt_path(store, client), serde_json::to_vec_pretty(receipt)?)
-        .context("the receipt can't be kept: undo will take the entry out instead")
+/// Whether an entry starts docent as a server.
+fn is_ours(server: &Server) -> bool {
+    let Way::Program { command, args, .. } = &server.way else { return false };
+    let own = std::env::current_exe().is_ok_and(|own| own == Path::new(command));
+    let named = Path::new(command).file_stem().is_some_and(|stem| stem == NAME);
+    (own || named) && args.first().is_some_and(|word| word == "serve")
+}
+
+/// The file that docent was written to: the one of a receipt, or else the one that it would be written to.
+fn written(
+    client: Client,
+    flags: &InstallFlags,
+    inputs: &Inputs,
+    store: &Store,
+) -> anyhow::Result<PathBuf> {
+    let scope = if flags.project { Scope::Project } else { Scope::User };
+    let all = candidates(client, &places(inputs)?);
+    let paths = all.into_iter().filter(|source| source.scope == scope).map(|source| source.path);
+    let kept = |path: &PathBuf| store.find(client, path, &flags.name).is_some();
+    match paths.into_iter().find(kept) {
+        Some(path) => Ok(path),
+        None => Ok(target(client, flags, inputs)?.path),
+    }
+}
+
+/// Where backups and receipts are kept. Not in the cache: what is lost there is to cost nobody their own file.
+struct Store(PathBuf);
+
+/// A receipt and where it lies.
+struct Kept {
+    file: PathBuf,
+    receipt: Receipt,
+}
+
+impl Store {
+    fn of(inputs: &Inputs) -> anyhow::Result<Self> {
+        let folder = config::state_folder(inputs);
+        let folder = folder.context("there is no home directory to keep backups in")?;
+        Ok(Self(folder.join("install")))
+    }
+
+    fn backups(&self) -> PathBuf {
+        self.0.join("backups")
+    }
+
+    /// The receipt for an entry of a file.
+    fn find(&self, client: Client, path: &Path, name: &str) -> Option<Kept> {
+        let files = fs::read_dir(self.0.join("receipts")).ok()?;
+        let read = files.flatten().map(|file| file.path()).filter_map(|file| {
+            let receipt = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
+            Some(Kept { file, receipt })
+        });
+        let is_it = |kept: &Kept| {
+            let Receipt { client: of, path: at, name: called, .. } = &kept.receipt;
+            *of == client && at == path && called == name
+        };
+        read.into_iter().find(is_it)
+    }
+
+    /// Keeps a receipt; one that is there for the same entry goes on.
+    fn keep(&self, receipt: Receipt, plan: &Plan) -> anyhow::Result<()> {
+        let older = self.find(receipt.client, &receipt.path, &receipt.name);
+        let (file, receipt) = match older {
+            Some(older) => (older.file, receipt.since(older.receipt, plan)),
+            None => (self.free(receipt.client), receipt),
+        };
+        fs::create_dir_all(self.0.join("receipts"))?;
+        fs::write(file, serde_json::to_vec_pretty(&receipt)?)
+            .context("the receipt can't be kept: undo will take the entry out instead")
+    }
+
+    fn free(&self, client: Client) -> PathBuf {
+        let name = |number: u32| self.0.join(format!("receipts/{}-{number}.json", client.id()));
+        (1..).map(name).find(|file| !file.exists()).unwrap_or_else(|| name(0))
+    }
+}
+
+fn forget(kept: Option<Kept>) {
+    if let Some(kept) = kept {
+        // One that stays fits no file any more.
+        fs::remove_file(kept.file).unwrap_or_default();
+    }
 }

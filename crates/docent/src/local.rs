@@ -109,6 +109,7 @@ pub(crate) struct Local {
     waiting: Waiting,
     next: AtomicU64,
     card: ServerCard,
+    server: Arc<Server>,
     tasks: [JoinHandle<()>; 2],
 }
 
@@ -128,6 +129,7 @@ impl Local {
     ) -> anyhow::Result<Self> {
         let message_bytes = setup.limits.message_bytes;
         let server = Server::new(setup)?;
+        let session = server.session();
         let (here, there) = tokio::io::duplex(BUFFER);
         let (reader, writer) = split(there);
         let pipes = Stdio {
@@ -140,7 +142,7 @@ impl Local {
         };
         let serving = tokio::spawn(async move {
             // Whoever waits for an answer hears that there is none.
-            stdio::serve_on(server.session(), pipes, reader, writer).await.unwrap_or_default();
+            stdio::serve_on(session, pipes, reader, writer).await.unwrap_or_default();
         });
         let capabilities = questions.as_ref().map_or_else(|| json!({}), |one| one.capabilities());
         let (reader, writer) = split(here);
@@ -149,7 +151,7 @@ impl Local {
         let ear = Ear { writer: Arc::clone(&writer), waiting: Arc::clone(&waiting), questions };
         let hearing = tokio::spawn(ear.listen(reader));
         let (next, card) = (AtomicU64::new(1), ServerCard::default());
-        let mut local = Self { writer, waiting, next, card, tasks: [serving, hearing] };
+        let mut local = Self { writer, waiting, next, card, server, tasks: [serving, hearing] };
         let hello = json!({
             "protocolVersion": REVISION,
             "capabilities": capabilities,
@@ -162,6 +164,11 @@ impl Local {
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         send(&local.writer, &ready).await.context("asking the server")?;
         Ok(local)
+    }
+
+    /// Every tool that can be called, with the key of its provider.
+    pub(crate) fn definitions(&self) -> Vec<(String, Value)> {
+        self.server.definitions()
     }
 
     async fn exchange(
@@ -214,6 +221,11 @@ impl Peer for Local {
 
     fn server(&self) -> &ServerCard {
         &self.card
+    }
+
+    fn unlisted(&self, name: &str) -> Option<Value> {
+        let all = self.server.definitions().into_iter().map(|(_, tool)| tool);
+        all.into_iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
     }
 }
 

@@ -137,7 +137,7 @@ impl Hub {
     }
 
     /// Whether lists show four tools in the place of the servers' own.
-    pub(crate) fn discovers(&self) -> bool {
+    pub fn discovers(&self) -> bool {
         match self.settings.exposure {
             Exposure::Direct => false,
             Exposure::Discover => true,
@@ -147,7 +147,7 @@ impl Hub {
 
     /// About what all definitions take of a model's context.
     pub fn tokens(&self) -> usize {
-        self.servers().iter().map(|server| server.known().tokens).sum()
+        self.servers().iter().map(|server| server.known().tokens()).sum()
     }
 }
 

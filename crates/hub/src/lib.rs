@@ -11,11 +11,13 @@ mod peer;
 mod server;
 mod spec;
 mod stderr;
+mod tokens;
 mod tolerant;
 
 pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
 pub use peer::{Era, Hears, Opened, Peer, Request, RequestError, Stream, handshake};
-pub use server::{Downstream, Health, Held, State, Status};
+pub use server::{Downstream, Health, Held, Named, State, Status};
 pub use spec::{About, Dialer, Exposure, Spec, Way};
 pub use stderr::{Pace, Tail, Told};
+pub use tokens::estimate as estimate_tokens;

@@ -1,7 +1,10 @@
 //! What was learned of servers, kept between runs: what they offer, how they are spoken to, and which definitions of tools
 //! have been approved.
 
-use crate::{Era, Spec};
+use crate::{
+    Era, Spec,
+    server::{Addresses, Definition, Known},
+};
 use docent_tool::Object;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -9,6 +12,7 @@ use std::{
     fs, io,
     io::Write as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// What is kept of one server.
@@ -68,6 +72,21 @@ impl Memory {
     /// Forgets everything at once.
     pub fn none() -> Self {
         Self { folder: None }
+    }
+
+    /// The tools of a server as docent's clients have them, as far as they are known.
+    pub fn tools(&self, spec: &Spec) -> Vec<Object> {
+        let Some(remembered) = self.load(spec) else { return Vec::new() };
+        let known = Known::new(remembered, spec, &Addresses::default());
+        let tool = |definition: &Arc<Definition>| {
+            let mut fields = definition.fields.clone();
+            fields.insert("name".into(), definition.public.clone().into());
+            if let Some(about) = spec.describe.get(&definition.name) {
+                fields.insert("description".into(), about.clone().into());
+            }
+            fields
+        };
+        known.tools.iter().map(tool).collect()
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {

@@ -129,6 +129,19 @@ impl Plan {
         Self::of(client, path, name, before, edited)
     }
 
+    /// The plan that puts a file back as it was, when nobody has written to it since. It is there to be looked at:
+    /// [`undo`] does it, and takes away what was made.
+    pub fn restore(receipt: &Receipt) -> Result<Self, PlanError> {
+        let before = text_if_there(&receipt.target)?;
+        receipt.check(before.as_ref().map(String::as_bytes))?;
+        let after = match &receipt.backup {
+            Some(backup) => fs::read_to_string(backup).map_err(failed("reading", backup))?,
+            None => String::new(),
+        };
+        let (client, name, path) = (receipt.client, receipt.name.clone(), receipt.path.clone());
+        Ok(Self { client, name, path, before, after, block: receipt.block })
+    }
+
     fn of(
         client: Client,
         path: &Path,
@@ -183,15 +196,31 @@ impl Plan {
     }
 }
 
+impl Receipt {
+    /// The receipt of a change and of an older one of the same entry, so that both are undone at once. Where somebody
+    /// wrote to the file between the two, only the entry can be taken out.
+    #[must_use]
+    pub fn since(self, older: Self, plan: &Plan) -> Self {
+        let before = plan.before.as_deref().unwrap_or_default();
+        let joins = older.written == digest(before.as_bytes());
+        Self { written: if joins { self.written } else { older.written.clone() }, ..older }
+    }
+
+    /// Whether the file holds what was written.
+    fn check(&self, now: Option<&[u8]>) -> Result<(), PlanError> {
+        if now.map(digest).as_ref() == Some(&self.written) {
+            return Ok(());
+        }
+        let remedy = "take the entry out of it instead";
+        Err(PlanError::Changed { path: self.target.clone(), remedy })
+    }
+}
+
 /// Puts the file back as it was, when nobody has written to it since. Otherwise take the entry out with
 /// [`crate::without_server`].
 pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
     let target = &receipt.target;
-    let now = read_if_there(target)?;
-    if now.as_deref().map(digest).as_ref() != Some(&receipt.written) {
-        let remedy = "take the entry out of it instead";
-        return Err(PlanError::Changed { path: target.clone(), remedy });
-    }
+    receipt.check(read_if_there(target)?.as_deref())?;
     let Some(backup) = &receipt.backup else {
         fs::remove_file(target).map_err(failed("removing", target))?;
         for folder in receipt.folders.iter().rev() {

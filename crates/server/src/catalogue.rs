@@ -167,6 +167,11 @@ impl Catalogue {
         self.by_name.get(name)
     }
 
+    /// All of them.
+    pub(crate) fn routes(&self) -> &[Arc<Route>] {
+        &self.routes
+    }
+
     /// The tools that this guest may use, as a list shows them.
     pub(crate) fn listed(&self, guest: &Guest, policy: &Policy) -> Vec<Tool> {
         let who = guest.principal();

@@ -176,6 +176,17 @@ impl Server {
         self.tasks.stop();
     }
 
+    /// Every tool that can be called, with the key of its provider, as a list shows it or would show it: some are in no
+    /// list and can be called all the same.
+    pub fn definitions(&self) -> Vec<(String, serde_json::Value)> {
+        let catalogue = self.catalogue();
+        let definition = |route: &Arc<Route>| {
+            let listed = serde_json::to_value(&route.listed).unwrap_or_default();
+            (route.provider.to_string(), listed)
+        };
+        catalogue.routes().iter().map(definition).collect()
+    }
+
     /// Takes no new calls, ends subscriptions and tasks. Calls that run go on.
     pub fn stop(&self) {
         self.stopping.cancel();

@@ -6,8 +6,10 @@ use crate::{
     report::Counts,
 };
 use anyhow::Result;
-use std::time::Duration;
+use std::{process::Command, time::Duration};
 
+/// Shells that complete what is typed.
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 const LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
@@ -19,7 +21,20 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     };
     // nextest doesn't run the examples in documentation.
     let documentation = libtest(context, &["--doc"])?;
-    Ok([tests, documentation].into_iter().sum())
+    Ok([tests, documentation, shells()].into_iter().sum())
+}
+
+/// The tests of completion pass where a shell is missing: that they saw nothing of it is said here.
+fn shells() -> Counts {
+    let missing = SHELLS.into_iter().filter(|shell| {
+        let mut asked = Command::new(shell);
+        !asked.arg("--version").output().is_ok_and(|ran| ran.status.success())
+    });
+    let skipped = missing.map(|shell| {
+        println!("skipped: completion in {shell}, which is not installed");
+        Counts::ONE_SKIPPED
+    });
+    skipped.sum()
 }
 
 fn has_nextest(context: &Context<'_>) -> Result<bool> {

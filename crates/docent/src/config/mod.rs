@@ -30,6 +30,7 @@ pub use error::{ConfigError, Problem, Source};
 pub use init::{InitError, init};
 pub use layers::{Flags, Inputs, Override};
 pub(crate) use layers::{files_of, inputs, user_file};
+pub(crate) use places::state_folder;
 pub use raw::{Handshake, Level, LogFormat, Transport};
 pub use raw_policy::SandboxMode;
 pub use reference::{json_schema, reference_page};

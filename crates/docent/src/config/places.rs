@@ -48,9 +48,18 @@ fn files_in(place: &Path, depth: usize) -> Vec<PathBuf> {
 }
 
 pub(super) fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
-    let base = match inputs.environment.get("XDG_CACHE_HOME").map(Path::new) {
+    own_folder(inputs, "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where is kept what must outlive a cleaned cache.
+pub(crate) fn state_folder(inputs: &Inputs) -> Option<PathBuf> {
+    own_folder(inputs, "XDG_STATE_HOME", ".local/state")
+}
+
+fn own_folder(inputs: &Inputs, variable: &str, usual: &str) -> Option<PathBuf> {
+    let base = match inputs.environment.get(variable).map(Path::new) {
         Some(path) if path.is_absolute() => path.to_owned(),
-        _ => inputs.home.as_ref()?.join(".cache"),
+        _ => inputs.home.as_ref()?.join(usual),
     };
     Some(base.join("docent"))
 }

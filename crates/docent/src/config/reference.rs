@@ -93,7 +93,7 @@ const VARIABLES: &str = "
 | `RUST_LOG` | a filter for log lines, such as `info,mcp::protocol=debug`; wins over every other setting |
 | `DEBUG` | `mcp:protocol` (messages with their direction), `mcp:*`, `docent:tools`, comma-separated: adds those to the log |
 | `NO_COLOR` | no colours, on a terminal too |
-| `XDG_CONFIG_HOME`, `XDG_CACHE_HOME` | in place of `~/.config` and `~/.cache` |
+| `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` | in place of `~/.config`, `~/.cache` and `~/.local/state` |
 ";
 
 /// The reference page, in Markdown.

@@ -226,6 +226,13 @@ impl TargetFlags {
             return server(name, known).map(Some);
         }
         if let Some(url) = &self.url {
+            let parsed = url::Url::parse(url).ok();
+            let schemes = ["http", "https", "ws", "wss"];
+            if !parsed.is_some_and(|url| schemes.contains(&url.scheme()) && url.has_host()) {
+                return Err(UsedWrongly(format!(
+                    "--url takes an address that begins with http://, https://, ws:// or wss://, which {url:?} does not"
+                )));
+            }
             let headers = self.header.iter().map(|header| {
                 let (name, value) = header.split_once(':').ok_or_else(|| {
                     UsedWrongly(format!("--header takes 'Name: value', which {header:?} is not"))

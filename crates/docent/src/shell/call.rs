@@ -26,15 +26,15 @@ pub(crate) async fn run(
     let given = flags.arguments()?;
     let tools = peer::list(peer, "tools/list", "tools").await?;
     desk.remember(&tools);
-    let known =
-        tools.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(&flags.tool));
+    let known = find(&flags.tool, &tools).cloned().or_else(|| peer.unlisted(&flags.tool));
     let arguments = match known {
-        Some(tool) => read(tool, desk, given, words)?,
+        Some(tool) => read(&tool, desk, given, words)?,
         // A server may have tools that it does not list: what needs no schema can be sent.
         None if given.is_some() && words.is_empty() => {
             Sources::new(&desk.console, &desk.folder).object(given.unwrap_or_default())?
         }
-        None => return Err(unknown(&flags.tool, &tools).into()),
+        None if desk.servers.contains(&flags.tool) => return Err(server_first(flags).into()),
+        None => return Err(unknown(&flags.tool, &tools, &[]).into()),
     };
     let params = json!({"name": flags.tool, "arguments": arguments});
     let note = |note| desk.console.note(note);
@@ -58,18 +58,36 @@ fn read(
     Ok(object)
 }
 
-/// A tool that is not there, with what is.
-pub(crate) fn unknown(name: &str, tools: &[Value]) -> UsedWrongly {
+/// The tool of that name.
+pub(crate) fn find<'t>(name: &str, tools: &'t [Value]) -> Option<&'t Value> {
+    tools.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
+}
+
+/// A server where the tool belongs: says how the words would do.
+fn server_first(flags: &CallFlags) -> UsedWrongly {
+    let server = &flags.tool;
+    let tool = flags.words.iter().find(|word| !word.contains('='));
+    let tool = tool.map_or("TOOL", String::as_str);
+    UsedWrongly(format!(
+        "{server} is a server, and the tool comes first: docent call {tool} -s {server}"
+    ))
+}
+
+/// A tool that is not there, with what is; `servers` where one of them may have been meant.
+pub(crate) fn unknown(name: &str, tools: &[Value], servers: &[String]) -> UsedWrongly {
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
-    if names.is_empty() {
-        return UsedWrongly(format!("there is no tool {name}: the server has none"));
-    }
-    let near = nearest(name, names.iter().copied());
+    let near = nearest(name, names.iter().copied().chain(servers.iter().map(String::as_str)));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let more = names.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let listed: Vec<&str> = names.iter().take(LISTED).copied().collect();
-    let told = format!("there is no tool {name}{near} (there: {}{more})", listed.join(", "));
+    let mut told = match listed.as_slice() {
+        [] => format!("there is no tool {name}: the server has none{near}"),
+        listed => format!("there is no tool {name}{near} (there: {}{more})", listed.join(", ")),
+    };
+    if !servers.is_empty() {
+        told = format!("{told}, and no server (there: {})", servers.join(", "));
+    }
     UsedWrongly(docent_screen::one_line(&told).into_owned())
 }
 

@@ -1,6 +1,7 @@
 //! The shell client: `docent tools`, `call`, `resources` and `prompts`, against docent itself or any other MCP server.
 //!
-//! `args` is what can be typed, `peer` what is known of a server, `console` where things are shown. `schema`, `typing`
+//! `args` is what can be typed, `peer` what is known of a server, `console` where things are shown. `itself`, `fronted` and
+//! `remote` are docent, a configured server, and one that was named on the command line. `schema`, `typing`
 //! and `arguments` lead from words to arguments; `results`, `saving`, `pretty` and `layout` from answers to a screen;
 //! `questions` answers what a server asks. `completion` tells shells what can be typed next.
 
@@ -9,6 +10,8 @@ mod arguments;
 mod call;
 pub(crate) mod completion;
 mod console;
+mod fronted;
+mod itself;
 mod layout;
 pub(crate) mod peer;
 mod pretty;
@@ -19,7 +22,6 @@ mod resources;
 mod results;
 mod saving;
 mod schema;
-mod tokens;
 mod tools;
 mod typing;
 
@@ -31,15 +33,19 @@ mod tests;
 use crate::{
     analyze::{self, UsedWrongly},
     config::{Config, Environment, Inputs},
-    local::Local,
-    serve, servers,
+    serve,
+    servers::{self, Dial, Means},
 };
 use anyhow::{Context as _, anyhow, bail};
 use args::{ITSELF, ShellCommand, Target, ToolsFlags};
 use completion::lists::{self, Lists};
 use console::Console;
+use docent_hub::{Spec, Way};
 use docent_keeper::Begun;
 use docent_server::Setup;
+use docent_tool::Provider;
+use fronted::Fronted;
+use itself::Itself;
 use peer::{Peer, RpcError};
 use questions::Questions;
 use remote::Remote;
@@ -61,7 +67,9 @@ pub(crate) struct Desk {
     questions: Arc<Questions>,
     /// Where relative paths start.
     folder: PathBuf,
-    /// Where the tools that are seen are kept for completion; nowhere for docent itself.
+    /// The names of configured servers.
+    servers: Vec<String>,
+    /// Where the tools that are seen are kept for completion.
     memory: Option<PathBuf>,
 }
 
@@ -94,9 +102,10 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
     }
     let console = Arc::new(Console::of_process(no_colour, typed.verbose));
     let questions = Arc::new(Questions::new(Arc::clone(&console), config.roots.clone()));
-    let desk = Desk { console, questions, folder: working_dir, memory: None };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let servers = Configured { config, environment: inputs.environment, begun: Mutex::new(begun) };
+    let desk =
+        Desk { console, questions, folder: working_dir, servers: servers.names(), memory: None };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(perform(command, &servers, desk));
     // A question that nobody answers must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
@@ -158,7 +167,7 @@ async fn perform(
         ShellCommand::Resources(flags) => (&flags.words, flags.json),
         ShellCommand::Prompts(flags) => (&flags.words, flags.json),
     };
-    let (target, words) = command.target().resolve_one(words, &servers.names())?;
+    let (target, words) = command.target().resolve_one(words, &desk.servers)?;
     desk.memory = servers.memory(&target);
     let peer = open(&target, servers, &desk).await?;
     let outcome = match command {
@@ -186,10 +195,9 @@ async fn list_tools(
     servers: &dyn Servers,
     mut desk: Desk,
 ) -> anyhow::Result<ExitCode> {
-    let known = servers.names();
-    let (mut targets, rest) = flags.target.resolve(&flags.words, &known)?;
+    let (mut targets, rest) = flags.target.resolve(&flags.words, &desk.servers)?;
     if flags.all {
-        targets = known.iter().cloned().map(Target::Server).collect();
+        targets = desk.servers.iter().cloned().map(Target::Server).collect();
         targets.insert(0, Target::Docent);
     }
     let wanted = match rest.as_slice() {
@@ -204,7 +212,7 @@ async fn list_tools(
     let (mut all, mut failed) = (Vec::new(), false);
     for target in &targets {
         desk.memory = servers.memory(target);
-        match listed(target, servers, &desk).await {
+        match listed(target, servers, &desk, wanted).await {
             Ok(listed) => all.push(listed),
             // Among several, one that can't be asked keeps none of the others from being shown.
             Err(error) if targets.len() > 1 => {
@@ -219,24 +227,29 @@ async fn list_tools(
         return Ok(ExitCode::from(u8::from(failed)));
     };
     let all = all.first().map(|server| server.tools.as_slice()).unwrap_or_default();
-    let found = all.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(wanted));
-    let Some(tool) = found else {
-        let UsedWrongly(mut told) = call::unknown(wanted, all);
-        if targets == [Target::Docent] && !known.is_empty() {
-            told = format!("{told}, and no server (there: {})", known.join(", "));
-        }
-        bail!(UsedWrongly(told));
+    let Some(tool) = call::find(wanted, all) else {
+        let servers = if targets == [Target::Docent] { desk.servers.as_slice() } else { &[] };
+        bail!(call::unknown(wanted, all, servers));
     };
     let named = targets.first().map(named).unwrap_or_default();
     tools::describe(tool, &named, flags, &desk.console)?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn listed(target: &Target, servers: &dyn Servers, desk: &Desk) -> anyhow::Result<Listed> {
+async fn listed(
+    target: &Target,
+    servers: &dyn Servers,
+    desk: &Desk,
+    wanted: Option<&String>,
+) -> anyhow::Result<Listed> {
     let peer = open(target, servers, desk).await?;
-    let tools = peer::list(&*peer, "tools/list", "tools").await?;
+    let mut tools = peer::list(&*peer, "tools/list", "tools").await?;
     desk.remember(&tools);
-    Ok(Listed { label: label(target), card: peer.server().clone(), tools })
+    if let Some(wanted) = wanted.filter(|wanted| call::find(wanted, &tools).is_none()) {
+        tools.extend(peer.unlisted(wanted));
+    }
+    let (label, card, exposed) = (label(target), peer.server().clone(), peer.exposed());
+    Ok(Listed { label, card, tools, exposed })
 }
 
 /// What the user calls a server.
@@ -288,23 +301,44 @@ impl Configured {
         questions: Arc<Questions>,
     ) -> anyhow::Result<Box<dyn Peer>> {
         let Self { config, environment, .. } = self;
-        if *target == Target::Docent {
-            return Ok(Box::new(Local::open(self.setup()?, Some(questions)).await?));
-        }
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let surroundings = (config, environment.clone(), begun);
-        Ok(Box::new(Remote::open(target, surroundings, questions).await?))
+        Ok(match target {
+            Target::Docent => {
+                let means = servers::means(config, environment.clone())?;
+                let (hub, _) = servers::hub(config, means, None);
+                let mut providers = serve::suites(config)?.providers;
+                providers.push(Arc::clone(&hub) as _);
+                let exposure = config.hub.settings.exposure;
+                let setup = self.setup(providers)?;
+                Box::new(Itself::open(setup, (hub, exposure), questions).await?)
+            }
+            Target::Server(_) => Box::new(Fronted::open(target, self, questions).await?),
+            Target::Url { .. } | Target::Program(_) => {
+                let spec = spec(target, config)?;
+                let dial = self.dial(&spec)?;
+                Box::new(Remote::open(target, (spec, dial), questions).await?)
+            }
+        })
     }
 
-    /// docent as this user serves it to themself, other servers included: the operator's policy and the record of calls
-    /// are in force, and nobody has to be held off by rates and pages.
-    fn setup(&self) -> anyhow::Result<Setup> {
-        let Self { config, environment, .. } = self;
-        let policy = config.policy.tools.clone();
-        let mut setup = Setup { policy, ..analyze::personal(config, serve::audit(config)?)? };
-        let means = servers::means(config, environment.clone())?;
-        let (hub, _) = servers::hub(config, means, None);
-        setup.providers.push(hub);
-        Ok(setup)
+    /// What reaches one server.
+    fn dial(&self, spec: &Spec) -> anyhow::Result<Dial> {
+        let Self { config, environment, begun } = self;
+        let keeper = match &spec.way {
+            Way::Program { .. } => {
+                let begun = begun.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let begun = begun.map_or_else(servers::begin, Ok)?;
+                Some(servers::settle(begun, config, environment)?)
+            }
+            Way::Remote { .. } => None,
+        };
+        Ok(Dial::new(config.clone(), Means::new(config, keeper, environment.clone())))
+    }
+
+    /// docent as this user serves it to themself: the operator's policy and the record of calls are in force, and nobody
+    /// has to be held off by rates and pages.
+    fn setup(&self, providers: Vec<Arc<dyn Provider>>) -> anyhow::Result<Setup> {
+        let policy = self.config.policy.tools.clone();
+        let audit = serve::audit(&self.config)?;
+        Ok(Setup { policy, ..analyze::personal(&self.config, providers, audit) })
     }
 }

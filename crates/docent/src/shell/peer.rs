@@ -29,6 +29,29 @@ pub(crate) trait Peer: Send + Sync {
 
     /// What the server said about itself.
     fn server(&self) -> &ServerCard;
+
+    /// A tool that is in no list and can be called all the same, where that is known.
+    fn unlisted(&self, _name: &str) -> Option<Value> {
+        None
+    }
+
+    /// What lists cost by what they show of other servers, where there are any.
+    fn exposed(&self) -> Option<Exposed> {
+        None
+    }
+}
+
+/// What docent's lists cost a model's context, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exposed {
+    /// With every tool of every server.
+    pub(crate) direct: usize,
+    /// With four tools in the place of those.
+    pub(crate) discover: usize,
+    /// Which of the two is configured, or `auto`.
+    pub(crate) set: &'static str,
+    /// Which of the two a client gets.
+    pub(crate) now: &'static str,
 }
 
 /// What a server says about itself.

@@ -1,4 +1,4 @@
-//! A connection to another server, for the time of one command.
+//! A connection to a server that nobody has configured, for the time of one command.
 
 use super::{
     args::Target,
@@ -7,15 +7,14 @@ use super::{
 };
 use crate::{
     analyze::UsedWrongly,
-    config::{Config, Environment},
-    servers::{self, Dial, Means},
+    config::Config,
+    servers::{self, Dial},
 };
 use anyhow::{anyhow, bail};
 use docent_dial::Failure;
 use docent_hub::{
     Dialer as _, Hears, Opened, Request, RequestError, Spec, Stream, Tail, Way, handshake,
 };
-use docent_keeper::Begun;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -29,7 +28,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Notes that wait to be shown.
 const NOTES: usize = 256;
 
-/// Another server.
+/// A program or an address that was named on the command line.
 pub(super) struct Remote {
     peer: Arc<docent_hub::Peer>,
     card: ServerCard,
@@ -71,19 +70,9 @@ pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
 impl Remote {
     pub(super) async fn open(
         target: &Target,
-        (config, environment, begun): (&Config, Environment, Option<Begun>),
+        (spec, dial): (Spec, Dial),
         questions: Arc<Questions>,
     ) -> anyhow::Result<Self> {
-        let spec = spec(target, config)?;
-        let keeper = match &spec.way {
-            Way::Program { .. } => {
-                let begun = begun.map_or_else(servers::begin, Ok)?;
-                Some(servers::settle(begun, config, &environment)?)
-            }
-            Way::Remote { .. } => None,
-        };
-        let means = Means::new(config, keeper, environment);
-        let dial = Dial::new(config.clone(), means);
         let stderr = Arc::new(Tail::default());
         let capabilities = questions.capabilities();
         let ear = Arc::new(Ear { questions, peer: OnceLock::new(), notes: Mutex::default() });
@@ -109,7 +98,8 @@ impl Remote {
     }
 }
 
-fn card(opened: &Opened) -> ServerCard {
+/// What a server says about itself.
+pub(super) fn card(opened: &Opened) -> ServerCard {
     let text =
         |name: &str| opened.info.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     ServerCard {

@@ -4,14 +4,16 @@ use super::{
     args::ToolsFlags,
     console::Console,
     layout::{self, Row},
-    peer::ServerCard,
+    peer::{Exposed, ServerCard},
     results::print_json,
     schema::{Kind, Property, Schema, plain},
-    tokens,
 };
+use docent_hub::estimate_tokens;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
+/// How tokens are counted, for people.
+const COUNTED: &str = "Estimated over each definition as compact JSON, as a client gets it; within 7 % of OpenAI's o200k_base where that was checked.";
 /// Objects inside each other that a table of arguments shows.
 const DEEPEST: usize = 4;
 /// Rows of one table.
@@ -25,6 +27,8 @@ pub(crate) struct Listed {
     pub(crate) card: ServerCard,
     /// The definitions, as they came.
     pub(crate) tools: Vec<Value>,
+    /// What lists cost by what they show of other servers.
+    pub(crate) exposed: Option<Exposed>,
 }
 
 /// Prints the lists of one or more servers.
@@ -125,14 +129,14 @@ fn hints(tool: &Value) -> Vec<&'static str> {
 }
 
 fn cost(tool: &Value) -> usize {
-    tokens::estimate(&tool.to_string())
+    estimate_tokens(&tool.to_string())
 }
 
 /// What most clients show of a definition to a model.
 fn essential_cost(tool: &Value) -> usize {
     let keys = ["name", "description", "inputSchema", "input_schema"];
     let kept = keys.iter().filter_map(|key| Some(((*key).to_owned(), tool.get(*key)?.clone())));
-    tokens::estimate(&Value::Object(kept.collect::<Map<_, _>>()).to_string())
+    estimate_tokens(&Value::Object(kept.collect::<Map<_, _>>()).to_string())
 }
 
 fn costs(server: &Listed, console: &Console) -> String {
@@ -159,7 +163,14 @@ fn sums(servers: &[Listed]) -> String {
         text,
         "{essential} of them for names, descriptions and arguments alone, which is what most clients show a model."
     );
-    text + tokens::COUNTED + "\n"
+    for Exposed { direct, discover, set, now } in servers.iter().filter_map(|one| one.exposed) {
+        let chosen = if set == now { String::new() } else { format!(", which picks {now}") };
+        let _ok = writeln!(
+            text,
+            "direct {direct}, discover {discover}: all tools of other servers in docent's own list, or four that find them. hub.exposure is {set}{chosen}."
+        );
+    }
+    text + COUNTED + "\n"
 }
 
 fn as_json(servers: &[Listed], with_tokens: bool) -> Value {
@@ -174,8 +185,12 @@ fn as_json(servers: &[Listed], with_tokens: bool) -> Value {
             let total: usize = server.tools.iter().map(cost).sum();
             let essential: usize = server.tools.iter().map(essential_cost).sum();
             all["tokens"] = json!({
-                "total": total, "essential": essential, "tools": each, "counted": tokens::COUNTED,
+                "total": total, "essential": essential, "tools": each, "counted": COUNTED,
             });
+            if let Some(Exposed { direct, discover, set, now }) = server.exposed {
+                all["tokens"]["exposure"] =
+                    json!({"direct": direct, "discover": discover, "set": set, "now": now});
+            }
         }
         all
     };
@@ -196,7 +211,7 @@ pub(crate) fn describe(
     if flags.json {
         let mut shown = tool.clone();
         if flags.tokens {
-            shown = json!({"tool": tool, "tokens": {"total": cost(tool), "essential": essential_cost(tool), "counted": tokens::COUNTED}});
+            shown = json!({"tool": tool, "tokens": {"total": cost(tool), "essential": essential_cost(tool), "counted": COUNTED}});
         }
         return print_json(console, &shown);
     }
@@ -235,7 +250,7 @@ pub(crate) fn describe(
         let _ok = writeln!(
             page,
             "\n{cost} tokens; {essential} for the name, the description and the arguments alone.\n{}",
-            tokens::COUNTED
+            COUNTED
         );
     }
     console.print(&page)

@@ -9,6 +9,8 @@ mod docs;
 mod doors;
 mod ending;
 mod inspect;
+mod install;
+mod peers;
 mod policy;
 mod records;
 mod search;

@@ -127,7 +127,11 @@ async fn run(
             write!(message, "\nconsole:\n{}", printed.join("\n")).unwrap_or_default();
         }
         if !error.calls.is_empty() {
-            write!(message, "\n{} calls had been made", error.calls.len()).unwrap_or_default();
+            let calls = match error.calls.len() {
+                1 => "1 call".to_owned(),
+                count => format!("{count} calls"),
+            };
+            write!(message, "\n{calls} had been made").unwrap_or_default();
         }
         ToolError::failed(message)
     })?;

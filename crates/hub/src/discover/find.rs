@@ -23,6 +23,7 @@ pub(super) struct ListArgs {
     #[serde(default)]
     query: Option<String>,
     #[serde(default)]
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
 }
 

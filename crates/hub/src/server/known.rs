@@ -1,7 +1,7 @@
 //! What a server offers, as of the last time that it was asked: a snapshot, replaced whole.
 
 use super::address::Addresses;
-use crate::{Remembered, Spec, spec::digest};
+use crate::{Remembered, Spec, estimate_tokens, spec::digest};
 use docent_screen::suspicious;
 use docent_tool::{Object, Template};
 use serde_json::Value;
@@ -22,8 +22,7 @@ pub(crate) struct Known {
     pub(crate) remembered: Remembered,
     pub(crate) tools: Vec<Arc<Definition>>,
     pub(crate) templates: Vec<Template>,
-    /// About what its definitions take of a model's context: four bytes of JSON are a token.
-    pub(crate) tokens: usize,
+    tokens: OnceLock<usize>,
 }
 
 /// A tool of a server.
@@ -90,8 +89,6 @@ impl Known {
             Some(Arc::new(Definition { name, public, fields, changed, flags }))
         });
         let tools: Vec<Arc<Definition>> = tools.filter(|tool| spec.offers(&tool.name)).collect();
-        let size = |tool: &Arc<Definition>| Value::Object(tool.fields.clone()).to_string().len();
-        let tokens = tools.iter().map(size).sum::<usize>() / 4;
         let uri = |fields: &Object| fields.get("uri").and_then(Value::as_str).map(str::to_owned);
         for address in remembered.resources.iter().filter_map(uri) {
             addresses.claim_listed(&address, &spec.name);
@@ -99,7 +96,16 @@ impl Known {
         let template = |fields: &Object| Template::new(fields.get("uriTemplate")?.as_str()?);
         let templates =
             remembered.templates.iter().take(MOST_TEMPLATES).filter_map(template).collect();
-        Self { remembered, tools, templates, tokens }
+        Self { remembered, tools, templates, tokens: OnceLock::new() }
+    }
+
+    /// About what its definitions take of a model's context. Counted when it is first asked for: only `auto` asks.
+    pub(crate) fn tokens(&self) -> usize {
+        let cost = |tool: &Arc<Definition>| match serde_json::to_string(&tool.fields) {
+            Ok(text) => estimate_tokens(&text),
+            Err(_) => 0,
+        };
+        *self.tokens.get_or_init(|| self.tools.iter().map(cost).sum())
     }
 
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Definition>> {

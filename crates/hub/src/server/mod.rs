@@ -18,7 +18,7 @@ pub(crate) use address::Addresses;
 pub(crate) use known::{Definition, Known};
 pub use status::{Health, Held, State, Status};
 
-use crate::{Dialer, Memory, Spec, Tail};
+use crate::{Dialer, Memory, Opened, Spec, Tail};
 use asks::Asks;
 use backoff::Backoff;
 use cache::Cache;
@@ -49,6 +49,15 @@ pub(crate) struct Shared {
     pub(crate) traffic: Option<Arc<Traffic>>,
     /// What of sampling the clients can do that have called so far.
     pub(crate) sampling: Mutex<Object>,
+}
+
+/// What a tool or a prompt is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// By its server.
+    pub own: String,
+    /// By docent's clients.
+    pub public: String,
 }
 
 /// A server that docent fronts.
@@ -150,6 +159,46 @@ impl Downstream {
     pub async fn try_now(&self) {
         // Why it failed is told by its status.
         drop(self.connection().await);
+    }
+
+    /// Starts or reaches it, and learns what it offers. `Err` says why that can't be done.
+    pub async fn reach(&self) -> Result<(), String> {
+        self.connection().await.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// What it says about itself, while it can be asked.
+    pub fn opened(&self) -> Option<Opened> {
+        let (connection, known) = (self.live()?, self.known());
+        Some(Opened {
+            era: connection.era.clone(),
+            info: known.remembered.info.clone(),
+            capabilities: connection.capabilities.clone(),
+            instructions: known.remembered.instructions.clone(),
+        })
+    }
+
+    /// Its tools by name.
+    pub fn tool_names(&self) -> Vec<Named> {
+        let known = self.known();
+        let named =
+            |tool: &Arc<Definition>| Named { own: tool.name.clone(), public: tool.public.clone() };
+        known.tools.iter().map(named).collect()
+    }
+
+    /// Its prompts by name.
+    pub fn prompt_names(&self) -> Vec<Named> {
+        let known = self.known();
+        let names =
+            known.remembered.prompts.iter().filter_map(|fields| fields.get("name")?.as_str());
+        let named =
+            |own: &str| Named { own: own.to_owned(), public: known::public_name(&self.spec, own) };
+        names.map(named).collect()
+    }
+
+    /// An address that is this server's, whether or not a list or a family has it.
+    pub fn address(&self, uri: &str) -> String {
+        let prefix = address::prefix(self.name());
+        if uri.starts_with(&prefix) { uri.to_owned() } else { format!("{prefix}{uri}") }
     }
 
     /// Waits until what it offers is known, or can't be for now.

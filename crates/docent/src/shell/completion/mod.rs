@@ -7,8 +7,9 @@ pub(crate) mod lists;
 mod scripts;
 
 use super::args::{ITSELF, Target};
-use crate::{config::Config, serve};
+use crate::{config::Config, serve, servers};
 use clap::{Arg, Command, ValueEnum};
+use docent_registry::Client;
 use docent_tool::ToolInfo;
 use lists::{Lists, Seen, SeenKey};
 use serde_json::{Value, json};
@@ -54,7 +55,12 @@ impl Known for Config {
         if *target == Target::Docent {
             let own = serve::suites(self).map(|suites| suites.providers).unwrap_or_default();
             let own = own.iter().flat_map(|provider| provider.tools()).map(|tool| tool.info());
-            return own.filter_map(|info| Seen::of(&definition(&info))).collect();
+            let own = own.map(|info| definition(&info));
+            let memory = servers::memory(self);
+            // Under the names that docent gives them, as they were last seen.
+            let others = servers::all(self);
+            let others = others.iter().flat_map(|spec| memory.tools(spec)).map(Value::Object);
+            return own.chain(others).filter_map(|tool| Seen::of(&tool)).collect();
         }
         let path = Lists::of(self).and_then(|lists| lists.path(target, self));
         path.map(|path| lists::read(&path)).unwrap_or_default()
@@ -129,6 +135,8 @@ fn split(line: &str) -> Vec<String> {
 /// A command line as far as it is typed.
 struct Typed<'c> {
     command: &'c Command,
+    /// The name of the command that it is a part of.
+    within: &'c str,
     /// Values of flags that have been given, by their long name.
     flags: BTreeMap<&'c str, String>,
     /// Words that are no flags.
@@ -141,7 +149,7 @@ struct Typed<'c> {
 
 fn read<'c>(before: &[String], root: &'c Command) -> Typed<'c> {
     let (flags, words) = (BTreeMap::new(), Vec::new());
-    let mut typed = Typed { command: root, flags, words, open: None, rest: false };
+    let mut typed = Typed { command: root, within: "", flags, words, open: None, rest: false };
     for word in before {
         if typed.rest {
             typed.words.push(word.clone());
@@ -161,6 +169,7 @@ fn read<'c>(before: &[String], root: &'c Command) -> Typed<'c> {
                 typed.open = (takes && !optional && value.is_none()).then_some(flag);
             }
         } else if let Some(inner) = typed.command.find_subcommand(word) {
+            typed.within = typed.command.get_name();
             typed.command = inner;
         } else {
             typed.words.push(word.clone());
@@ -203,10 +212,16 @@ fn next(words: &[String], root: &Command, known: &dyn Known) -> Next {
     if !inner.is_empty() {
         return Next::Words(starting(current, inner));
     }
-    match typed.command.get_name() {
-        "tools" => Next::Words(starting(current, [servers(known), tools(&typed, known)].concat())),
-        "resources" | "prompts" => Next::Words(starting(current, servers(known))),
-        "call" => call(&typed, current, known),
+    match (typed.within, typed.command.get_name()) {
+        ("servers", "test") => Next::Words(starting(current, configured(known))),
+        ("servers", "remove" | "approve" | "login") if typed.words.is_empty() => {
+            Next::Words(starting(current, configured(known)))
+        }
+        (_, "tools") => {
+            Next::Words(starting(current, [servers(known), tools(&typed, known)].concat()))
+        }
+        (_, "resources" | "prompts") => Next::Words(starting(current, servers(known))),
+        (_, "call") => call(&typed, current, known),
         _ => positional(&typed, current, known),
     }
 }
@@ -252,8 +267,16 @@ fn values(of: &Arg, prefix: &str, current: &str, known: &dyn Known) -> Next {
         return Next::Words(starting(&format!("{prefix}{current}"), all.collect()));
     }
     let names = of.get_value_names().unwrap_or_default();
-    let is_path = names.iter().any(|name| matches!(name.as_str(), "DIR" | "FILE" | "PROGRAM"));
-    if is_path { Next::Files } else { Next::Words(Vec::new()) }
+    let is = |word: &str| names.iter().any(|name| name.split('|').any(|part| part == word));
+    if is("SERVER") {
+        return Next::Words(starting(current, servers(known)));
+    }
+    // A file is told by its folder.
+    if is("CLIENT") && !current.contains('/') {
+        let all = Client::ALL.iter().map(|client| offer(client.id(), client.title()));
+        return Next::Words(starting(current, all.collect()));
+    }
+    if is("DIR") || is("FILE") || is("PROGRAM") { Next::Files } else { Next::Words(Vec::new()) }
 }
 
 fn positional(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
@@ -264,8 +287,12 @@ fn positional(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
     at.map_or_else(|| Next::Words(Vec::new()), |one| values(one, "", current, known))
 }
 
+fn configured(known: &dyn Known) -> Vec<Offer> {
+    known.servers().iter().map(|name| offer(name, "server")).collect()
+}
+
 fn servers(known: &dyn Known) -> Vec<Offer> {
-    let mut all: Vec<Offer> = known.servers().iter().map(|name| offer(name, "server")).collect();
+    let mut all = configured(known);
     if !all.iter().any(|one| one.word == ITSELF) {
         all.push(offer(ITSELF, "docent itself"));
     }

@@ -211,7 +211,8 @@ impl Scene {
         let console = Arc::new(console);
         let roots = vec![self.folder.path().to_owned()];
         let questions = Arc::new(Questions::new(Arc::clone(&console), roots));
-        let desk = Desk { console, questions, folder: self.folder.path().to_owned(), memory: None };
+        let (folder, servers) = (self.folder.path().to_owned(), self.names.clone());
+        let desk = Desk { console, questions, folder, servers, memory: None };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcome = runtime.block_on(perform(&command, &stage, desk)).map_err(screened);
         let (code, told) = match outcome {

@@ -1,0 +1,171 @@
+//! `docent install` as people run it: what it shows, asks, writes, refuses and takes back.
+
+use crate::{Place, Run};
+use std::{
+    fs,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+const OWN: &str = "{\n  \"mcpServers\": {\n    \"git\": {\"command\": \"git-mcp\"}\n  }\n}\n";
+
+/// A file of the user's, written or read.
+struct File(PathBuf);
+
+impl File {
+    fn in_home(place: &Place, name: &str, text: &str) -> Self {
+        let path = place.0.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(&self.0).unwrap()
+    }
+
+    fn has(&self, words: &[&str], not: &[&str]) {
+        let text = self.text();
+        for word in words {
+            assert!(text.contains(&format!("\"{word}\"")), "no {word} in {text}");
+        }
+        for word in not {
+            assert!(!text.contains(&format!("\"{word}\"")), "{word} in {text}");
+        }
+    }
+}
+
+fn cursor(place: &Place) -> File {
+    File::in_home(place, ".cursor/mcp.json", OWN)
+}
+
+fn done(place: &Place, args: &[&str]) -> Run {
+    let run = place.run(&[&["install"], args, &["--yes"]].concat());
+    run.ends(0);
+    run
+}
+
+#[test]
+fn nothing_is_written_that_was_not_shown_and_agreed_to() {
+    let place = Place::new();
+    let file = cursor(&place);
+    place.run(&["install"]).ends(0).prints("cursor").prints("is here");
+    place.run(&["install", "cursor", "--dry-run"]).ends(0).prints("+    \"docent\"");
+    place.run(&["install", "cursor"]).ends(1).says("--dry-run").says("--yes");
+    assert_eq!(file.text(), OWN);
+    let run = done(&place, &["cursor"]);
+    run.prints("+    \"docent\"").prints("docent install --undo cursor").prints("it is kept in ");
+    let backup = run.out.lines().last().unwrap().split_once("kept in ").unwrap().1;
+    assert_eq!(fs::read_to_string(backup).unwrap(), OWN);
+    assert!(backup.contains(".local/state/docent/install"), "{backup}");
+    file.has(&["docent", "git"], &[]);
+    done(&place, &["cursor"]).prints("docent is there already");
+    place.run(&["install", "--undo", "cursor", "--dry-run"]).ends(0).prints("-    \"docent\"");
+    place.run(&["install", "--undo", "cursor"]).ends(1).says("--yes");
+    file.has(&["docent"], &[]);
+    done(&place, &["--undo", "cursor"]).prints("-    \"docent\"").prints("put back as it was");
+    assert_eq!(file.text(), OWN);
+    done(&place, &["--undo", "cursor"]).prints("docent is not there");
+    place.run(&["install", "--undo"]).ends(2).says("name the client");
+    place.run(&["install", "notepad"]).ends(2).says("there are claude-desktop");
+}
+
+/// At a terminal, which `script` is.
+#[test]
+fn a_person_is_asked() {
+    let place = Place::new();
+    let file = cursor(&place);
+    let answer = |words: &str, answer: &str| {
+        let program = env!("CARGO_BIN_EXE_docent");
+        let mut script = Command::new("script");
+        script.args(["-qec", &format!("{program} install {words}"), "/dev/null"]);
+        script.current_dir(place.project()).env_clear().env("HOME", place.0.path());
+        script.env("PATH", "/usr/bin:/bin");
+        let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success());
+        String::from_utf8_lossy(&ended.stdout).into_owned()
+    };
+    let told = answer("cursor", "n\n");
+    assert!(told.contains("Write this? [y/N]") && told.contains("left as it is"), "{told}");
+    assert_eq!(file.text(), OWN);
+    assert!(answer("cursor", "y\n").contains("installed; restart Cursor"));
+    file.has(&["docent"], &[]);
+    assert!(answer("--undo cursor", "n\n").contains("left as it is"));
+    file.has(&["docent"], &[]);
+    assert!(answer("--undo cursor", "y\n").contains("put back as it was"));
+    assert_eq!(file.text(), OWN);
+}
+
+#[test]
+fn each_entry_of_each_file_is_undone_by_itself() {
+    let place = Place::new();
+    let file = cursor(&place);
+    done(&place, &["cursor", "--name", "a"]);
+    done(&place, &["cursor", "--name", "b"]).prints("--undo cursor --name b");
+    done(&place, &["cursor", "--undo", "--name", "a"]).prints("taken out");
+    file.has(&["b", "git"], &["a"]);
+    done(&place, &["cursor", "--undo", "--name", "b"]);
+    file.has(&["git"], &["a", "b"]);
+    let (text, project) = (file.text(), File(place.project().join(".cursor/mcp.json")));
+    done(&place, &["cursor"]);
+    done(&place, &["cursor", "--project"]).prints("--undo cursor --project");
+    done(&place, &["cursor", "--undo"]);
+    assert_eq!(file.text(), text);
+    project.has(&["docent"], &[]);
+    done(&place, &["cursor", "--undo", "--project"]);
+    assert!(!place.project().join(".cursor").exists(), "what was made is gone with it");
+}
+
+#[test]
+fn what_was_there_first_comes_back() {
+    let place = Place::new();
+    let file = cursor(&place);
+    done(&place, &["cursor"]);
+    place.run(&["install", "cursor", "--root", ".", "--yes"]).ends(1).says("--force replaces it");
+    done(&place, &["cursor", "--root", ".", "--force"]);
+    file.has(&["--root"], &[]);
+    done(&place, &["--undo", "cursor"]).prints("put back as it was");
+    assert_eq!(file.text(), OWN);
+    // Somebody writes between the two: what they wrote stays.
+    done(&place, &["cursor"]);
+    fs::write(&file.0, file.text().replace("git-mcp", "git-two")).unwrap();
+    done(&place, &["cursor", "--root", ".", "--force"]);
+    done(&place, &["--undo", "cursor"]).prints("taken out");
+    assert_eq!(file.text(), OWN.replace("git-mcp", "git-two"));
+}
+
+#[test]
+fn what_is_not_docent_s_is_left_alone() {
+    let place = Place::new();
+    let foreign = OWN.replace("\"git\"", "\"docent\"");
+    let file = File::in_home(&place, ".cursor/mcp.json", &foreign);
+    place
+        .run(&["install", "cursor", "--yes"])
+        .ends(1)
+        .says("--force replaces it, --name gives docent another name");
+    place.run(&["install", "--undo", "cursor", "--yes"]).ends(1).says("is not docent's");
+    assert_eq!(file.text(), foreign);
+    done(&place, &["cursor", "--force"]);
+    file.has(&["serve"], &["git-mcp"]);
+    done(&place, &["--undo", "cursor"]);
+    assert_eq!(file.text(), foreign);
+    done(&place, &["--undo", "cursor", "--force"]).prints("taken out");
+    file.has(&[], &["docent"]);
+}
+
+#[test]
+fn one_client_that_fails_hides_none_of_the_others() {
+    let place = Place::new();
+    let file = cursor(&place);
+    let gemini =
+        File::in_home(&place, ".gemini/settings.json", &OWN.replace("\"git\"", "\"docent\""));
+    let before = gemini.text();
+    let run = place.run(&["install", "gemini", "cursor", "--yes"]);
+    run.ends(1).prints("installed; restart Cursor");
+    assert!(run.err.contains("error: gemini: ") && run.err.contains("--force"), "{}", run.err);
+    file.has(&["docent"], &[]);
+    assert_eq!(gemini.text(), before);
+}
