@@ -2,7 +2,7 @@
 
 use super::{Downstream, locked};
 use crate::{Peer, RequestError};
-use docent_tool::{Ask, CallContext, Level};
+use docent_tool::{Ask, CallContext, Level, Object};
 use serde_json::{Value, json};
 use std::sync::{
     Arc, Mutex,
@@ -162,20 +162,23 @@ impl Downstream {
 
     /// A line of the server's log: to the client whose call is open, or to all that listen.
     pub(crate) fn said(&self, params: &Value) {
+        let rest = params.as_object().into_iter().flatten();
+        let rest = rest.filter(|(name, _)| !["level", "logger", "data"].contains(&name.as_str()));
+        let extra: Object = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
         let level = level(params.get("level").and_then(Value::as_str).unwrap_or("info"));
         let own = params.get("logger").and_then(Value::as_str);
         let logger =
             own.map_or_else(|| self.name().to_owned(), |own| format!("{}/{own}", self.name()));
         let data = params.get("data").cloned().unwrap_or_default();
         if let Ok(Some((_, context))) = self.asks.caller() {
-            return locked(&context).log(level, &logger, data);
+            return locked(&context).relay(level, &logger, data, extra);
         }
         // Lines must not crowd out changes, which wait in the same line.
         if self.shared.changes.len() >= MOST_LINES {
             return;
         }
         let provider = self.name().to_owned();
-        self.tell(docent_tool::Change::Said { provider, level, logger, data });
+        self.tell(docent_tool::Change::Said { provider, level, logger, data, extra });
     }
 }
 

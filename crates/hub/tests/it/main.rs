@@ -4,5 +4,6 @@
 mod calls;
 mod eras;
 mod lifecycle;
+mod offers;
 mod questions;
 mod stage;
