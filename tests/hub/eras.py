@@ -1,5 +1,6 @@
 """A client of each revision on servers of each revision, through docent: list, call, errors, progress, questions to the
-person, cancellation, subscriptions; clients over stdio and HTTP, servers over stdio, HTTP and one over WebSocket.
+person, cancellation, subscriptions, templates, prompts, completion, a missing resource; `_meta` and fields that no revision
+knows, on each of them; clients over stdio and HTTP, servers over stdio, HTTP and one over WebSocket.
 
 The servers (strict.py) speak one revision each and write down every violation; there must be none at the end.
 `--direct` runs the checks without docent, each client on the servers of its own revision.
@@ -12,7 +13,7 @@ import peers
 import place as places
 import report
 from peers import MODERN, PLAIN, REVISIONS
-from strict import DOCUMENT, TOOLS
+from strict import DOCUMENT, META_ODD, ODD, PROMPT, TEMPLATE, TOOLS
 
 # Names of servers by transport and revision.
 TRANSPORTS = ("stdio", "http")
@@ -54,8 +55,11 @@ class Scripted:
             return None
         return "sampling/createMessage" if self.revision < "2025-06-18" else "elicitation/create"
 
+    def at_least(self, revision):
+        return self.revision != PLAIN and self.revision >= revision
+
     def structured(self):
-        return self.revision != PLAIN and self.revision >= "2025-06-18"
+        return self.at_least("2025-06-18")
 
     def entries(self, kind=None):
         if not os.path.exists(self.log):
@@ -76,14 +80,19 @@ class Client:
         if self.at_least("2025-11-25"):
             capabilities["elicitation"] = {"form": {}}
         self.peer = connect(revision=revision, capabilities=capabilities, answers={
-            "elicitation/create": lambda _: {"action": "accept", "content": {"word": "tide"}},
+            "elicitation/create": lambda _: {"action": "accept", "content": {"word": "tide"}, **ODD, **META_ODD},
             "sampling/createMessage": lambda _: {
-                "role": "assistant", "model": "scripted", "content": {"type": "text", "text": "tide"}},
+                "role": "assistant", "model": "scripted", "content": {"type": "text", "text": "tide", **ODD},
+                **ODD, **META_ODD},
             "roots/list": lambda _: {"roots": []},
         })
 
     def at_least(self, revision):
         return self.revision != PLAIN and self.revision >= revision
+
+    def lists_meta(self):
+        """Revisions before 2025-06-18 have no `_meta` on what is listed, nor on content."""
+        return self.revision == PLAIN or self.at_least("2025-06-18")
 
     def hears(self):
         """Whether anything but an answer can reach it: a plain POST has one answer."""
@@ -106,6 +115,13 @@ class Pair:
     def tool(self, name):
         return self.prefix + name
 
+    def whole(self, what, seen, meta=True):
+        """Fields that no revision knows are there, and `_meta` with what the server wrote in it."""
+        seen = seen or {}
+        self.equal(f"an unknown field of {what} survives", seen.get("scriptedField"), ODD["scriptedField"])
+        if meta:
+            self.equal(f"_meta of {what} survives", (seen.get("_meta") or {}).get("scripted/note"), "kept")
+
     def that(self, what, holds, why=""):
         return self.checks.that(f"{self.name} {what}", holds, why)
 
@@ -122,6 +138,9 @@ def lists(pair, tools):
     (about, schema), tool = TOOLS["echo"], listed["echo"]
     pair.equal("has the schema", tool.get("inputSchema", tool.get("input_schema") if not pair.prefix else None), schema)
     pair.that("has the description", about in tool.get("description", ""), report.shown(tool))
+    pair.whole("a tool", tool, pair.client.lists_meta())
+    if pair.server.at_least("2025-03-26") and pair.client.revision != "2024-11-05":
+        pair.whole("the annotations of a tool", tool.get("annotations"), meta=False)
     return True
 
 
@@ -173,6 +192,9 @@ def progress(pair):
     if not pair.server.streams():
         return
     pair.equal("progress", [(one["progress"], one.get("total")) for one in seen], [(1, 3), (2, 3), (3, 3)])
+    pair.that("whole numbers stay whole", all(isinstance(one["progress"], int) for one in seen), report.shown(seen))
+    for one in seen[:1]:
+        pair.whole("progress", one)
     if pair.client.at_least("2025-03-26") and pair.server.revision != PLAIN and pair.server.revision >= "2025-03-26":
         pair.equal("progress has its message", [one.get("message") for one in seen], ["step 1", "step 2", "step 3"])
 
@@ -208,6 +230,12 @@ def questions(pair):
         pair.that("a question that can't be asked is told", "got: tide" not in said and told, reply)
         return
     pair.that("a question reaches the person", said == "got: tide", f"'got: tide' expected, saw {report.shown(reply)}")
+    asked = pair.peer.asked[-1]["params"] if pair.peer.asked else {}
+    pair.whole("a question", asked)
+    if method == "sampling/createMessage":
+        pair.equal("temperature", asked.get("temperature"), 0.7)
+    answers = pair.server.entries("answer")
+    pair.whole("an answer", answers[-1]["result"] if answers else {})
     if pair.server.revision != MODERN and pair.prefix:
         times = len([one for one in pair.server.entries("call") if one["tool"] == "ask"]) - len(before)
         pair.that("a tool that asks is called once", times == 1, f"called {times} times")
@@ -231,7 +259,73 @@ def cancellation(pair):
               lambda: f"saw {report.shown(pair.server.entries('cancelled')[before:])}")
 
 
-def resources(pair, listed):
+def named(pair, offered, key, name):
+    """Every server has one of this name; the first may keep it, and the others' are told apart by the server."""
+    marked = f"docent+{pair.server.name}:{name}"
+    found = [one for one in offered if one[key] == marked] or [one for one in offered if one[key] == name]
+    pair.that(f"its {name} is listed once", len(found) == 1, f"{name} expected among {report.shown(offered)}")
+    return found[0]
+
+
+def templates(pair, offered):
+    template = named(pair, offered["templates"], "uriTemplate", TEMPLATE)
+    pair.whole("a template", template, pair.client.lists_meta())
+    uri = template["uriTemplate"].replace("{name}", "seen")
+    reply = pair.peer.ask("resources/read", {"uri": uri, "_meta": {"client/note": "n"}})
+    result = reply.get("result", {})
+    contents = (result.get("contents") or [{}])[0]
+    pair.equal("a member of a template has its address", contents.get("uri"), uri)
+    pair.whole("a read result", result)
+    pair.whole("contents", contents)
+    seen = json.loads(contents.get("text") or "{}")
+    pair.equal("the server hears its own address", seen.get("uri"), DOCUMENT + "/seen")
+    pair.equal("_meta of a read survives", (seen.get("_meta") or {}).get("client/note"), "n")
+    uri = template["uriTemplate"].replace("{name}", "none")
+    missing = pair.peer.ask("resources/read", {"uri": uri}).get("error", {})
+    code = -32602 if pair.client.revision == MODERN else -32003 if pair.client.revision == PLAIN else -32002
+    pair.equal("a missing resource has the code of the client's revision", missing.get("code"), code)
+    completes(pair, {"type": "ref/resource", "uri": template["uriTemplate"]}, "name")
+
+
+def prompts(pair, offered):
+    name = f"{pair.prefix}{PROMPT}"
+    found = [one for one in offered["prompts"] if one["name"] == name]
+    if not pair.that("its prompt is listed", len(found) == 1, f"{name} expected among {report.shown(offered['prompts'])}"):
+        return
+    pair.whole("a prompt", found[0], pair.client.lists_meta())
+    pair.equal("the arguments of a prompt", [one["name"] for one in found[0]["arguments"]], ["whom", "how"])
+    pair.whole("an argument", found[0]["arguments"][0], meta=False)
+    reply = pair.peer.ask("prompts/get", {"name": name, "arguments": {"whom": "you"}, "_meta": {"client/note": "n"}})
+    result = reply.get("result", {})
+    message = (result.get("messages") or [{}])[0]
+    pair.equal("a prompt is rendered", (result.get("description"), message.get("role")), ("A greeting", "assistant"))
+    pair.whole("a rendered prompt", result)
+    pair.whole("a message of a prompt", message, meta=False)
+    pair.whole("the content of a prompt", message.get("content"), pair.client.at_least("2025-06-18"))
+    seen = json.loads((message.get("content") or {}).get("text") or "{}")
+    pair.equal("the server hears its own name of the prompt", (seen.get("name"), seen.get("arguments")),
+               (PROMPT, {"whom": "you"}))
+    pair.equal("_meta of a prompt's request survives", (seen.get("_meta") or {}).get("client/note"), "n")
+    completes(pair, {"type": "ref/prompt", "name": name}, "whom")
+
+
+def completes(pair, reference, argument):
+    reply = pair.peer.ask("completion/complete", {"ref": reference, "argument": {"name": argument, "value": "ti"}})
+    result = reply.get("result", {})
+    completion = result.get("completion") or {}
+    pair.equal(f"completes {reference['type']}", [completion.get(key) for key in ("values", "total", "hasMore")],
+               [["tide", "time"], 50, True])
+    pair.whole("a completion", completion, meta=False)
+    pair.whole("a completion's result", result)
+    reply = pair.peer.ask("completion/complete", {
+        "ref": reference, "argument": {"name": argument, "value": "seen"}, "_meta": {"client/note": "n"}})
+    values = (reply.get("result", {}).get("completion") or {}).get("values") or ["{}"]
+    seen = json.loads(values[0])
+    pair.equal("_meta of a completion's request survives", (seen.get("_meta") or {}).get("client/note"), "n")
+
+
+def resources(pair, offered):
+    listed = offered["resources"]
     # Every server has a document of this address; one of them may keep it, and the others' are told apart by the server.
     found = [one["uri"] for one in listed if one["uri"].endswith(DOCUMENT) and (
         not pair.prefix or pair.server.name in one["uri"])]
@@ -241,6 +335,7 @@ def resources(pair, listed):
     if not pair.that("its resource is listed", len(found) == 1, f"{DOCUMENT} expected among {report.shown(listed)}"):
         return
     uri = found[0]
+    pair.whole("a resource", next(one for one in listed if one["uri"] == uri), pair.client.lists_meta())
     reply = pair.peer.ask("resources/read", {"uri": uri})
     contents = reply.get("result", {}).get("contents", [])
     pair.equal("reads its resource", [(one.get("uri"), one.get("text")) for one in contents], [(uri, "the document")])
@@ -270,14 +365,21 @@ def resources(pair, listed):
         pair.peer.result("resources/unsubscribe", {"uri": uri})
 
 
-def check_pair(pair, tools, listed):
+def offered_to(peer):
+    """Everything but tools."""
+    return {"resources": peer.list("resources/list", "resources"), "prompts": peer.list("prompts/list", "prompts"),
+            "templates": peer.list("resources/templates/list", "resourceTemplates")}
+
+
+def check_pair(pair, tools, offered):
     checks = pair.checks
     # A server that is not there at all would be waited for in every other case.
     if not checks.group(f"{pair.name} lists", lists, pair, tools):
         return
     for case in (calls, errors, progress, logging, questions, cancellation):
         checks.case(f"{pair.name} {case.__name__}", case, pair)
-    checks.case(f"{pair.name} resources", resources, pair, listed)
+    for case in (resources, templates, prompts):
+        checks.case(f"{pair.name} {case.__name__}", case, pair, offered)
 
 
 def check_client(checks, client, servers):
@@ -291,10 +393,10 @@ def check_client(checks, client, servers):
     except AssertionError:
         # Which of them are missing is told for each.
         tools = client.peer.tools()
-    listed = client.peer.list("resources/list", "resources")
+    offered = offered_to(client.peer)
     for server in servers:
         pair = Pair(checks, client, server, f"{server.name}__")
-        checks.group(pair.name, check_pair, pair, tools, listed)
+        checks.group(pair.name, check_pair, pair, tools, offered)
     checks.that(f"{client.transport} {client.revision} hears nothing odd", not client.peer.odd,
                 lambda: report.shown(client.peer.odd))
 
@@ -331,7 +433,7 @@ def check_direct(checks, place, servers):
             client.peer.open()
         pair = Pair(checks, client, server, "")
         tools = client.peer.tools()
-        check_pair(pair, tools, client.peer.list("resources/list", "resources"))
+        check_pair(pair, tools, offered_to(client.peer))
         client.peer.close()
 
 

@@ -29,6 +29,11 @@ TOOLS = {
     "log": ("Writes a line to its log, at debug", NOTHING),
 }
 DOCUMENT = "scripted://doc"
+TEMPLATE = DOCUMENT + "/{name}"
+PROMPT = "greet"
+# What every answer, item and notification has besides what the revision knows of.
+ODD = {"scriptedField": [1, {"deep": 0.7}]}
+META_ODD = {"_meta": {"scripted/note": "kept"}}
 METHODS = {"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
            "prompts/get", "completion/complete"}
 LEGACY_METHODS = METHODS | {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
@@ -204,7 +209,9 @@ class Server:
     def answer(self, session, message, link):
         method, params = message["method"], message.get("params") or {}
         cached = {"ttlMs": 0, "cacheScope": "private"} if self.modern else {}
-        capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
+        capabilities = {"tools": {}, "resources": {"subscribe": True}, "prompts": {}, "logging": {}}
+        if self.revision != "2024-11-05":
+            capabilities["completions"] = {}
         information = {"name": "scripted", "version": self.revision}
         if method == "initialize":
             return {"protocolVersion": self.revision, "capabilities": capabilities, "serverInfo": information}
@@ -212,15 +219,22 @@ class Server:
             return {"supportedVersions": [MODERN], "capabilities": capabilities, "serverInfo": information, **cached,
                     "_meta": {META + "serverInfo": information}}
         if method == "tools/list":
-            return {"tools": [{"name": name, "description": about, "inputSchema": schema}
+            hints = {"annotations": {"title": "Scripted", **ODD}} if self.has("2025-03-26") else {}
+            return {"tools": [{"name": name, "description": about, "inputSchema": schema, **hints, **ODD, **META_ODD}
                               for name, (about, schema) in TOOLS.items()], **cached}
         if method == "resources/list":
-            return {"resources": [{"uri": DOCUMENT, "name": "doc", "mimeType": "text/plain"}], **cached}
+            return {"resources": [{"uri": DOCUMENT, "name": "doc", "mimeType": "text/plain", **ODD, **META_ODD}], **cached}
+        if method == "resources/templates/list":
+            return {"resourceTemplates": [{"uriTemplate": TEMPLATE, "name": "docs", **ODD, **META_ODD}], **cached}
+        if method == "prompts/list":
+            return {"prompts": [{"name": PROMPT, "description": "Greets", **ODD, **META_ODD,
+                                 "arguments": [{"name": "whom", "required": True, **ODD}, {"name": "how"}]}], **cached}
         if method == "resources/read":
-            if params.get("uri") != DOCUMENT:
-                code = -32602 if self.modern else -32002
-                raise Problem(code, "Resource not found", {"uri": params.get("uri")})
-            return {"contents": [{"uri": DOCUMENT, "mimeType": "text/plain", "text": "the document"}], **cached}
+            return {**self.read(params), **ODD, **META_ODD, **cached}
+        if method == "prompts/get":
+            return self.prompt(params)
+        if method == "completion/complete":
+            return self.complete(params)
         if method in ("resources/subscribe", "resources/unsubscribe"):
             self.subscribe(session, method, params)
             return {}
@@ -234,6 +248,29 @@ class Server:
         if method in ("ping", "logging/setLevel"):
             return {}
         raise Problem(-32601, "Method not found")
+
+    def read(self, params):
+        uri = params.get("uri")
+        texts = {DOCUMENT: "the document", DOCUMENT + "/seen": json.dumps(params)}
+        if uri not in texts:
+            code = -32602 if self.modern else -32003 if self.plain else -32002
+            raise Problem(code, "Resource not found", {"uri": uri})
+        return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": texts[uri], **ODD, **META_ODD}]}
+
+    def prompt(self, params):
+        if params.get("name") != PROMPT:
+            self.violation("a prompt that is not this server's", params)
+            raise Problem(-32602, "Unknown prompt")
+        content = {"type": "text", "text": json.dumps(params), **ODD, **META_ODD}
+        return {"description": "A greeting", "messages": [{"role": "assistant", "content": content, **ODD}],
+                **ODD, **META_ODD}
+
+    def complete(self, params):
+        reference, argument = params.get("ref") or {}, params.get("argument") or {}
+        if reference not in ({"type": "ref/prompt", "name": PROMPT}, {"type": "ref/resource", "uri": TEMPLATE}):
+            self.violation("a completion of what is not this server's", params)
+        values = [json.dumps(params)] if argument.get("value") == "seen" else ["tide", "time"]
+        return {"completion": {"values": values, "total": 50, "hasMore": True, **ODD}, **ODD, **META_ODD}
 
     def subscribe(self, session, method, params):
         if params.get("uri") != DOCUMENT:
@@ -311,7 +348,7 @@ class Server:
             if token is not None:
                 more = {"message": f"step {step}"} if self.has("2025-03-26") else {}
                 link.send(note("notifications/progress", {
-                    "progressToken": token, "progress": step, "total": steps, **more}))
+                    "progressToken": token, "progress": step, "total": steps, **more, **ODD, **META_ODD}))
         return said(f"counted to {steps}")
 
     def slow(self, session, running, link):
@@ -330,7 +367,9 @@ class Server:
         method = "elicitation/create" if elicit else "sampling/createMessage"
         form = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
         asked = {"message": "Which word?", "requestedSchema": form} if elicit else {
-            "messages": [{"role": "user", "content": {"type": "text", "text": "Which word?"}}], "maxTokens": 5}
+            "messages": [{"role": "user", "content": {"type": "text", "text": "Which word?"}}], "maxTokens": 5,
+            "temperature": 0.7}
+        asked = {**asked, **ODD, **META_ODD}
         if self.modern:
             return self.ask_modern(params, method, {"mode": "form", **asked})
         if self.plain:
@@ -343,6 +382,7 @@ class Server:
             return said("refused: no reply")
         if "error" in reply:
             return said(f"refused: {json.dumps(reply['error'])}")
+        self.log("answer", result=reply["result"])
         return said(f"got: {word_of(reply['result'])}")
 
     def ask_modern(self, params, method, asked):
@@ -358,6 +398,7 @@ class Server:
         if set(answers) != {"word-key"}:
             self.violation(f"answers to {sorted(answers)}")
             raise Problem(-32602, "answers to other questions")
+        self.log("answer", result=answers["word-key"])
         return said(f"got: {word_of(answers['word-key'])}")
 
 

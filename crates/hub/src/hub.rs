@@ -177,7 +177,7 @@ impl Provider for Hub {
         &'a self,
         uri: &'a str,
         context: &'a docent_tool::CallContext,
-    ) -> Running<'a, Option<Result<Vec<docent_tool::Contents>, docent_tool::ToolError>>> {
+    ) -> Running<'a, Option<Result<docent_tool::Reading, docent_tool::ToolError>>> {
         Box::pin(std::future::ready(crate::discover::read(self, uri, context)))
     }
 

@@ -25,6 +25,8 @@ pub struct Remembered {
     pub era: Option<Era>,
     /// Its name and version.
     pub info: serde_json::Value,
+    /// What it can do; null where that was never heard.
+    pub capabilities: serde_json::Value,
     /// How a model should use it.
     pub instructions: Option<String>,
     /// Its tools as they were approved, in its order.

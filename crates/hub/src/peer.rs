@@ -190,7 +190,11 @@ impl Core {
         let Some(tell) = &known.progress else { return };
         let field = |name: &str| params.get(name).and_then(Value::as_f64);
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-        tell(Progress { done: field("progress").unwrap_or(0.0), total: field("total"), message });
+        let (done, total) = (field("progress").unwrap_or(0.0), field("total"));
+        let mut extra = params.as_object().cloned().unwrap_or_default();
+        // The caller has its own token, and the message has its place.
+        extra.retain(|name, _| name != "progressToken" && name != "message");
+        tell(Progress { done, total, message, extra });
     }
 
     fn lose(&self, failure: &Failure) {

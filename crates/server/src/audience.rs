@@ -12,6 +12,7 @@ use crate::{
     guest::{self, Guest},
     nested::Nested,
     questions::{Unanswered, Waiting, Waits},
+    verbatim,
 };
 use docent_tool::{
     Ask, Audience, Block, InputNeeded, Level, Object, Outcome, Progress, Running, Stop, ToolError,
@@ -255,10 +256,11 @@ impl Listener {
         }
     }
 
-    fn step(&self, token: &ProgressToken, done: f64, total: Option<f64>, message: String) {
-        let mut params = ProgressNotificationParam::new(token.clone(), done);
-        params.total = total;
-        params.message = (!message.is_empty()).then_some(message);
+    fn step(&self, token: &ProgressToken, step: Progress) {
+        let mut params = ProgressNotificationParam::new(token.clone(), step.done);
+        params.total = step.total;
+        params.message = (!step.message.is_empty()).then_some(step.message);
+        let params = verbatim::keep(params, &step.extra.into());
         self.push(ServerNotification::ProgressNotification(ProgressNotification::new(params)));
     }
 
@@ -406,7 +408,11 @@ impl Listener {
 
 impl Audience for Listener {
     fn progress(&self, progress: Progress) {
-        let progress = Progress { message: self.screening.told(&progress.message), ..progress };
+        let mut extra = Value::Object(progress.extra);
+        self.screening.value(&mut extra);
+        let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
+        let message = self.screening.told(&progress.message);
+        let progress = Progress { message, extra, ..progress };
         if let Some(task) = self.task.get() {
             task.set_status_message(progress.message);
             return;
@@ -418,16 +424,23 @@ impl Audience for Listener {
             return;
         }
         notes.progress = Some(progress.done);
-        self.step(token, progress.done, progress.total, progress.message);
+        self.step(token, progress);
     }
 
-    fn log(&self, level: Level, logger: &str, mut data: Value) {
+    fn log(&self, level: Level, logger: &str, data: Value) {
+        self.relay(level, logger, data, Object::new());
+    }
+
+    fn relay(&self, level: Level, logger: &str, mut data: Value, extra: Object) {
         if self.level.is_none_or(|quietest| level < quietest) {
             return;
         }
+        let mut extra = Value::Object(extra);
         self.screening.value(&mut data);
+        self.screening.value(&mut extra);
         let params = LoggingMessageNotificationParam::new(convert::logging_level(level), data)
             .with_logger(logger);
+        let params = verbatim::keep(params, &extra);
         self.push(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(
             params,
         )));
@@ -455,7 +468,8 @@ impl Audience for Listener {
             let mut notes = self.notes();
             let next = notes.progress.unwrap_or(0.0) + 0.001;
             notes.progress = Some(next);
-            self.step(token, next, None, text.clone());
+            let (message, extra) = (text.clone(), Object::new());
+            self.step(token, Progress { done: next, total: None, message, extra });
         }
         self.notes().emitted.push(block);
         Box::pin(ready(()))

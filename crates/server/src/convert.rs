@@ -8,7 +8,7 @@ use crate::verbatim;
 use docent_tool::{
     Ask, Block, Contents, Hints, Level, Object, PromptInfo, ResourceInfo, TemplateInfo, ToolInfo,
 };
-use docent_wire::{METADATA, SCORE};
+use docent_wire::{METADATA, SCORE, lost};
 use rmcp::model::{
     AudioContent, ContentBlock, EmbeddedResource, ImageContent, InputRequest, LoggingLevel,
     MetaObject, Prompt, PromptArgument, PromptMessage, Resource, ResourceContents,
@@ -27,15 +27,28 @@ pub(crate) fn tool(info: &ToolInfo) -> Tool {
     with_extra(tool, &info.extra)
 }
 
-/// What was said of something that comes from another server, as far as the protocol has a place for it.
+/// Everything that was said of something that comes from another server.
 fn with_extra<T: Serialize + DeserializeOwned>(item: T, extra: &Object) -> T {
     if extra.is_empty() {
         return item;
     }
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&item) else { return item };
     fields.extend(extra.clone());
+    let mut whole = Value::Object(fields);
+    if let Some(typed) = T::deserialize_from(&whole) {
+        return verbatim::keep(typed, &whole);
+    }
     // One field of a wrong shape must not cost the others.
-    serde_json::from_value(Value::Object(fields)).unwrap_or(item)
+    let mut item = item;
+    for (name, value) in extra {
+        let Ok(mut fields) = serde_json::to_value(&item) else { return item };
+        fields[name.as_str()] = value.clone();
+        match T::deserialize_from(&fields) {
+            Some(typed) => item = typed,
+            None => drop(whole.as_object_mut().and_then(|whole| whole.remove(name))),
+        }
+    }
+    verbatim::keep(item, &whole)
 }
 
 fn annotations(hints: Hints, title: Option<&str>) -> ToolAnnotations {
@@ -72,7 +85,7 @@ pub(crate) fn content(block: Block) -> ContentBlock {
         }
         // Another server may speak of kinds of content that no client of ours knows: then its JSON is the text.
         Block::Raw(value) => match ContentBlock::deserialize_from(&value) {
-            Some(content) => verbatim::keep(content, &value),
+            Some(content) => verbatim::keep_content(content, &value),
             None => ContentBlock::text(value.to_string()),
         },
     }
@@ -113,11 +126,14 @@ pub(crate) fn resource_contents(contents: Contents) -> ResourceContents {
         Contents::Blob { uri, mime, blob } => {
             ResourceContents::BlobResourceContents { uri, mime_type: mime, blob, meta: None }
         }
-        Contents::Raw(value) => ResourceContents::deserialize_from(&value).unwrap_or_else(|| {
-            let uri = value.get("uri").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let text = value.to_string();
-            ResourceContents::TextResourceContents { uri, mime_type: None, text, meta: None }
-        }),
+        Contents::Raw(value) => match ResourceContents::deserialize_from(&value) {
+            Some(contents) => verbatim::keep_content(contents, &value),
+            None => {
+                let uri = value.get("uri").and_then(Value::as_str).unwrap_or_default().to_owned();
+                let text = value.to_string();
+                ResourceContents::TextResourceContents { uri, mime_type: None, text, meta: None }
+            }
+        },
     }
 }
 
@@ -181,10 +197,16 @@ pub(crate) fn question(ask: Ask) -> (&'static str, Option<Value>) {
 pub(crate) fn input_request(ask: &Ask) -> Result<InputRequest, serde_json::Error> {
     let (method, params) = question(ask.clone());
     let mut request = json!({"method": method});
-    if let Some(params) = params {
-        request["params"] = params;
+    let Some(params) = params else { return serde_json::from_value(request) };
+    request["params"] = params;
+    let typed: InputRequest = serde_json::from_value(request.clone())?;
+    match lost(&request["params"], &serde_json::to_value(&typed)?["params"]) {
+        Some(left) => {
+            verbatim::stow(&mut request["params"], left);
+            serde_json::from_value(request)
+        }
+        None => Ok(typed),
     }
-    serde_json::from_value(request)
 }
 
 #[cfg(test)]
@@ -255,6 +277,41 @@ mod tests {
         );
         assert_eq!(shown(input_request(&Ask::Roots).unwrap())["method"], "roots/list");
         assert!(input_request(&Ask::Sample(json!({"no": "messages"}))).is_err());
+    }
+
+    #[test]
+    fn what_another_server_says_is_written_as_it_came() {
+        let extra = json!({
+            "annotations": {"readOnlyHint": true, "odd": 1}, "odd": {"a": [1]}, "icons": 5, "_meta": {"own": 1},
+        });
+        let info = ToolInfo {
+            name: "t".into(),
+            extra: extra.as_object().unwrap().clone(),
+            ..ToolInfo::default()
+        };
+        let mut message = json!({"result": {"tools": [tool(&info)]}});
+        docent_wire::put_back(&mut message);
+        let want = json!({
+            "name": "t", "description": "", "inputSchema": {}, "annotations": extra["annotations"],
+            "odd": extra["odd"], "_meta": {"own": 1},
+        });
+        assert_eq!(message["result"]["tools"][0], want, "what has the wrong shape is left out");
+
+        let arguments = json!([{"name": "a", "required": true, "odd": 1}, {"name": "b"}]);
+        let extra = json!({"arguments": arguments}).as_object().unwrap().clone();
+        let info = PromptInfo { name: "p".into(), extra, ..PromptInfo::default() };
+        let mut message = json!({"result": {"prompts": [prompt(info)]}});
+        docent_wire::put_back(&mut message);
+        assert_eq!(message["result"]["prompts"][0], json!({"name": "p", "arguments": arguments}));
+
+        let asked = json!({
+            "messages": [{"role": "user", "content": {"type": "text", "text": "hi", "odd": 1}, "odd": 2}],
+            "maxTokens": 5, "temperature": 0.7, "odd": {"a": 1}, "_meta": {"own": 1},
+        });
+        let request = input_request(&Ask::Sample(asked.clone())).unwrap();
+        let mut message = json!({"result": {"inputRequests": {"k": request}}});
+        docent_wire::put_back(&mut message);
+        assert_eq!(message["result"]["inputRequests"]["k"]["params"], asked);
     }
 
     #[test]

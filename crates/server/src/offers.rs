@@ -16,17 +16,18 @@ use crate::{
     validate::Problem,
 };
 use docent_tool::{
-    App, Audience, CallContext, Completing, CompletionTarget, Contents, InputNeeded, Level,
-    PromptAnswer, PromptInfo, Provider, ToolError,
+    App, Audience, CallContext, Completed, Completing, CompletionTarget, InputNeeded, Level,
+    Object, PromptAnswer, PromptInfo, Provider, Reading, ToolError,
 };
 use futures::future::join_all;
 use rmcp::{
     ErrorData,
     model::{
-        CacheScope, CompleteRequestParams, CompletionInfo, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, GetPromptResult, InputRequiredResult, InputResponses, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference,
+        CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequiredResult,
+        InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, MetaObject, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult, Reference,
     },
 };
 use serde_json::json;
@@ -182,22 +183,24 @@ impl Server {
         &self,
         guest: &Guest,
         asked: CompleteRequestParams,
-    ) -> Result<CompletionInfo, ErrorData> {
-        let target = match asked.r#ref {
+        meta: Object,
+    ) -> Result<CompleteResult, ErrorData> {
+        let (provider, target) = match asked.r#ref {
             Reference::Prompt(prompt) => {
-                self.find_prompt(guest, &prompt.name)?;
-                CompletionTarget::Prompt(prompt.name)
+                let (provider, _) = self.find_prompt(guest, &prompt.name)?;
+                (provider, CompletionTarget::Prompt(prompt.name))
             }
             Reference::Resource(template) => {
-                let seen = self.seen_by(guest).into_iter();
-                let mut known = seen.flat_map(|provider| provider.templates());
-                if !known.any(|known| known.uri_template == template.uri) {
+                let has = |provider: &Arc<dyn Provider>| {
+                    provider.templates().iter().any(|known| known.uri_template == template.uri)
+                };
+                let Some(provider) = self.seen_by(guest).into_iter().find(has) else {
                     return Err(invalid_params(&Problem::new(
                         "ref.uri",
                         "is not a template of this server",
                     )));
-                }
-                CompletionTarget::Template(template.uri)
+                };
+                (provider, CompletionTarget::Template(template.uri))
             }
             _ => {
                 return Err(invalid_params(&Problem::new(
@@ -206,27 +209,27 @@ impl Server {
                 )));
             }
         };
-        let mut values = Vec::new();
         let known = asked.context.and_then(|context| context.arguments).unwrap_or_default();
         let mut asked = Completing::new(target, asked.argument.name, asked.argument.value);
         asked.known = known.into_iter().map(|(name, value)| (name, value.into())).collect();
-        for provider in self.seen_by(guest) {
-            let found = provider.complete(&asked);
-            values.extend(
-                in_time(found, self.limits().tool_timeout, provider.key())
-                    .await
-                    .unwrap_or_default(),
-            );
-        }
-        let total = values.len();
+        asked.meta = meta;
+        let found = provider.complete(&asked);
+        let found = in_time(found, self.limits().tool_timeout, provider.key()).await;
+        let Completed { mut values, total, more, meta } = found.unwrap_or_default();
+        let is_cut = values.len() > CompletionInfo::MAX_VALUES;
+        values.truncate(CompletionInfo::MAX_VALUES);
         let screening = self.screening();
         for value in &mut values {
             *value = screening.told(value);
         }
-        values.truncate(CompletionInfo::MAX_VALUES);
-        let more = total > values.len();
-        CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more)
-            .map_err(|problem| finish::internal("completion/complete", &problem))
+        let mut info = CompletionInfo::new(values)
+            .map_err(|problem| finish::internal("completion/complete", &problem))?;
+        info.total = total;
+        info.has_more = if is_cut { Some(true) } else { more };
+        let mut result = CompleteResult::new(info);
+        result.meta = meta.map(MetaObject);
+        screening.meta(result.meta.as_mut());
+        Ok(result)
     }
 
     fn find_prompt(
@@ -259,6 +262,20 @@ impl Server {
             format!("Resource not found: {}", clip(uri)),
             Some(json!({"uri": uri})),
         )
+    }
+}
+
+impl Server {
+    /// A resource whose changes nobody tells of.
+    pub(crate) fn not_watched(&self, guest: &Guest, uri: &str) -> ErrorData {
+        if !self.seen_by(guest).iter().any(|provider| provider.owns(uri)) {
+            return Self::missing(guest, uri);
+        }
+        let told = format!(
+            "changes to {} can't be followed, for its server does not tell of them: read it again when you need it",
+            clip(uri)
+        );
+        ErrorData::invalid_params(told, Some(json!({"uri": uri})))
     }
 }
 
@@ -369,7 +386,7 @@ impl Visit {
             other => other,
         };
         match self.settle(ended, uri, &purpose)? {
-            Found::It(Some(contents)) => Ok(self.contents(contents)),
+            Found::It(Some(reading)) => Ok(self.contents(reading)),
             Found::It(None) => Err(Server::missing(&self.guest, uri)),
             Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
         }
@@ -382,8 +399,9 @@ impl Visit {
         (result.into(), Outcome::Ok, app.html.len())
     }
 
-    fn contents(&self, contents: Vec<Contents>) -> (ReadResourceResponse, Outcome, usize) {
-        let mut contents: Vec<_> = contents.into_iter().map(convert::resource_contents).collect();
+    fn contents(&self, reading: Reading) -> (ReadResourceResponse, Outcome, usize) {
+        let mut contents: Vec<_> =
+            reading.contents.into_iter().map(convert::resource_contents).collect();
         let screening = self.server.screening();
         for one in &mut contents {
             screening.contents(one);
@@ -392,9 +410,11 @@ impl Visit {
         let rest = paging::fit_contents(&mut contents, self.server.limits().page_bytes);
         let mut result = ReadResourceResult::new(contents);
         result.cache_scope = self.server.cache_scope(&self.guest);
+        result.meta = reading.meta.map(MetaObject);
+        screening.meta(result.meta.as_mut());
         if let Some((id, parts, meta)) = rest {
             self.server.results().keep(&id, &self.guest.principal().name, parts);
-            result.meta = Some(meta);
+            result.meta.get_or_insert_default().0.extend(meta.0);
         }
         (result.into(), Outcome::Ok, bytes)
     }
@@ -436,6 +456,7 @@ fn rendered(answer: PromptAnswer, screening: &Screening) -> (GetPromptResponse, 
     let mut result =
         GetPromptResult::new(answer.messages.into_iter().map(convert::prompt_message).collect());
     result.meta = answer.meta.map(MetaObject);
+    screening.meta(result.meta.as_mut());
     result.description = answer.about.map(|about| screening.told(&about));
     result.messages.iter_mut().for_each(|message| screening.message(message));
     let bytes = result.messages.iter().map(|message| paging::block_weight(&message.content)).sum();

@@ -1,10 +1,11 @@
 //! What leaves for a model is screened first: secrets are taken out, and what a person can't see is made visible.
 
+use crate::verbatim;
 use docent_screen::{Options, Screen, visible, visible_json};
 use docent_tool::Block;
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, PromptMessage, ResourceContents},
+    model::{CallToolResult, ContentBlock, MetaObject, PromptMessage, ResourceContents},
 };
 use serde_json::Value;
 use std::{
@@ -77,13 +78,8 @@ impl Screening {
 
     /// A whole answer of a tool.
     pub(crate) fn result(&self, result: &mut CallToolResult) {
-        for block in &mut result.content {
-            match block {
-                ContentBlock::Text(text) => self.text(&mut text.text),
-                ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
-                _ => {}
-            }
-        }
+        result.content.iter_mut().for_each(|block| self.content(block));
+        self.meta(result.meta.as_mut());
         if let Some(structured) = &mut result.structured_content {
             self.value(structured);
         }
@@ -91,17 +87,36 @@ impl Screening {
 
     /// What a resource holds.
     pub(crate) fn contents(&self, contents: &mut ResourceContents) {
-        if let ResourceContents::TextResourceContents { text, .. } = contents {
-            self.text(text);
+        match contents {
+            ResourceContents::TextResourceContents { text, meta, .. } => {
+                self.text(text);
+                self.meta(meta.as_mut());
+            }
+            ResourceContents::BlobResourceContents { meta, .. } => self.meta(meta.as_mut()),
+            _ => {}
+        }
+    }
+
+    /// Fields that no type knows, where they travel.
+    pub(crate) fn meta(&self, meta: Option<&mut MetaObject>) {
+        if let Some(kept) = verbatim::kept_in(meta) {
+            self.value(kept);
         }
     }
 
     /// One message of a prompt.
     pub(crate) fn message(&self, message: &mut PromptMessage) {
-        match &mut message.content {
+        self.content(&mut message.content);
+    }
+
+    fn content(&self, block: &mut ContentBlock) {
+        match block {
             ContentBlock::Text(text) => self.text(&mut text.text),
             ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
             _ => {}
+        }
+        if let Some(kept) = verbatim::kept(block) {
+            self.value(kept);
         }
     }
 

@@ -30,7 +30,7 @@ use rmcp::{
     },
     service::RequestContext,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock, Weak, atomic::Ordering},
@@ -144,7 +144,7 @@ impl Server {
     }
 
     /// All counters, for the inspector: `tools` with their calls, and `counters` by name.
-    pub fn health(&self) -> serde_json::Value {
+    pub fn health(&self) -> Value {
         self.metrics.json(&self.gauges())
     }
 
@@ -298,12 +298,14 @@ impl Server {
     fn changed(&self, change: &Change) {
         match change {
             Change::Tools => self.rebuild(),
-            Change::Said { provider, level, logger, data } => {
-                let mut data = data.clone();
+            Change::Said { provider, level, logger, data, extra } => {
+                let (mut data, mut extra) = (data.clone(), Value::Object(extra.clone()));
                 self.screening().value(&mut data);
+                self.screening().value(&mut extra);
+                let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
                 let (provider, level) = (provider.clone(), *level);
                 let logger = self.screening().told(logger);
-                return self.hub.announce(&Change::Said { provider, level, logger, data });
+                return self.hub.announce(&Change::Said { provider, level, logger, data, extra });
             }
             _ => {}
         }
@@ -433,7 +435,7 @@ impl Refusal {
 }
 
 /// A request that the server does not take on.
-pub(crate) fn refused(message: impl Into<String>, data: Option<serde_json::Value>) -> ErrorData {
+pub(crate) fn refused(message: impl Into<String>, data: Option<Value>) -> ErrorData {
     ErrorData::new(ErrorCode(-32000), message.into(), data)
 }
 

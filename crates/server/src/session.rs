@@ -21,7 +21,7 @@ use crate::{
     tasks::{self, TaskUse},
     validate::Problem,
 };
-use docent_tool::Level;
+use docent_tool::{Audience as _, Level};
 use docent_transport::{Door as _, Principal};
 use docent_wire::Dialect;
 use rmcp::{
@@ -352,7 +352,8 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let guest = self.server.guest(&context);
-        self.server.complete(&guest, request).await.map(CompleteResult::new)
+        let meta = self.listener(context, &guest).meta();
+        self.server.complete(&guest, request, meta).await
     }
 
     async fn subscribe(
@@ -368,7 +369,7 @@ impl ServerHandler for Session {
         let terms = self.server.terms();
         let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
         member.watch(&request.uri, &may_see).map_err(|problem| match problem {
-            NotWatched::Unknown => Server::missing(&guest, &request.uri),
+            NotWatched::Unknown => self.server.not_watched(&guest, &request.uri),
             NotWatched::TooMany => {
                 refused("too many subscriptions in one session; end some first", None)
             }

@@ -1,8 +1,8 @@
 //! Who wants to hear of which changes. Nothing is kept of a session or a stream that has gone.
 #![expect(deprecated, reason = "the protocol marks logging as going; older revisions keep it")]
 
-use crate::{catalogue::with_parts, convert};
-use docent_tool::{Change, Level, Provider};
+use crate::{catalogue::with_parts, convert, verbatim};
+use docent_tool::{Change, Level, Object, Provider};
 use rmcp::{
     ErrorData, Peer, RoleServer,
     model::{
@@ -97,6 +97,7 @@ struct Line {
     level: Level,
     logger: String,
     data: Value,
+    extra: Object,
 }
 
 /// Which of those lines a session hears.
@@ -140,9 +141,9 @@ impl News {
                 self.uris.insert(uri.clone());
             }
             // A client that does not keep up hears fewer lines.
-            Change::Said { level, logger, data, .. } if self.said.len() < MOST_SAID => {
-                let (logger, data) = (logger.clone(), data.clone());
-                self.said.push(Line { level: *level, logger, data });
+            Change::Said { level, logger, data, extra, .. } if self.said.len() < MOST_SAID => {
+                let (logger, data, extra) = (logger.clone(), data.clone(), extra.clone());
+                self.said.push(Line { level: *level, logger, data, extra });
             }
             Change::Said { .. } => {}
         }
@@ -152,7 +153,8 @@ impl News {
         let line = |line: Line| {
             let level = convert::logging_level(line.level);
             let params = LoggingMessageNotificationParam::new(level, line.data);
-            LoggingMessageNotification::new(params.with_logger(line.logger))
+            let params = verbatim::keep(params.with_logger(line.logger), &line.extra.into());
+            LoggingMessageNotification::new(params)
         };
         let said = self.said.into_iter().map(line);
         let mut all: Vec<_> = said.map(ServerNotification::LoggingMessageNotification).collect();

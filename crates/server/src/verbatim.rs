@@ -1,17 +1,16 @@
 //! Fields of another server's content that no type here knows: kept beside it until the answer is written.
 
-use docent_tool::Object;
-use docent_wire::EXTRA;
+use docent_wire::{EXTRA, lost};
 use rmcp::model::{ContentBlock, MetaObject};
-use serde_json::Value;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
-/// Fields of content that types know.
-const KNOWN: [&str; 14] = [
+/// Fields of content that types know and write as they came.
+const KNOWN: [&str; 12] = [
     "type",
     "text",
     "data",
     "mimeType",
-    "annotations",
     "_meta",
     "resource",
     "uri",
@@ -19,41 +18,70 @@ const KNOWN: [&str; 14] = [
     "title",
     "description",
     "size",
-    "icons",
     "blob",
 ];
 
-/// What is lost of a block when it is read into types, put where it travels.
-pub(crate) fn keep(mut content: ContentBlock, raw: &Value) -> ContentBlock {
-    let Value::Object(fields) = raw else { return content };
-    let unknown = fields.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str()));
-    let unknown: Object = unknown.map(|(name, value)| (name.clone(), value.clone())).collect();
-    if !unknown.is_empty() {
-        let meta = match &mut content {
-            ContentBlock::Text(text) => &mut text.meta,
-            ContentBlock::Image(image) => &mut image.meta,
-            ContentBlock::Audio(audio) => &mut audio.meta,
-            ContentBlock::Resource(resource) => &mut resource.meta,
-            ContentBlock::ResourceLink(link) => &mut link.meta,
-            _ => return content,
-        };
-        meta.get_or_insert_with(MetaObject::default).0.insert(EXTRA.into(), unknown.into());
+/// What is lost of something when it is read into a type, put where it travels: in `_meta`, which the type has.
+pub(crate) fn keep<T: Serialize + DeserializeOwned>(typed: T, raw: &Value) -> T {
+    let Ok(mut written) = serde_json::to_value(&typed) else { return typed };
+    let Some(left) = lost(raw, &written) else { return typed };
+    stow(&mut written, left);
+    serde_json::from_value(written).unwrap_or(typed)
+}
+
+/// Puts what was lost of something where it travels.
+pub(crate) fn stow(written: &mut Value, left: Value) {
+    if let Value::Object(fields) = written
+        && let Value::Object(meta) = fields.entry("_meta").or_insert_with(|| json!({}))
+    {
+        meta.insert(EXTRA.into(), left);
     }
-    content
+}
+
+/// The same for content, which may be long: most of it loses nothing, and is not written to find that out.
+pub(crate) fn keep_content<T: Serialize + DeserializeOwned>(typed: T, raw: &Value) -> T {
+    let knows = |value: &Value| {
+        value.as_object().is_none_or(|fields| fields.keys().all(|name| KNOWN.contains(&&**name)))
+    };
+    if knows(raw) && raw.get("resource").is_none_or(knows) { typed } else { keep(typed, raw) }
+}
+
+/// What was kept of a block.
+pub(crate) fn kept(block: &mut ContentBlock) -> Option<&mut Value> {
+    let meta = match block {
+        ContentBlock::Text(text) => &mut text.meta,
+        ContentBlock::Image(image) => &mut image.meta,
+        ContentBlock::Audio(audio) => &mut audio.meta,
+        ContentBlock::Resource(resource) => &mut resource.meta,
+        ContentBlock::ResourceLink(link) => &mut link.meta,
+        _ => return None,
+    };
+    kept_in(meta.as_mut())
+}
+
+/// What was kept in `_meta`.
+pub(crate) fn kept_in(meta: Option<&mut MetaObject>) -> Option<&mut Value> {
+    meta?.0.get_mut(EXTRA)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn what_types_do_not_know_is_kept_beside_them() {
         assert_eq!(EXTRA, docent_tool::EXTRA);
-        let raw = json!({"type": "text", "text": "hi", "odd": {"a": 1}});
-        let block = keep(serde_json::from_value(raw.clone()).unwrap(), &raw);
-        let mut message = json!({"result": {"content": [block]}});
-        docent_wire::put_back(&mut message);
-        assert_eq!(message["result"]["content"][0], raw);
+        let cases = [
+            json!({"type": "text", "text": "hi", "odd": {"a": 1}}),
+            json!({"type": "text", "text": "hi", "annotations": {"priority": 0.7, "odd": 1}, "_meta": {"own": 1}}),
+            json!({"type": "resource", "resource": {"uri": "a:b", "text": "hi", "odd": 1}}),
+        ];
+        for raw in cases {
+            let block: ContentBlock = serde_json::from_value(raw.clone()).unwrap();
+            let block = keep_content(block, &raw);
+            let mut message = json!({"result": {"content": [block]}});
+            docent_wire::put_back(&mut message);
+            assert_eq!(message["result"]["content"][0], raw);
+        }
     }
 }

@@ -138,7 +138,7 @@ mod tests {
         );
         let target = CompletionTarget::Prompt("answer_from_docs".into());
         assert_eq!(
-            prompts.complete(&Completing::new(target, "collection", "man")).await,
+            prompts.complete(&Completing::new(target, "collection", "man")).await.values,
             ["manual"]
         );
     }

@@ -8,9 +8,9 @@ mod candidates;
 use crate::files::{Kind, PathError, Place, Roots};
 use candidates::Candidates;
 use docent_tool::{
-    AnyTool, Ask, Audience, Block, CallContext, Completing, CompletionTarget, Contents, Level,
-    Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Role,
-    Running, ToolError,
+    AnyTool, Ask, Audience, Block, CallContext, Completed, Completing, CompletionTarget, Contents,
+    Level, Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider,
+    Role, Running, ToolError,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -409,23 +409,24 @@ impl Provider for PromptSuite {
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         let (target, argument, typed) = asked.parts();
         Box::pin(async move {
-            let CompletionTarget::Prompt(prompt) = target else { return Vec::new() };
+            let CompletionTarget::Prompt(prompt) = target else { return Completed::default() };
             let kind = match (prompt.as_str(), argument) {
                 ("explain_file" | "review_file", "path") => Kind::File,
                 ("document_repository", "path") => Kind::Folder,
                 ("answer_from_docs", "collection") => {
-                    return candidates::best(typed, self.collections.iter().map(String::as_str));
+                    let collections = self.collections.iter().map(String::as_str);
+                    return candidates::best(typed, collections).into();
                 }
-                _ => return Vec::new(),
+                _ => return Completed::default(),
             };
             let candidates = Arc::clone(&self.candidates);
             let typed = typed.to_owned();
             let work = tokio::task::spawn_blocking(move || candidates.complete(kind, &typed));
             // A walk that fails offers nothing; a completion is never worth an error.
-            work.await.unwrap_or_default()
+            work.await.unwrap_or_default().into()
         })
     }
 }

@@ -11,8 +11,8 @@ mod resources;
 mod tasks;
 
 use docent_tool::{
-    AnyTool, CallContext, Change, Completing, CompletionTarget, Contents, Object, PromptAnswer,
-    PromptInfo, Provider, ResourceInfo, Running, TemplateInfo, ToolError,
+    AnyTool, CallContext, Change, Completed, Completing, CompletionTarget, Object, PromptAnswer,
+    PromptInfo, Provider, Reading, ResourceInfo, Running, TemplateInfo, ToolError,
 };
 use resources::Ticks;
 use std::sync::Arc;
@@ -81,9 +81,9 @@ impl Provider for Fixture {
         &'a self,
         uri: &'a str,
         _context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(std::future::ready(
-            resources::read(uri, &self.ticks).map(|contents| Ok(vec![contents])),
+            resources::read(uri, &self.ticks).map(|contents| Ok(vec![contents].into())),
         ))
     }
 
@@ -104,7 +104,7 @@ impl Provider for Fixture {
         Box::pin(prompts::render(name, arguments, context))
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         let (target, argument, typed) = asked.parts();
         let known = match target {
             CompletionTarget::Prompt(name) => prompts::values(name, argument),
@@ -112,7 +112,7 @@ impl Provider for Fixture {
         };
         let fitting =
             known.iter().filter(|value| value.starts_with(typed)).map(|value| (*value).to_owned());
-        Box::pin(std::future::ready(fitting.collect()))
+        Box::pin(std::future::ready(fitting.collect::<Vec<_>>().into()))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

@@ -19,6 +19,8 @@ pub struct Progress {
     pub total: Option<f64>,
     /// What is being done.
     pub message: String,
+    /// The fields of another server's step, passed on as they came.
+    pub extra: Object,
 }
 
 /// Syslog levels, the least urgent first.
@@ -77,6 +79,10 @@ pub trait Audience: Send + Sync {
     fn progress(&self, progress: Progress);
     /// Tells something worth a log line. Never waits.
     fn log(&self, level: Level, logger: &str, data: Value);
+    /// Passes a line of another server's log on, with the fields that have no place of their own. Never waits.
+    fn relay(&self, level: Level, logger: &str, data: Value, _extra: Object) {
+        self.log(level, logger, data);
+    }
     /// Hands over a piece of the answer. The pieces come first in the final answer, or reach the client at once.
     fn emit(&self, block: Block) -> Running<'_, ()>;
     /// Asks the client. The key names the question: a call that is run again with the answers asks under the same key.
@@ -207,7 +213,8 @@ impl CallContext {
     #[expect(clippy::cast_precision_loss, reason = "counts of files fit a double")]
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
         let (done, total) = (done as f64, total.map(|t| t as f64));
-        self.audience.progress(Progress { done, total, message: message.into() });
+        let (message, extra) = (message.into(), Object::new());
+        self.audience.progress(Progress { done, total, message, extra });
     }
 
     /// Passes a step on as it is.
@@ -218,6 +225,11 @@ impl CallContext {
     /// Tells something worth a log line.
     pub fn log(&self, level: Level, logger: &str, data: impl Into<Value>) {
         self.audience.log(level, logger, data.into());
+    }
+
+    /// Passes a line of another server's log on as it is.
+    pub fn relay(&self, level: Level, logger: &str, data: Value, extra: Object) {
+        self.audience.relay(level, logger, data, extra);
     }
 
     /// Hands over a piece of the answer before the rest.

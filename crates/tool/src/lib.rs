@@ -18,8 +18,8 @@ pub use app::App;
 pub use context::{Ask, Audience, CallContext, Level, Progress, Stop, nobody};
 pub use error::{Failure, FailureKind, InputNeeded, ToolError};
 pub use provider::{
-    Change, Completing, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo, PromptMessage,
-    Provider, Role,
+    Change, Completed, Completing, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo,
+    PromptMessage, Provider, Reading, Role,
 };
 pub use schema::{answer_schema, argument_schema};
 pub use template::Template;

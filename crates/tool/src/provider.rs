@@ -50,7 +50,7 @@ pub trait Provider: Send + Sync {
         &'a self,
         _uri: &'a str,
         _context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -66,6 +66,11 @@ pub trait Provider: Send + Sync {
             self.unwatch(uri);
         }
         can
+    }
+
+    /// Whether this address is one of its own, though changes to it may not be heard of.
+    fn owns(&self, _uri: &str) -> bool {
+        false
     }
 
     /// Nobody listens to this address any more.
@@ -88,9 +93,9 @@ pub trait Provider: Send + Sync {
         )))))
     }
 
-    /// Values that complete what has been typed; empty where it has none to offer.
-    fn complete<'a>(&'a self, _asked: &'a Completing) -> Running<'a, Vec<String>> {
-        Box::pin(std::future::ready(Vec::new()))
+    /// Values that complete what has been typed in one of its prompts or templates; empty where it has none to offer.
+    fn complete<'a>(&'a self, _asked: &'a Completing) -> Running<'a, Completed> {
+        Box::pin(std::future::ready(Completed::default()))
     }
 
     /// The least urgent level that some client wants to hear of.
@@ -123,7 +128,24 @@ pub enum Change {
         logger: String,
         /// What is said.
         data: Value,
+        /// Further fields of another server's line, passed on as they came.
+        extra: Object,
     },
+}
+
+/// What a resource holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// The resource, or those that it is made of.
+    pub contents: Vec<Contents>,
+    /// `_meta`, passed on as it came.
+    pub meta: Option<Object>,
+}
+
+impl From<Vec<Contents>> for Reading {
+    fn from(contents: Vec<Contents>) -> Self {
+        Self { contents, meta: None }
+    }
 }
 
 /// What has been typed, and where.
@@ -137,6 +159,8 @@ pub struct Completing {
     pub typed: String,
     /// The arguments that already have values.
     pub known: Object,
+    /// What the client says of this request in `_meta`, without the protocol's own keys.
+    pub meta: Object,
 }
 
 impl Completing {
@@ -146,12 +170,33 @@ impl Completing {
         argument: impl Into<String>,
         typed: impl Into<String>,
     ) -> Self {
-        Self { target, argument: argument.into(), typed: typed.into(), known: Object::new() }
+        let (known, meta) = (Object::new(), Object::new());
+        Self { target, argument: argument.into(), typed: typed.into(), known, meta }
     }
 
     /// The target, the argument, and what has been typed.
     pub fn parts(&self) -> (&CompletionTarget, &str, &str) {
         (&self.target, &self.argument, &self.typed)
+    }
+}
+
+/// Values that complete what has been typed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Completed {
+    /// The best of them.
+    pub values: Vec<String>,
+    /// How many there are, where that is known.
+    pub total: Option<u32>,
+    /// Whether there are more than these, where that is known.
+    pub more: Option<bool>,
+    /// `_meta`, passed on as it came.
+    pub meta: Option<Object>,
+}
+
+impl From<Vec<String>> for Completed {
+    fn from(values: Vec<String>) -> Self {
+        let total = u32::try_from(values.len()).ok();
+        Self { values, total, more: Some(false), meta: None }
     }
 }
 

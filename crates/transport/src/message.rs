@@ -5,9 +5,9 @@ use docent_wire::{
     Dialect, Envelope, Id, Refusal, code, needs_shaping, put_back_in_text, shape_message,
 };
 use rmcp::model::{
-    CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest,
-    CustomNotification, CustomRequest, Extensions, GetExtensions, JsonObject, JsonRpcMessage,
-    NotificationMetaObject, Request, RequestId, RequestMetaObject, RequestNoParam,
+    CallToolRequestParams, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
+    CustomNotification, CustomRequest, CustomResult, Extensions, GetExtensions, JsonObject,
+    JsonRpcMessage, NotificationMetaObject, Request, RequestId, RequestMetaObject, RequestNoParam,
     RequestOptionalParam, ServerJsonRpcMessage,
 };
 use serde::{Deserialize, de::DeserializeOwned};
@@ -48,11 +48,27 @@ pub(crate) fn decode(
                 JsonRpcMessage::notification(notification)
             }))
         }
-        Envelope::Response { text, .. } => Ok(serde_json::from_str(text)
+        Envelope::Response { id, text } => Ok(response(id.as_ref(), text)
             .inspect_err(
                 |error| tracing::debug!(%error, "a response that can't be read is passed over"),
             )
             .ok()),
+    }
+}
+
+/// An answer of the client's, as it came: types would lose what they do not know of it.
+fn response(id: Option<&Id>, text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
+    #[derive(Deserialize)]
+    struct Answer {
+        result: Option<Value>,
+    }
+    let answer: Answer = serde_json::from_str(text)?;
+    match (id, answer.result) {
+        (Some(id), Some(result)) => {
+            let result = ClientResult::CustomResult(CustomResult(result));
+            Ok(JsonRpcMessage::response(result, request_id(id)))
+        }
+        _ => serde_json::from_str(text),
     }
 }
 

@@ -13,5 +13,5 @@ mod shape;
 pub use conversation::{Conversation, Gate, Handshake, modern_version};
 pub use dialect::Dialect;
 pub use envelope::{Envelope, Frame, Id, Nesting, Refusal, code, read};
-pub use extra::{EXTRA, put_back, put_back_in_text};
+pub use extra::{EXTRA, lost, put_back, put_back_in_text};
 pub use shape::{METADATA, PARTIAL, SCORE, needs_shaping, partial, shape, shape_message};

@@ -10,8 +10,8 @@ use crate::{
 };
 use docent_script::{Client, ToolDoc};
 use docent_tool::{
-    AnyTool, CallContext, Contents, Object, Outcome, ResourceInfo, Running, ToolError, ToolInfo,
-    erase,
+    AnyTool, CallContext, Contents, Object, Outcome, Reading, ResourceInfo, Running, ToolError,
+    ToolInfo, erase,
 };
 use serde_json::Value;
 use std::sync::{Arc, Weak};
@@ -147,11 +147,12 @@ pub(crate) fn read(
     hub: &Hub,
     uri: &str,
     context: &CallContext,
-) -> Option<Result<Vec<Contents>, ToolError>> {
+) -> Option<Result<Reading, ToolError>> {
     let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
     let text = match hub.server(name).filter(|server| is_seen(server, context)) {
         Some(server) => docent_script::declarations(&client(&server, context)),
         None => return Some(Err(ToolError::not_found(format!("no server is called {name}")))),
     };
-    Some(Ok(vec![Contents::Text { uri: uri.into(), mime: Some("text/typescript".into()), text }]))
+    let mime = Some("text/typescript".into());
+    Some(Ok(vec![Contents::Text { uri: uri.into(), mime, text }].into()))
 }

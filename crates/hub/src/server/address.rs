@@ -1,7 +1,8 @@
 //! Addresses of resources: which server one belongs to, and what it is called where two servers have the same.
 
+use docent_tool::Template;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -12,6 +13,8 @@ const MOST_SEEN: usize = 10_000;
 #[derive(Default)]
 pub(crate) struct Addresses {
     owners: Mutex<HashMap<String, Owner>>,
+    /// Families of addresses that are listed, by their template. Who has one is told as for an address.
+    families: Mutex<BTreeMap<String, Template>>,
     /// Servers in the order configured: of two that list the same address, the first has it.
     order: Mutex<Vec<String>>,
 }
@@ -46,8 +49,31 @@ impl Addresses {
         }
     }
 
+    /// A server lists a family of addresses.
+    pub(crate) fn claim_family(&self, template: &str, server: &str) {
+        self.claim_listed(template, server);
+        if let Some(family) = Template::new(template) {
+            self.families().insert(template.to_owned(), family);
+        }
+    }
+
+    fn families(&self) -> MutexGuard<'_, BTreeMap<String, Template>> {
+        self.families.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an address that nobody has is one of a family, and of no family of this server.
+    fn is_of_another_family(&self, address: &str, server: &str) -> bool {
+        let fits = |family: &(&String, &Template)| family.1.has(address);
+        let families: Vec<String> =
+            self.families().iter().filter(fits).map(|(template, _)| template.clone()).collect();
+        !families.is_empty() && !families.iter().any(|family| self.is_of(family, server))
+    }
+
     /// An answer of a server names an address that nobody has.
     pub(crate) fn claim_seen(&self, address: &str, server: &str) {
+        if self.is_of_another_family(address, server) {
+            return;
+        }
         let mut owners = self.owners();
         if owners.len() < MOST_SEEN {
             let owner = || Owner { server: server.to_owned(), listed: false };
@@ -67,7 +93,10 @@ impl Addresses {
 
     /// As docent's clients know it.
     pub(crate) fn public(&self, address: &str, server: &str) -> String {
-        if self.is_of_another(address, server) {
+        let is_own = self.is_of(address, server);
+        if !is_own
+            && (self.is_of_another(address, server) || self.is_of_another_family(address, server))
+        {
             format!("{}{address}", prefix(server))
         } else {
             address.to_owned()
@@ -79,7 +108,9 @@ impl Addresses {
         if self.rank(server) != usize::MAX {
             return;
         }
-        self.owners().retain(|_, owner| owner.server != server);
+        let mut owners = self.owners();
+        owners.retain(|_, owner| owner.server != server);
+        self.families().retain(|template, _| owners.contains_key(template));
     }
 }
 
@@ -106,5 +137,23 @@ mod tests {
         addresses.set_order(vec!["two".into()]);
         addresses.release("one");
         assert_eq!(addresses.public("a:b", "two"), "a:b");
+    }
+
+    #[test]
+    fn the_second_owner_of_a_family_gets_longer_addresses() {
+        let addresses = Addresses::default();
+        for server in ["one", "two"] {
+            addresses.claim_family("a:{b}", server);
+        }
+        assert_eq!(addresses.public("a:{b}", "one"), "a:{b}");
+        assert_eq!(addresses.public("a:{b}", "two"), "docent+two:a:{b}");
+        // What another server says of a member does not make it its own.
+        for server in ["two", "three"] {
+            addresses.claim_seen("a:1", server);
+            assert_eq!(addresses.public("a:1", server), format!("docent+{server}:a:1"));
+        }
+        assert_eq!(addresses.public("a:1", "one"), "a:1");
+        addresses.release("one");
+        assert_eq!(addresses.public("a:1", "three"), "a:1");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Downstream, locked};
 use crate::{Peer, RequestError, Stream};
-use docent_tool::{Ask, CallContext, Level};
+use docent_tool::{Ask, CallContext, Level, Object};
 use serde_json::{Value, json};
 use std::sync::{
     Arc, Mutex, Weak,
@@ -220,13 +220,16 @@ impl Downstream {
     /// A line of the server's log: to the client whose call it is about, or to all that listen where no call is open. Where it
     /// may be about the call of another, nobody hears it.
     pub(crate) fn said(&self, params: &Value, stream: Stream) {
+        let rest = params.as_object().into_iter().flatten();
+        let rest = rest.filter(|(name, _)| !["level", "logger", "data"].contains(&name.as_str()));
+        let extra: Object = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
         let level = level(params.get("level").and_then(Value::as_str).unwrap_or("info"));
         let own = params.get("logger").and_then(Value::as_str);
         let logger =
             own.map_or_else(|| self.name().to_owned(), |own| format!("{}/{own}", self.name()));
         let data = params.get("data").cloned().unwrap_or_default();
         match self.asks.about(stream) {
-            About::Call(_, context) => return locked(&context).log(level, &logger, data),
+            About::Call(_, context) => return locked(&context).relay(level, &logger, data, extra),
             About::SeveralClients | About::Nobody => return,
             About::NoCall => {}
         }
@@ -235,7 +238,7 @@ impl Downstream {
             return;
         }
         let provider = self.name().to_owned();
-        self.tell(docent_tool::Change::Said { provider, level, logger, data });
+        self.tell(docent_tool::Change::Said { provider, level, logger, data, extra });
     }
 }
 

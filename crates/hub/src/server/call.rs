@@ -23,7 +23,7 @@ pub(crate) struct Proxied {
 }
 
 /// What a model reads, with nothing in it that can't be seen.
-fn shown(object: Object) -> Object {
+pub(crate) fn shown(object: Object) -> Object {
     let mut value = Value::Object(object);
     visible_json(&mut value);
     match value {
@@ -149,15 +149,7 @@ impl Downstream {
             _ => Object::new(),
         };
         meta.insert(ORIGIN.into(), self.origin(Some(tool)));
-        if let Value::Object(mut rest) = result {
-            for own in ["resultType", "ttlMs", "cacheScope"] {
-                rest.remove(own);
-            }
-            rest.retain(|_, value| !value.is_null());
-            if !rest.is_empty() {
-                meta.insert(EXTRA.into(), rest.into());
-            }
-        }
+        keep_rest(&mut meta, result);
         for block in &content {
             self.remember_address(block);
         }
@@ -176,19 +168,31 @@ impl Downstream {
     }
 
     /// An address that an answer names can be read, whether or not a list has it.
-    fn remember_address(&self, block: &Value) {
+    pub(crate) fn remember_address(&self, block: &Value) {
         let uri = block.get("uri").or_else(|| block.pointer("/resource/uri"));
         if let Some(uri) = uri.and_then(Value::as_str) {
             self.shared.addresses.claim_seen(uri, self.name());
         }
     }
 
-    fn public_block(&self, mut block: Value) -> Value {
+    pub(crate) fn public_block(&self, mut block: Value) -> Value {
         for path in ["/uri", "/resource/uri"] {
             if let Some(Value::String(uri)) = block.pointer_mut(path) {
                 *uri = self.shared.addresses.public(uri, self.name());
             }
         }
         block
+    }
+}
+
+/// Fields of a result that have no place of their own, put where they travel. What is taken out of it is null.
+pub(crate) fn keep_rest(meta: &mut Object, result: Value) {
+    let Value::Object(mut rest) = result else { return };
+    for own in ["resultType", "ttlMs", "cacheScope"] {
+        rest.remove(own);
+    }
+    rest.retain(|_, value| !value.is_null());
+    if !rest.is_empty() {
+        meta.insert(EXTRA.into(), rest.into());
     }
 }

@@ -239,6 +239,7 @@ impl Downstream {
             way: self.spec.digest(),
             era: Some(opened.era.clone()),
             info: opened.info.clone(),
+            capabilities: opened.capabilities.clone(),
             instructions: opened.instructions.clone(),
             tools,
             vanished,

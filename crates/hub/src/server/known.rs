@@ -21,7 +21,8 @@ const MOST_TEMPLATES: usize = 1000;
 pub(crate) struct Known {
     pub(crate) remembered: Remembered,
     pub(crate) tools: Vec<Arc<Definition>>,
-    pub(crate) templates: Vec<Template>,
+    /// Families of addresses, with their templates.
+    pub(crate) templates: Vec<(String, Template)>,
     tokens: OnceLock<usize>,
 }
 
@@ -93,7 +94,11 @@ impl Known {
         for address in remembered.resources.iter().filter_map(uri) {
             addresses.claim_listed(&address, &spec.name);
         }
-        let template = |fields: &Object| Template::new(fields.get("uriTemplate")?.as_str()?);
+        let template = |fields: &Object| {
+            let text = fields.get("uriTemplate")?.as_str()?;
+            addresses.claim_family(text, &spec.name);
+            Some((text.to_owned(), Template::new(text)?))
+        };
         let templates =
             remembered.templates.iter().take(MOST_TEMPLATES).filter_map(template).collect();
         Self { remembered, tools, templates, tokens: OnceLock::new() }

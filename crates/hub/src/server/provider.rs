@@ -2,20 +2,24 @@
 
 use super::{
     Downstream,
-    call::{ORIGIN, Proxied},
+    address::prefix,
+    call::{ORIGIN, Proxied, keep_rest, shown},
     exchange::Asking,
     known::public_name,
 };
-use crate::Request;
+use crate::{Era, Request};
 use docent_screen::visible;
 use docent_tool::{
-    AnyTool, Block, CallContext, Completing, CompletionTarget, Contents, Level, Object,
-    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, ResourceInfo, Role, Running,
-    TemplateInfo, ToolError,
+    AnyTool, Block, CallContext, Completed, Completing, CompletionTarget, Contents, Level, Object,
+    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Reading, ResourceInfo, Role,
+    Running, TemplateInfo, ToolError,
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
+/// What a server of the plain dialect calls its revision.
+const PLAIN: &str = "1.0";
+const FIRST: &str = "2024-11-05";
 const COMPLETION_TIME: Duration = Duration::from_secs(5);
 
 /// A server, with its tools in lists or not.
@@ -47,9 +51,17 @@ impl Part {
         names.next().map(str::to_owned)
     }
 
-    async fn read_own(&self, uri: &str, context: &CallContext) -> Result<Vec<Contents>, ToolError> {
-        let mut params = Object::new();
-        params.insert("uri".into(), uri.into());
+    /// Whether a code says that a resource is missing: each revision has its own for that.
+    fn is_missing(&self, code: i32) -> bool {
+        match &self.server.known().remembered.era {
+            Some(Era::Stateless) => matches!(code, -32602 | -32002),
+            Some(Era::Session(version)) if version == PLAIN => matches!(code, -32003 | -32002),
+            _ => code == -32002,
+        }
+    }
+
+    async fn read_own(&self, uri: &str, context: &CallContext) -> Result<Reading, ToolError> {
+        let params = with_meta([("uri", uri.into())], context.meta());
         let asking = Asking {
             method: "resources/read",
             tool: None,
@@ -59,8 +71,8 @@ impl Part {
             is_task: false,
         };
         let mut result = match self.server.exchange(&asking, context).await {
-            // Each revision has its own code for that; docent's client is told in its own.
-            Err(ToolError::Refused { code: -32002, message, .. }) => {
+            // docent's client is told in the words of its own revision.
+            Err(ToolError::Refused { code, message, .. }) if self.is_missing(code) => {
                 return Err(ToolError::not_found(message));
             }
             other => other?,
@@ -78,7 +90,18 @@ impl Part {
             mark(&mut contents, &self.server);
             Contents::Raw(contents)
         };
-        Ok(contents.into_iter().map(public).collect())
+        let contents = contents.into_iter().map(public).collect();
+        Ok(Reading { contents, meta: Some(rest_of(result)) })
+    }
+
+    /// The server's own name of a template.
+    fn own_template<'a>(&self, public: &'a str) -> Option<&'a str> {
+        let (name, addresses) = (self.server.name(), &self.server.shared.addresses);
+        let marked = public.strip_prefix(&prefix(name));
+        let own = marked.or_else(|| (!addresses.is_of_another(public, name)).then_some(public))?;
+        let known = self.server.known();
+        let text = |fields: &Object| fields.get("uriTemplate").and_then(Value::as_str) == Some(own);
+        known.remembered.templates.iter().any(text).then_some(own)
     }
 }
 
@@ -111,7 +134,7 @@ impl Provider for Part {
                 about: text(&mut fields, "description"),
                 mime: text(&mut fields, "mimeType"),
                 size: fields.remove("size").and_then(|size| size.as_u64()),
-                extra: fields,
+                extra: shown(fields),
             })
         };
         let all = known.remembered.resources.iter().filter_map(info).collect();
@@ -119,16 +142,17 @@ impl Provider for Part {
     }
 
     fn templates(&self) -> Vec<TemplateInfo> {
+        let addresses = &self.server.shared.addresses;
         let info = |fields: &Object| {
             let mut fields = fields.clone();
             let uri_template = text(&mut fields, "uriTemplate")?;
             Some(TemplateInfo {
                 name: text(&mut fields, "name").unwrap_or_else(|| uri_template.clone()),
-                uri_template,
+                uri_template: addresses.public(&uri_template, self.server.name()),
                 title: text(&mut fields, "title"),
                 about: text(&mut fields, "description"),
                 mime: text(&mut fields, "mimeType"),
-                extra: fields,
+                extra: shown(fields),
             })
         };
         self.server.known().remembered.templates.iter().filter_map(info).collect()
@@ -138,7 +162,7 @@ impl Provider for Part {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(async move {
             let own = self.server.own_address(uri)?;
             Some(self.read_own(&own, context).await)
@@ -150,6 +174,10 @@ impl Provider for Part {
     }
 
     fn can_watch(&self, uri: &str) -> bool {
+        self.owns(uri) && self.server.tells_of_changes()
+    }
+
+    fn owns(&self, uri: &str) -> bool {
         self.server.own_address(uri).is_some()
     }
 
@@ -174,7 +202,7 @@ impl Provider for Part {
             let arguments = fields.get("arguments").and_then(Value::as_array);
             let arguments = arguments.into_iter().flatten().filter_map(argument).collect();
             let (title, about) = (text(&mut fields, "title"), text(&mut fields, "description"));
-            Some(PromptInfo { name, title, about, arguments, extra: fields })
+            Some(PromptInfo { name, title, about, arguments, extra: shown(fields) })
         };
         self.server.known().remembered.prompts.iter().filter_map(info).collect()
     }
@@ -188,9 +216,8 @@ impl Provider for Part {
         Box::pin(async move {
             let missing = || ToolError::not_found(format!("no prompt is called {name}"));
             let own = self.own_prompt(name).ok_or_else(missing)?;
-            let mut params = Object::new();
-            params.insert("name".into(), own.into());
-            params.insert("arguments".into(), arguments.clone().into());
+            let asked = [("name", own.into()), ("arguments", arguments.clone().into())];
+            let params = with_meta(asked, context.meta());
             let asking = Asking {
                 method: "prompts/get",
                 tool: None,
@@ -201,11 +228,11 @@ impl Provider for Part {
             };
             let mut result = self.server.exchange(&asking, context).await?;
             mark(&mut result, &self.server);
-            Ok(rendered(result))
+            Ok(self.rendered(result))
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         Box::pin(async move { self.completed(asked).await.unwrap_or_default() })
     }
 
@@ -215,34 +242,96 @@ impl Provider for Part {
 }
 
 impl Part {
-    async fn completed(&self, asked: &Completing) -> Option<Vec<String>> {
+    async fn completed(&self, asked: &Completing) -> Option<Completed> {
         let reference = match &asked.target {
             CompletionTarget::Prompt(name) => {
                 json!({"type": "ref/prompt", "name": self.own_prompt(name)?})
             }
             CompletionTarget::Template(template) => {
-                let known = self.server.known();
-                let mut all = known.remembered.templates.iter();
-                all.find(|fields| {
-                    fields.get("uriTemplate").and_then(Value::as_str) == Some(template)
-                })?;
-                json!({"type": "ref/resource", "uri": template})
+                json!({"type": "ref/resource", "uri": self.own_template(template)?})
             }
         };
         let connection = self.server.connection().await.ok()?;
-        connection.capabilities.get("completions").filter(|can| !can.is_null())?;
+        // The first revision had no word for that.
+        if connection.era.version() != FIRST {
+            connection.capabilities.get("completions").filter(|can| !can.is_null())?;
+        }
         let _busy = connection.busy();
-        let mut params = Object::new();
-        params.insert("ref".into(), reference);
-        params.insert("argument".into(), json!({"name": asked.argument, "value": asked.typed}));
+        let argument = json!({"name": asked.argument, "value": asked.typed});
+        let mut params =
+            with_meta([("ref", reference), ("argument", argument)], asked.meta.clone());
         if !asked.known.is_empty() {
             params.insert("context".into(), json!({"arguments": asked.known}));
         }
         let request = Request { patience: Some(COMPLETION_TIME), ..Request::new(params) };
-        let result = connection.peer.request("completion/complete", request).await.ok()?;
-        let values = result.pointer("/completion/values")?.as_array()?;
-        Some(values.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        let mut result = connection.peer.request("completion/complete", request).await.ok()?;
+        let mut take =
+            |name: &str| result.pointer_mut(&format!("/completion/{name}")).map(Value::take);
+        let Some(Value::Array(values)) = take("values") else { return None };
+        let texts = values.iter().filter_map(Value::as_str).map(str::to_owned);
+        let total = take("total").and_then(|total| u32::try_from(total.as_u64()?).ok());
+        let more = take("hasMore").and_then(|more| more.as_bool());
+        if let Some(Value::Object(completion)) = result.get_mut("completion") {
+            completion.retain(|_, value| !value.is_null());
+        }
+        if result.get("completion") == Some(&json!({})) {
+            result["completion"].take();
+        }
+        let meta = Some(rest_of(result)).filter(|meta| !meta.is_empty());
+        Some(Completed { values: texts.collect(), total, more, meta })
     }
+
+    fn rendered(&self, mut result: Value) -> PromptAnswer {
+        let messages = match result.get_mut("messages").map(Value::take) {
+            Some(Value::Array(messages)) => messages,
+            _ => Vec::new(),
+        };
+        let mut rest = Vec::new();
+        let message = |mut message: Value| {
+            let role = match message.get("role").and_then(Value::as_str) {
+                Some("assistant") => Role::Assistant,
+                _ => Role::User,
+            };
+            let content = message.get_mut("content").map(Value::take).unwrap_or_default();
+            if let Value::Object(fields) = &mut message {
+                fields.retain(|name, value| name != "role" && !value.is_null());
+            }
+            rest.push(message);
+            self.server.remember_address(&content);
+            PromptMessage { role, content: Block::Raw(self.server.public_block(content)) }
+        };
+        let messages = messages.into_iter().map(message).collect();
+        let is_more = |message: &Value| message.as_object().is_some_and(|more| !more.is_empty());
+        if rest.iter().any(is_more) {
+            result["messages"] = rest.into();
+        }
+        let about = result.get_mut("description").map(Value::take);
+        PromptAnswer {
+            about: about.and_then(|about| about.as_str().map(str::to_owned)),
+            messages,
+            meta: Some(rest_of(result)),
+        }
+    }
+}
+
+/// Parameters with what the client says of its request.
+fn with_meta<const N: usize>(params: [(&str, Value); N], meta: Object) -> Object {
+    let mut params: Object =
+        params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    if !meta.is_empty() {
+        params.insert("_meta".into(), meta.into());
+    }
+    params
+}
+
+/// `_meta` of a result, with the fields that have no place of their own.
+fn rest_of(mut result: Value) -> Object {
+    let mut meta = match result.get_mut("_meta").map(Value::take) {
+        Some(Value::Object(meta)) => meta,
+        _ => Object::new(),
+    };
+    keep_rest(&mut meta, result);
+    meta
 }
 
 /// Says where something comes from.
@@ -251,27 +340,5 @@ fn mark(value: &mut Value, server: &Downstream) {
     let meta = fields.entry("_meta").or_insert_with(|| json!({}));
     if let Value::Object(meta) = meta {
         meta.insert(ORIGIN.into(), server.origin(None));
-    }
-}
-
-fn rendered(mut result: Value) -> PromptAnswer {
-    let messages = match result.get_mut("messages").map(Value::take) {
-        Some(Value::Array(messages)) => messages,
-        _ => Vec::new(),
-    };
-    let message = |mut message: Value| PromptMessage {
-        role: match message.get("role").and_then(Value::as_str) {
-            Some("assistant") => Role::Assistant,
-            _ => Role::User,
-        },
-        content: Block::Raw(message.get_mut("content").map(Value::take).unwrap_or_default()),
-    };
-    PromptAnswer {
-        about: result.get("description").and_then(Value::as_str).map(str::to_owned),
-        messages: messages.into_iter().map(message).collect(),
-        meta: match result.get_mut("_meta").map(Value::take) {
-            Some(Value::Object(meta)) => Some(meta),
-            _ => None,
-        },
     }
 }

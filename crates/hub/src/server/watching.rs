@@ -9,6 +9,7 @@ use docent_dial::Failure;
 use docent_tool::{Change, Level, Object};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
@@ -32,12 +33,24 @@ impl Downstream {
             return Some(address.to_owned());
         }
         let known = self.known();
-        let fits = known.templates.iter().any(|template| template.has(address));
+        // A family that another server has as well is told apart by the prefix.
+        let is_own = |template: &str| !addresses.is_of_another(template, self.name());
+        let mut families = known.templates.iter();
+        let fits = families.any(|(text, family)| family.has(address) && is_own(text));
         (fits && !addresses.is_of_another(address, self.name())).then(|| address.to_owned())
     }
 
+    /// Whether it tells of changes to resources. A server that was never heard may.
+    pub(crate) fn tells_of_changes(&self) -> bool {
+        let known = self.known();
+        let can = &known.remembered.capabilities;
+        can.is_null() || can.pointer("/resources/subscribe").and_then(Value::as_bool) == Some(true)
+    }
+
     pub(crate) fn begin_watching(&self, address: &str) -> bool {
-        let Some(own) = self.own_address(address) else { return false };
+        let Some(own) = self.own_address(address).filter(|_| self.tells_of_changes()) else {
+            return false;
+        };
         if locked(&self.watched).insert(own) {
             self.tell_server();
         }
@@ -78,18 +91,23 @@ impl Downstream {
             set_level(self, connection, level).await;
             *locked(&connection.level) = Some(level);
         }
+        // What the server refuses is asked again when there is something new to tell it.
+        let mut refused = BTreeSet::new();
         loop {
             let wanted = locked(&self.watched).clone();
             let told = locked(&connection.watched).clone();
-            let more = wanted.difference(&told).next().map(|uri| ("resources/subscribe", uri));
+            let more = wanted.difference(&told).find(|uri| !refused.contains(*uri));
+            let more = more.map(|uri| ("resources/subscribe", uri));
             let less = || told.difference(&wanted).next().map(|uri| ("resources/unsubscribe", uri));
             let Some((method, uri)) = more.or_else(less) else { return };
-            subscribe(self, connection, method, uri).await;
+            let is_heard = subscribe(self, connection, method, uri).await;
             let mut told = locked(&connection.watched);
-            if method == "resources/subscribe" {
+            if method == "resources/unsubscribe" {
+                told.remove(uri);
+            } else if is_heard {
                 told.insert(uri.clone());
             } else {
-                told.remove(uri);
+                refused.insert(uri.clone());
             }
         }
     }
@@ -217,16 +235,21 @@ async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, w
     }
 }
 
-async fn subscribe(server: &Downstream, connection: &Connection, method: &str, uri: &str) {
+/// Whether the server took it.
+async fn subscribe(server: &Downstream, connection: &Connection, method: &str, uri: &str) -> bool {
     let can = connection.capabilities.pointer("/resources/subscribe");
     if can.and_then(Value::as_bool) != Some(true) {
-        return;
+        return false;
     }
     let mut params = Object::new();
     params.insert("uri".into(), uri.into());
     let request = Request { patience: Some(PATIENCE), ..Request::new(params) };
-    if let Err(error) = connection.peer.request(method, request).await {
-        tracing::warn!(server = server.name(), uri, %error, "{method} failed");
+    match connection.peer.request(method, request).await {
+        Ok(_) => true,
+        Err(error) => {
+            tracing::warn!(server = server.name(), uri, %error, "{method} failed");
+            false
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod calls;
 mod eras;
 mod lifecycle;
+mod offers;
 mod questions;
 mod stage;
 mod web;

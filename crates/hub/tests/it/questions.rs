@@ -133,14 +133,16 @@ async fn lines_go_to_the_call_that_is_open_or_to_all_that_listen() {
     let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
     crate::stage::tools(&hub).await;
     let mut changes = docent_tool::Provider::changes(&*hub).unwrap();
-    let line = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": "alone"}});
+    let line = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": "alone", "odd": 1, "_meta": {"own": 1}}});
     scripts.say(line.clone());
     let data = json!("alone");
+    let extra = json!({"odd": 1, "_meta": {"own": 1}}).as_object().unwrap().clone();
     let said = docent_tool::Change::Said {
         provider: "one".into(),
         level: docent_tool::Level::Error,
         logger: "one".into(),
         data,
+        extra: extra.clone(),
     };
     crate::stage::told(&mut changes, &said).await;
     let person = Arc::new(Person::default());
@@ -152,6 +154,7 @@ async fn lines_go_to_the_call_that_is_open_or_to_all_that_listen() {
     scripts.say(line);
     until(|| !person.lines.lock().unwrap().is_empty()).await;
     assert_eq!(*person.lines.lock().unwrap(), ["one: \"alone\""]);
+    assert_eq!(*person.extras.lock().unwrap(), [extra]);
 }
 
 fn people() -> [Arc<Person>; 2] {

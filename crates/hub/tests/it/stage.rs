@@ -212,6 +212,9 @@ pub(crate) struct Person {
     pub(crate) steps: Mutex<Vec<f64>>,
     pub(crate) lines: Mutex<Vec<String>>,
     pub(crate) recorded: Option<u64>,
+    pub(crate) meta: Object,
+    /// Fields of steps and lines that have no place of their own.
+    pub(crate) extras: Mutex<Vec<Object>>,
     pub(crate) level: Option<Level>,
     pub(crate) able: Object,
     /// Notifications that were passed on.
@@ -233,9 +236,17 @@ impl Drop for Thinking<'_> {
 impl Audience for Person {
     fn progress(&self, progress: Progress) {
         self.steps.lock().unwrap().push(progress.done);
+        self.extras.lock().unwrap().push(progress.extra);
     }
     fn log(&self, _: Level, logger: &str, data: Value) {
         self.lines.lock().unwrap().push(format!("{logger}: {data}"));
+    }
+    fn relay(&self, level: Level, logger: &str, data: Value, extra: Object) {
+        self.extras.lock().unwrap().push(extra);
+        self.log(level, logger, data);
+    }
+    fn meta(&self) -> Object {
+        self.meta.clone()
     }
     fn emit(&self, _: Block) -> docent_tool::Running<'_, ()> {
         Box::pin(std::future::ready(()))

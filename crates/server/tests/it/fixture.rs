@@ -1,10 +1,10 @@
 //! A provider of small tools, each of which shows one thing.
 
 use docent_tool::{
-    Answer, AnyTool, App, Ask, Block, CallContext, Change, Completing, CompletionTarget, Contents,
-    Failure, FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress, PromptAnswer,
-    PromptArgument, PromptInfo, PromptMessage, Provider, ResourceInfo, Role, Running, TemplateInfo,
-    Tool, ToolError, ToolInfo, erase,
+    Answer, AnyTool, App, Ask, Block, CallContext, Change, Completed, Completing, CompletionTarget,
+    Contents, Failure, FailureKind, Hints, InputNeeded, Level, Object, Outcome, Progress,
+    PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider, Reading, ResourceInfo, Role,
+    Running, TemplateInfo, Tool, ToolError, ToolInfo, erase,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -180,7 +180,8 @@ fn talking() -> Vec<Arc<dyn AnyTool>> {
             for (done, message) in
                 [(1.0, "one"), (1.0, "again"), (0.5, "back"), (2.0, "two"), (3.0, "three")]
             {
-                context.report(Progress { done, total: Some(3.0), message: message.into() });
+                let (total, message, extra) = (Some(3.0), message.into(), Object::new());
+                context.report(Progress { done, total, message, extra });
             }
             Ok(said("done"))
         }),
@@ -327,7 +328,7 @@ impl Provider for Fixture {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(async move {
             let name = uri.strip_prefix("memo://").filter(|_| self.key == "fixture")?;
             let text = match name {
@@ -349,7 +350,8 @@ impl Provider for Fixture {
                 uri: uri.into(),
                 mime: Some("text/plain".into()),
                 text,
-            }]))
+            }]
+            .into()))
         })
     }
 
@@ -396,7 +398,7 @@ impl Provider for Fixture {
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         let (target, argument, typed) = asked.parts();
         let values = match (target, argument) {
             (CompletionTarget::Prompt(_), "name") => {
@@ -407,8 +409,8 @@ impl Provider for Fixture {
             }
             _ => vec![],
         };
-        let values = values.into_iter().filter(|value| value.starts_with(typed)).collect();
-        Box::pin(std::future::ready(values))
+        let values = values.into_iter().filter(|value| value.starts_with(typed));
+        Box::pin(std::future::ready(values.collect::<Vec<_>>().into()))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

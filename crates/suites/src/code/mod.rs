@@ -40,8 +40,8 @@ use crate::{
 use analyze_code::AnalyzeCode;
 use docent_syntax::Counts;
 use docent_tool::{
-    AnyTool, App, CallContext, Change, Completing, CompletionTarget, Contents, Provider,
-    ResourceInfo, Running, TemplateInfo, ToolError, erase, nobody,
+    AnyTool, App, CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider,
+    Reading, ResourceInfo, Running, TemplateInfo, ToolError, erase, nobody,
 };
 use find_references::FindReferences;
 use index_status::IndexStatus;
@@ -124,7 +124,7 @@ impl Provider for CodeSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(async move {
             let path = match address::path(uri)? {
                 Ok(path) => path,
@@ -138,7 +138,7 @@ impl Provider for CodeSuite {
                 }
                 _ => read_file(&project, &uri, &path, context),
             };
-            Some(context.blocking(work).await)
+            Some(context.blocking(work).await.map(Into::into))
         })
     }
 
@@ -153,16 +153,17 @@ impl Provider for CodeSuite {
         place.is_some_and(|place| self.project.subscribe(&place))
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         let (target, argument, typed) = asked.parts();
         let ours =
             matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
         if !ours || argument != "path" {
-            return Box::pin(std::future::ready(Vec::new()));
+            return Box::pin(std::future::ready(Completed::default()));
         }
         let (project, typed) = (Arc::clone(&self.project), typed.to_owned());
         Box::pin(async move {
-            tokio::task::spawn_blocking(move || paths(&project, &typed)).await.unwrap_or_default()
+            let work = move || paths(&project, &typed);
+            tokio::task::spawn_blocking(work).await.unwrap_or_default().into()
         })
     }
 

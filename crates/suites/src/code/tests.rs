@@ -89,7 +89,7 @@ fn embedded(outcome: &Outcome, uri: &str) -> Value {
 }
 
 async fn annotations(suite: &CodeSuite, uri: &str) -> Result<Value, ToolError> {
-    let mut contents = suite.read(uri, &nobody()).await.unwrap()?;
+    let mut contents = suite.read(uri, &nobody()).await.unwrap()?.contents;
     match contents.remove(0) {
         Contents::Text { uri: at, mime, text } => {
             assert_eq!((at.as_str(), mime.as_deref()), (uri, Some("application/json")));
@@ -538,16 +538,17 @@ async fn paths_are_completed() {
     ];
     for (typed, want) in cases {
         assert_eq!(
-            suite.complete(&Completing::new(target.clone(), "path", typed)).await,
+            suite.complete(&Completing::new(target.clone(), "path", typed)).await.values,
             want,
             "{typed}"
         );
     }
-    assert!(suite.complete(&Completing::new(target.clone(), "other", "")).await.is_empty());
+    assert!(suite.complete(&Completing::new(target.clone(), "other", "")).await.values.is_empty());
     assert!(
         suite
             .complete(&Completing::new(CompletionTarget::Prompt("x".into()), "path", ""))
             .await
+            .values
             .is_empty()
     );
 }

@@ -29,8 +29,8 @@ use crate::{
 use docent_index::Synonyms;
 use docent_prose::{Document, Section};
 use docent_tool::{
-    AnyTool, App, CallContext, Change, Completing, CompletionTarget, Contents, Provider,
-    ResourceInfo, Running, TemplateInfo, ToolError, erase,
+    AnyTool, App, CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider,
+    Reading, ResourceInfo, Running, TemplateInfo, ToolError, erase,
 };
 use get_document::GetDocument;
 use library::{Library, resolve};
@@ -243,13 +243,14 @@ impl Provider for DocsSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(async move {
             if let Err(problem) = address::parse(uri)? {
                 return Some(Err(ToolError::not_found(problem)));
             }
             let (library, uri) = (Arc::clone(&self.library), uri.to_owned());
-            Some(context.blocking(move |context| read(&library, &uri, context)).await)
+            let work = move |context: &CallContext| read(&library, &uri, context);
+            Some(context.blocking(work).await.map(Into::into))
         })
     }
 
@@ -263,12 +264,12 @@ impl Provider for DocsSuite {
         known
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         let (target, argument, typed) = asked.parts();
         let ours = matches!(target, CompletionTarget::Template(template)
             if [address::CONTENTS_TEMPLATE, address::DOCUMENT_TEMPLATE].contains(&template.as_str()));
         if !ours {
-            return Box::pin(std::future::ready(Vec::new()));
+            return Box::pin(std::future::ready(Completed::default()));
         }
         let shelves = self.library.shelves();
         let named = |part: fn((&str, &str)) -> String| -> Vec<String> {
@@ -283,12 +284,12 @@ impl Provider for DocsSuite {
                 let (library, typed) = (Arc::clone(&self.library), typed.to_owned());
                 let work = move || paths(&library, &typed);
                 return Box::pin(async move {
-                    tokio::task::spawn_blocking(work).await.unwrap_or_default()
+                    tokio::task::spawn_blocking(work).await.unwrap_or_default().into()
                 });
             }
             _ => Vec::new(),
         };
-        Box::pin(std::future::ready(ready))
+        Box::pin(std::future::ready(ready.into()))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {

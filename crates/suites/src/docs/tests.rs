@@ -384,7 +384,8 @@ async fn collections_are_resources() {
         }
     );
     assert_eq!(listed.len(), 2);
-    let contents = suite.read("techdoc://postgresql/docs", &nobody()).await.unwrap().unwrap();
+    let contents =
+        suite.read("techdoc://postgresql/docs", &nobody()).await.unwrap().unwrap().contents;
     assert_eq!(
         contents,
         [Contents::Text {
@@ -397,7 +398,7 @@ async fn collections_are_resources() {
         }]
     );
     let uri = "techdoc://postgresql/docs/vacuum.md";
-    let document = suite.read(uri, &nobody()).await.unwrap().unwrap();
+    let document = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
     assert_eq!(
         document,
         [Contents::Text {
@@ -428,7 +429,7 @@ async fn templates_are_completed() {
     ];
     for (argument, typed, want) in cases {
         assert_eq!(
-            suite.complete(&Completing::new(target.clone(), argument, typed)).await,
+            suite.complete(&Completing::new(target.clone(), argument, typed)).await.values,
             want,
             "{argument} {typed}"
         );
@@ -437,6 +438,7 @@ async fn templates_are_completed() {
         suite
             .complete(&Completing::new(CompletionTarget::Template("x".into()), "collection", ""))
             .await
+            .values
             .is_empty()
     );
 }
@@ -456,7 +458,7 @@ async fn a_changed_document_is_announced() {
             async { while changes.recv().await.unwrap() != Change::Updated(wanted.into()) {} };
         tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
     }
-    let document = suite.read(uri, &nobody()).await.unwrap().unwrap();
+    let document = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
     assert!(matches!(&document[0], Contents::Text { text, .. } if text == "# Short"));
 }
 
@@ -614,7 +616,8 @@ async fn links_lead_to_documents_by_their_addresses() {
         "# One\n\nSee [two](techdoc://m/docs/two.html#x), gone, [out](https://example.org/), \
          [here](techdoc://m/docs/a/one.html#here)."
     );
-    let section = suite.read("techdoc://m/docs/two.html#x", &nobody()).await.unwrap().unwrap();
+    let section =
+        suite.read("techdoc://m/docs/two.html#x", &nobody()).await.unwrap().unwrap().contents;
     assert!(matches!(&section[0], Contents::Text { text, .. } if text == "## X\n\nSecond."));
 }
 

@@ -202,7 +202,7 @@ async fn arguments_complete_from_what_is_there() {
         let found = suite
             .complete(&Completing::new(CompletionTarget::Prompt(prompt.into()), argument, typed))
             .await;
-        assert_eq!(found, want, "{prompt} {argument} {typed}");
+        assert_eq!(found.values, want, "{prompt} {argument} {typed}");
     }
     drop(root);
 }

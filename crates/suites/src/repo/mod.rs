@@ -42,8 +42,8 @@ use crate::{
     files::{Kind, PathError, Place, Roots},
 };
 use docent_tool::{
-    AnyTool, App, CallContext, Completing, CompletionTarget, Contents, Provider, Running,
-    TemplateInfo, ToolError, erase,
+    AnyTool, App, CallContext, Completed, Completing, CompletionTarget, Contents, Provider,
+    Reading, Running, TemplateInfo, ToolError, erase,
 };
 use kept::Kept;
 use report::{Depth, Report};
@@ -102,18 +102,23 @@ impl Provider for RepoSuite {
         &'a self,
         uri: &'a str,
         context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Vec<Contents>, ToolError>>> {
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(async move {
             let (depth, path) = address::parse(uri)?;
-            Some(self.report(&path, depth, context).await.and_then(|report| contents(uri, &report)))
+            Some(
+                self.report(&path, depth, context)
+                    .await
+                    .and_then(|report| contents(uri, &report))
+                    .map(Into::into),
+            )
         })
     }
 
-    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Vec<String>> {
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
         let (target, argument, typed) = asked.parts();
         let ours =
             matches!(target, CompletionTarget::Template(template) if template == address::TEMPLATE);
-        let found = match argument {
+        let found: Vec<String> = match argument {
             "depth" if ours => {
                 let words = address::DEPTHS.iter().map(|(word, _)| (*word).to_owned());
                 words.filter(|word| word.starts_with(typed)).collect()
@@ -122,12 +127,12 @@ impl Provider for RepoSuite {
                 let (roots, typed) = (self.roots.clone(), typed.to_owned());
                 return Box::pin(async move {
                     let look = move || folders(&roots, &typed);
-                    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+                    tokio::task::spawn_blocking(look).await.unwrap_or_default().into()
                 });
             }
             _ => Vec::new(),
         };
-        Box::pin(std::future::ready(found))
+        Box::pin(std::future::ready(found.into()))
     }
 }
 

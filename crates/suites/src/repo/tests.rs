@@ -459,7 +459,7 @@ async fn the_link_leads_to_the_whole_report() {
     // What was summed up is read, not what has come since.
     write(root.path(), "web/later.ts", "export {}\n");
     for (uri, files) in [(link.uri.as_str(), 3), ("repository://quick/web", 4)] {
-        let contents = suite.read(uri, &nobody()).await.unwrap().unwrap();
+        let contents = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
         let [
             Contents::Text { mime: Some(first), text, .. },
             Contents::Text { mime: Some(second), text: json, .. },
@@ -475,8 +475,11 @@ async fn the_link_leads_to_the_whole_report() {
     assert!(suite.read("repository://standard/none", &nobody()).await.unwrap().is_err());
     assert!(suite.read("other://standard/web", &nobody()).await.is_none());
     let target = CompletionTarget::Template(address::TEMPLATE.into());
-    assert_eq!(suite.complete(&Completing::new(target.clone(), "depth", "d")).await, ["deep"]);
-    assert_eq!(suite.complete(&Completing::new(target, "path", "we")).await[0], "web");
+    assert_eq!(
+        suite.complete(&Completing::new(target.clone(), "depth", "d")).await.values,
+        ["deep"]
+    );
+    assert_eq!(suite.complete(&Completing::new(target, "path", "we")).await.values[0], "web");
 }
 
 #[test]

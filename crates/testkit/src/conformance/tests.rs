@@ -164,7 +164,7 @@ async fn every_listed_resource_and_prompt_is_there() {
     }
     let target = CompletionTarget::Prompt("test_prompt_with_arguments".into());
     assert_eq!(
-        fixture.complete(&Completing::new(target, "arg1", "par")).await,
+        fixture.complete(&Completing::new(target, "arg1", "par")).await.values,
         ["paris", "park", "party"]
     );
 }

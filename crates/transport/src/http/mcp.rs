@@ -158,6 +158,9 @@ async fn answer<H: ServerHandler>(
             Ok(Checked::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
             }
+            Ok(Checked::Answer(answer)) if in_session(&parts.headers) => {
+                session::accept(shared, &parts.headers, *answer).await
+            }
             Ok(_) => pass(shared, parts, bytes.clone()).await,
         },
         Frame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
@@ -214,12 +217,18 @@ enum Checked {
     Shutdown(Id),
     /// A request of the session era.
     Request(Box<ClientJsonRpcMessage>),
+    /// The answer to a request of ours.
+    Answer(Box<ClientJsonRpcMessage>),
     /// Anything else.
     Other,
 }
 
 /// Refuses methods that the request's revision lacks, and parameters that a known method can't use.
 fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
+    if matches!(envelope, Envelope::Response { .. }) {
+        let answer = decode(envelope, origin)?;
+        return Ok(answer.map_or(Checked::Other, |answer| Checked::Answer(Box::new(answer))));
+    }
     let Envelope::Request { id, method, params } = envelope else { return Ok(Checked::Other) };
     let modern = params.and_then(modern_version);
     let revision = modern.as_deref().and_then(Dialect::of_version);

@@ -12,7 +12,7 @@ use crate::{
 };
 use axum::{
     http::{HeaderMap, StatusCode, header},
-    response::Response,
+    response::{IntoResponse, Response},
 };
 use docent_wire::{Id, Refusal, code};
 use futures::{Stream, StreamExt, stream};
@@ -69,6 +69,22 @@ pub(super) async fn answer<H: ServerHandler>(
             });
             one_or_many(claimed, takes_json(headers)).await
         }
+        Err(error) => {
+            tracing::debug!(%error, "the session is gone");
+            not_found()
+        }
+    }
+}
+
+/// Takes the client's answer to what it was asked.
+pub(super) async fn accept<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    headers: &HeaderMap,
+    answer: ClientJsonRpcMessage,
+) -> Response {
+    let Some(id) = text(headers, SESSION) else { return not_found() };
+    match shared.sessions.accept_message(&id.into(), answer).await {
+        Ok(()) => StatusCode::ACCEPTED.into_response(),
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
             not_found()
