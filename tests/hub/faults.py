@@ -1,7 +1,8 @@
 """What docent does when its servers, its clients or it itself come to harm.
 
 Children that die, hang, flood, write garbage, change their tools and ignore signals; HTTP servers that reset, stall and
-forget; clients that go away; docent killed. Calls are counted by the servers, in files.
+forget; servers on every network transport that go away and come back; clients that go away; docent killed; a thousand
+starts and ends. Calls are counted by the servers, in files.
 """
 
 import json
@@ -9,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -19,8 +21,7 @@ import report
 # docent's own limit for a call in these checks, and the time within which it must have told of it.
 CALL_LIMIT_MS = 1500
 ANSWER_SECONDS = 15
-# The rule is two seconds; the third is for a busy machine.
-ORPHAN_SECONDS = 3
+ORPHAN_SECONDS = 2
 RSS_LIMIT_KB = 600_000
 SHORT = {"DOCENT_LIMITS_TOOL_TIMEOUT_MS": str(CALL_LIMIT_MS)}
 
@@ -73,10 +74,15 @@ def failed(reply):
     return "error" in reply or reply.get("result", {}).get("isError") is True
 
 
+def answerer(reply):
+    """Which process or session answered."""
+    said = places.text(reply.get("result", {}))
+    return said.rsplit(" by ", 1)[1] if " by " in said else None
+
+
 def pid_of(reply):
     """Which process answered."""
-    said = places.text(reply.get("result", {}))
-    return int(said.rsplit(" by ", 1)[1]) if " by " in said else None
+    return int(answerer(reply)) if answerer(reply) else None
 
 
 class Bench:
@@ -352,6 +358,85 @@ def orphans_at_work(checks, place):
     check_gone(checks, "no orphan · a call under way · SIGKILL of docent", pids)
 
 
+ROUNDS = 1000
+LANES = 8
+# docent and its keeper.
+RESTING = 2
+# Threads that wait for work end after ten seconds without any.
+REST_SECONDS = 20
+
+
+def held(docent):
+    """What docent and the processes below it hold: processes, and the descriptors and threads of those that stay."""
+    found = {"processes": 0, "descriptors": 0, "threads": 0}
+    for pid in [docent, *places.descendants(docent)]:
+        try:
+            descriptors, threads = (len(os.listdir(f"/proc/{pid}/{what}")) for what in ("fd", "task"))
+        except OSError:
+            continue  # It has ended meanwhile.
+        for what, count in (("processes", 1), ("descriptors", descriptors), ("threads", threads)):
+            found[what] += count
+    return found
+
+
+def lane(peer, name, rounds, problems):
+    """Calls one server until so many processes or sessions of it have answered, each ended before the next."""
+    last, tries = None, 0
+    while rounds and not problems:
+        reply = call(peer, f"{name}__read", {"how": "ok"}, ANSWER_SECONDS)
+        found, tries = answerer(reply), tries + 1
+        if found is None or tries > 50 * ROUNDS:
+            problems.append(f"{name}, {rounds} rounds before the end: {text(reply)}")
+            return
+        rounds, last = rounds - (found != last), found
+        time.sleep(0.003)
+
+
+def run_lanes(peer, names, rounds):
+    problems = []
+    threads = [threading.Thread(target=lane, args=(peer, name, rounds, problems)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return problems
+
+
+def thousand_rounds(checks, place):
+    """Programs and HTTP sessions that end as soon as nobody uses them: of a thousand of each, nothing is left."""
+    remote = FaultyHttp(place, "rounds")
+    program = {"command": sys.executable, "args": ["-I", "-S", "-B", os.path.join(places.HERE, "brief.py")]}
+    programs = {f"program{number}": {**program, "idle_ms": 1} for number in range(LANES)}
+    sessions = {f"session{number}": {**remote.spec, "idle_ms": 1} for number in range(LANES)}
+    names = [*programs, *sessions]
+    peer = place.stdio(place.configuration({**programs, **sessions}))
+    peer.open()
+    places.settled(peer, names)
+    docent = peer.child.pid
+    problems = run_lanes(peer, names, 3)
+    # What is held for good is there by now; what is not has the time to go.
+    resting = places.until(lambda: None if held(docent)["processes"] > RESTING else held(docent), REST_SECONDS, 0.1)
+    problems += [] if resting else [f"before the rounds, {held(docent)} are held"]
+    before = len(remote.lines("sessions"))
+    problems = problems or run_lanes(peer, names, ROUNDS // LANES)
+    checks.that("a thousand starts and ends", not problems, report.shown(problems[:3]))
+    opened = len(remote.lines("sessions")) - before
+    checks.that("a thousand sessions", opened >= ROUNDS, f"{opened} were opened")
+
+    def left():
+        now = held(docent)
+        return {what: now[what] - resting[what] for what in now if now[what] > resting[what]}
+
+    if not problems:
+        places.until(lambda: not left(), REST_SECONDS, 0.2)
+        for what in resting:
+            checks.that(f"no {what} left over after a thousand rounds", what not in left(), lambda: f"{left()} more than {resting}")
+        open_sessions = set(remote.lines("sessions")) - set(remote.lines("ended"))
+        checks.that("no session left over after a thousand rounds", not open_sessions, f"{len(open_sessions)} of {opened}")
+    peer.close()
+    remote.listening.end()
+
+
 def two_clients(checks, place):
     """The same ids at the same time: answers, progress and cancellations stay with whom they belong to."""
     faulty = Faulty(place, "shared")
@@ -488,8 +573,79 @@ def http_faults(checks, place):
     peer.close()
 
 
+# --- servers on the network that go away -------------------------------------------------------------------------------
+
+class Remote:
+    """A strict server on a port, which can be taken away and brought back."""
+
+    def __init__(self, place, name, revision, scheme, path):
+        self.name, self.log, self.port = name, place.path(f"{name}.log"), places.free_port()
+        self.spec = {"url": f"{scheme}://127.0.0.1:{self.port}{path}"}
+        arguments = ["--revision", revision, "--log", self.log, "--port", self.port]
+        started = place.scripted("strict.py", *arguments, *(["--websocket"] if scheme == "ws" else []))
+        self.argv = [started["command"], *started["args"]]
+        self.start()
+
+    def start(self):
+        self.listening = places.Listening(self.argv, self.port)
+
+    def logged(self, **wanted):
+        """The lines of its log that have these fields."""
+        try:
+            with open(self.log, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+        except FileNotFoundError:
+            return []
+        return [line for line in lines if wanted.items() <= line.items()]
+
+
+REMOTES = [("sse", "2024-11-05", "http", "/sse"), ("websocket", "2025-11-25", "ws", "/ws"),
+           ("sessions", "2025-11-25", "http", "/mcp"), ("stateless", "2026-07-28", "http", "/mcp")]
+
+
+def away_and_back(checks, place):
+    remotes = [Remote(place, *one) for one in REMOTES]
+    peer = place.stdio(place.configuration({remote.name: remote.spec for remote in remotes}), env=SHORT)
+    peer.open()
+    places.settled(peer, [remote.name for remote in remotes])
+    for remote in remotes:
+        name = remote.name
+
+        def echo(word):
+            return call(peer, f"{name}__echo", {"text": word}, ANSWER_SECONDS)
+
+        def comes_back(how):
+            found = places.until(lambda: places.text(echo(how).get("result", {})) == how, 60, 0.2)
+            checks.that(f"{name} · {how}, it is called", found, lambda: text(echo(how)))
+
+        comes_back("at first")
+        pending = peer.start("tools/call", {"name": f"{name}__slow", "arguments": {}})
+        places.until(lambda: remote.logged(kind="slow"))
+        remote.listening.end()
+        reply = pending.wait(ANSWER_SECONDS)
+        checks.that(f"{name} · a call under way when it goes is told", failed(reply) and name in text(reply), text(reply))
+        reply = echo("away")
+        checks.that(f"{name} · that it is away is told", failed(reply) and name in text(reply), text(reply))
+        remote.start()
+        comes_back("back again")
+        checks.equal(f"{name} · a call that was lost is made once", len(remote.logged(kind="call", tool="slow")), 1)
+        # A server that was started anew does not know the session in which it is called.
+        odd = [one for one in remote.logged(kind="violation") if not one["what"].startswith("the session is")]
+        checks.equal(f"{name} · its revision is kept to", odd, [])
+        os.kill(remote.listening.child.pid, signal.SIGSTOP)
+        start = time.monotonic()
+        reply, took = echo("stopped"), time.monotonic() - start
+        checks.that(f"{name} · a call while it is stopped is ended", failed(reply) and took < ANSWER_SECONDS,
+                    f"after {took:.1f} s {text(reply)}")
+        os.kill(remote.listening.child.pid, signal.SIGCONT)
+        comes_back("going on")
+        remote.listening.end()
+    peer.close()
+
+
 CASES = [first_requests, killed_while_answering, survived_by_a_grandchild, retries, hanging, noise, changed_tools,
-         dead_at_start, checked_arguments, orphans, orphans_at_work, two_clients, reload, http_faults]
+         dead_at_start, checked_arguments, orphans, orphans_at_work, thousand_rounds, two_clients, reload, http_faults,
+         away_and_back]
 
 
 def main():
