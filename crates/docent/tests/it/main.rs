@@ -15,6 +15,7 @@ mod search;
 mod serving;
 mod settling;
 mod shell;
+mod sign_in;
 mod teams;
 
 use serde_json::Value;
