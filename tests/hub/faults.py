@@ -21,6 +21,9 @@ import report
 # docent's own limit for a call in these checks, and the time within which it must have told of it.
 CALL_LIMIT_MS = 1500
 ANSWER_SECONDS = 15
+# What an orderly end may take: a second for a program to end by itself, and one more after it was told to.
+END_SECONDS = 3
+# How long anything may outlive docent.
 ORPHAN_SECONDS = 2
 RSS_LIMIT_KB = 600_000
 SHORT = {"DOCENT_LIMITS_TOOL_TIMEOUT_MS": str(CALL_LIMIT_MS)}
@@ -342,6 +345,8 @@ def orphans(checks, place):
             else:
                 os.kill(docent, signal.SIGKILL if "KILL" in end else signal.SIGTERM)
             threading.Thread(target=bench.peer.child.wait, daemon=True).start()
+            ended = places.until(lambda: not places.alive(docent), END_SECONDS)
+            checks.that(f"docent ends · {'+'.join(flags) or 'plain'} · {end}", ended, f"not within {END_SECONDS} s")
             check_gone(checks, name, pids)
 
 
