@@ -281,6 +281,39 @@ def changed_tools(checks, place):
     last.close()
 
 
+def changed_while_away(checks, place):
+    """A server that comes back with other tools than it left with."""
+    bench = Bench(place, "returning")
+    pid = bench.pid()
+    since = len(bench.peer.notes)
+    os.kill(pid, signal.SIGKILL)
+    places.until(lambda: not places.alive(pid))
+    bench.faulty.set("more-tools")
+    bench.pid()
+    heard = places.until(lambda: any(one["method"] == "notifications/tools/list_changed" for one in bench.peer.notes[since:]))
+    checks.that("tools that a server comes back with are announced", heard, "no notification")
+    checks.that("tools that a server comes back with are listed", "returning__later" in bench.peer.tools(), "not in the list")
+    bench.peer.close()
+
+
+def one_at_a_time(checks, place):
+    """With `concurrency = 1` a call waits for the one before it."""
+    faulty = Faulty(place, "narrow")
+    peer = place.stdio(place.configuration({"narrow": {**faulty.spec, "concurrency": 1}}))
+    peer.open()
+    places.settled(peer, ["narrow"])
+    first = peer.start("tools/call", {"name": "narrow__write", "arguments": {"how": "hang"}})
+    places.until(lambda: faulty.count("write", "hang"))
+    second = peer.start("tools/call", {"name": "narrow__read", "arguments": {"how": "ok"}})
+    # Nothing tells that a call is not made: this is what it would take several times over.
+    time.sleep(1)
+    checks.equal("a call waits for its turn", faulty.count("read", "ok"), 0)
+    peer.cancel(first)
+    reply = second.wait(ANSWER_SECONDS)
+    checks.that("its turn comes with the end of the other", pid_of(reply), text(reply))
+    peer.close()
+
+
 def approve(checks, place, config, name):
     argv = [place.given.docent, "servers", "approve", name, "--config", config]
     done = subprocess.run(argv, cwd=place.root, env=place.environment(), capture_output=True, text=True, timeout=60)
@@ -435,7 +468,8 @@ def thousand_rounds(checks, place):
     if not problems:
         places.until(lambda: not left(), REST_SECONDS, 0.2)
         for what in resting:
-            checks.that(f"no {what} left over after a thousand rounds", what not in left(), lambda: f"{left()} more than {resting}")
+            checks.that(f"no {what} left over after a thousand rounds", what not in left(),
+                        lambda: f"{left()} more than {resting}")
         open_sessions = set(remote.lines("sessions")) - set(remote.lines("ended"))
         checks.that("no session left over after a thousand rounds", not open_sessions, f"{len(open_sessions)} of {opened}")
     peer.close()
@@ -514,6 +548,29 @@ def reload(checks, place):
     places.settled(peer, ["added"])
     reply = peer.call("added__read", {"how": "ok"})
     checks.that("what was added can be called", not failed(reply), text(reply))
+    peer.close()
+
+
+def registries(checks, place):
+    """Servers in a file that `hub.registries` names are found, and so are those that are written into it later."""
+    file = os.path.join(place.make("registry"), "servers.json")
+    early, late = (Faulty(place, name) for name in ("early", "late"))
+
+    def write(**servers):
+        with open(file + ".new", "w", encoding="utf-8") as new:
+            json.dump({"mcpServers": {name: server.spec for name, server in servers.items()}}, new)
+        os.replace(file + ".new", file)
+
+    write(early=early)
+    peer = place.stdio(place.configuration({}, more=[f"registries = {json.dumps([file])}"]))
+    peer.open()
+    places.settled(peer, ["early"])
+    first = pid_of(peer.call("early__read", {"how": "ok"}))
+    checks.that("a server of a registry is called", first, "no answer")
+    write(early=early, late=late)
+    places.settled(peer, ["late"])
+    checks.that("a server that a registry has from now on is called", pid_of(peer.call("late__read", {"how": "ok"})), "no answer")
+    checks.equal("the others of the registry go on", pid_of(peer.call("early__read", {"how": "ok"})), first)
     peer.close()
 
 
@@ -649,8 +706,8 @@ def away_and_back(checks, place):
 
 
 CASES = [first_requests, killed_while_answering, survived_by_a_grandchild, retries, hanging, noise, changed_tools,
-         dead_at_start, checked_arguments, orphans, orphans_at_work, thousand_rounds, two_clients, reload, http_faults,
-         away_and_back]
+         changed_while_away, one_at_a_time, dead_at_start, checked_arguments, orphans, orphans_at_work, thousand_rounds,
+         two_clients, reload, registries, http_faults, away_and_back]
 
 
 def main():
