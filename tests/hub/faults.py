@@ -1,7 +1,8 @@
 """What docent does when its servers, its clients or it itself come to harm.
 
 Children that die, hang, flood, write garbage, change their tools and ignore signals; HTTP servers that reset, stall and
-forget; clients that go away; docent killed. Calls are counted by the servers, in files.
+forget; servers on every network transport that go away and come back; clients that go away; docent killed; a thousand
+starts and ends. Calls are counted by the servers, in files.
 """
 
 import json
@@ -9,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -19,8 +21,10 @@ import report
 # docent's own limit for a call in these checks, and the time within which it must have told of it.
 CALL_LIMIT_MS = 1500
 ANSWER_SECONDS = 15
-# The rule is two seconds; the third is for a busy machine.
-ORPHAN_SECONDS = 3
+# What an orderly end may take: a second for a program to end by itself, and one more after it was told to.
+END_SECONDS = 3
+# How long anything may outlive docent.
+ORPHAN_SECONDS = 2
 RSS_LIMIT_KB = 600_000
 SHORT = {"DOCENT_LIMITS_TOOL_TIMEOUT_MS": str(CALL_LIMIT_MS)}
 
@@ -73,10 +77,15 @@ def failed(reply):
     return "error" in reply or reply.get("result", {}).get("isError") is True
 
 
+def answerer(reply):
+    """Which process or session answered."""
+    said = places.text(reply.get("result", {}))
+    return said.rsplit(" by ", 1)[1] if " by " in said else None
+
+
 def pid_of(reply):
     """Which process answered."""
-    said = places.text(reply.get("result", {}))
-    return int(said.rsplit(" by ", 1)[1]) if " by " in said else None
+    return int(answerer(reply)) if answerer(reply) else None
 
 
 class Bench:
@@ -278,6 +287,39 @@ def changed_tools(checks, place):
     last.close()
 
 
+def changed_while_away(checks, place):
+    """A server that comes back with other tools than it left with."""
+    bench = Bench(place, "returning")
+    pid = bench.pid()
+    since = len(bench.peer.notes)
+    os.kill(pid, signal.SIGKILL)
+    places.until(lambda: not places.alive(pid))
+    bench.faulty.set("more-tools")
+    bench.pid()
+    heard = places.until(lambda: any(one["method"] == "notifications/tools/list_changed" for one in bench.peer.notes[since:]))
+    checks.that("tools that a server comes back with are announced", heard, "no notification")
+    checks.that("tools that a server comes back with are listed", "returning__later" in bench.peer.tools(), "not in the list")
+    bench.peer.close()
+
+
+def one_at_a_time(checks, place):
+    """With `concurrency = 1` a call waits for the one before it."""
+    faulty = Faulty(place, "narrow")
+    peer = place.stdio(place.configuration({"narrow": {**faulty.spec, "concurrency": 1}}))
+    peer.open()
+    places.settled(peer, ["narrow"])
+    first = peer.start("tools/call", {"name": "narrow__write", "arguments": {"how": "hang"}})
+    places.until(lambda: faulty.count("write", "hang"))
+    second = peer.start("tools/call", {"name": "narrow__read", "arguments": {"how": "ok"}})
+    # Nothing tells that a call is not made: this is what it would take several times over.
+    time.sleep(1)
+    checks.equal("a call waits for its turn", faulty.count("read", "ok"), 0)
+    peer.cancel(first)
+    reply = second.wait(ANSWER_SECONDS)
+    checks.that("its turn comes with the end of the other", pid_of(reply), text(reply))
+    peer.close()
+
+
 def approve(checks, place, config, name):
     argv = [place.given.docent, "servers", "approve", name, "--config", config]
     done = subprocess.run(argv, cwd=place.root, env=place.environment(), capture_output=True, text=True, timeout=60)
@@ -342,6 +384,8 @@ def orphans(checks, place):
             else:
                 os.kill(docent, signal.SIGKILL if "KILL" in end else signal.SIGTERM)
             threading.Thread(target=bench.peer.child.wait, daemon=True).start()
+            ended = places.until(lambda: not places.alive(docent), END_SECONDS)
+            checks.that(f"docent ends · {'+'.join(flags) or 'plain'} · {end}", ended, f"not within {END_SECONDS} s")
             check_gone(checks, name, pids)
 
 
@@ -356,6 +400,86 @@ def orphans_at_work(checks, place):
     os.kill(docent, signal.SIGKILL)
     threading.Thread(target=bench.peer.child.wait, daemon=True).start()
     check_gone(checks, "no orphan · a call under way · SIGKILL of docent", pids)
+
+
+ROUNDS = 1000
+LANES = 8
+# docent and its keeper.
+RESTING = 2
+# Threads that wait for work end after ten seconds without any.
+REST_SECONDS = 20
+
+
+def held(docent):
+    """What docent and the processes below it hold: processes, and the descriptors and threads of those that stay."""
+    found = {"processes": 0, "descriptors": 0, "threads": 0}
+    for pid in [docent, *places.descendants(docent)]:
+        try:
+            descriptors, threads = (len(os.listdir(f"/proc/{pid}/{what}")) for what in ("fd", "task"))
+        except OSError:
+            continue  # It has ended meanwhile.
+        for what, count in (("processes", 1), ("descriptors", descriptors), ("threads", threads)):
+            found[what] += count
+    return found
+
+
+def lane(peer, name, rounds, problems):
+    """Calls one server until so many processes or sessions of it have answered, each ended before the next."""
+    last, tries = None, 0
+    while rounds and not problems:
+        reply = call(peer, f"{name}__read", {"how": "ok"}, ANSWER_SECONDS)
+        found, tries = answerer(reply), tries + 1
+        if found is None or tries > 50 * ROUNDS:
+            problems.append(f"{name}, {rounds} rounds before the end: {text(reply)}")
+            return
+        rounds, last = rounds - (found != last), found
+        time.sleep(0.003)
+
+
+def run_lanes(peer, names, rounds):
+    problems = []
+    threads = [threading.Thread(target=lane, args=(peer, name, rounds, problems)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return problems
+
+
+def thousand_rounds(checks, place):
+    """Programs and HTTP sessions that end as soon as nobody uses them: of a thousand of each, nothing is left."""
+    remote = FaultyHttp(place, "rounds")
+    program = {"command": sys.executable, "args": ["-I", "-S", "-B", os.path.join(places.HERE, "brief.py")]}
+    programs = {f"program{number}": {**program, "idle_ms": 1} for number in range(LANES)}
+    sessions = {f"session{number}": {**remote.spec, "idle_ms": 1} for number in range(LANES)}
+    names = [*programs, *sessions]
+    peer = place.stdio(place.configuration({**programs, **sessions}))
+    peer.open()
+    places.settled(peer, names)
+    docent = peer.child.pid
+    problems = run_lanes(peer, names, 3)
+    # What is held for good is there by now; what is not has the time to go.
+    resting = places.until(lambda: None if held(docent)["processes"] > RESTING else held(docent), REST_SECONDS, 0.1)
+    problems += [] if resting else [f"before the rounds, {held(docent)} are held"]
+    before = len(remote.lines("sessions"))
+    problems = problems or run_lanes(peer, names, ROUNDS // LANES)
+    checks.that("a thousand starts and ends", not problems, report.shown(problems[:3]))
+    opened = len(remote.lines("sessions")) - before
+    checks.that("a thousand sessions", opened >= ROUNDS, f"{opened} were opened")
+
+    def left():
+        now = held(docent)
+        return {what: now[what] - resting[what] for what in now if now[what] > resting[what]}
+
+    if not problems:
+        places.until(lambda: not left(), REST_SECONDS, 0.2)
+        for what in resting:
+            checks.that(f"no {what} left over after a thousand rounds", what not in left(),
+                        lambda: f"{left()} more than {resting}")
+        open_sessions = set(remote.lines("sessions")) - set(remote.lines("ended"))
+        checks.that("no session left over after a thousand rounds", not open_sessions, f"{len(open_sessions)} of {opened}")
+    peer.close()
+    remote.listening.end()
 
 
 def two_clients(checks, place):
@@ -433,6 +557,29 @@ def reload(checks, place):
     peer.close()
 
 
+def registries(checks, place):
+    """Servers in a file that `hub.registries` names are found, and so are those that are written into it later."""
+    file = os.path.join(place.make("registry"), "servers.json")
+    early, late = (Faulty(place, name) for name in ("early", "late"))
+
+    def write(**servers):
+        with open(file + ".new", "w", encoding="utf-8") as new:
+            json.dump({"mcpServers": {name: server.spec for name, server in servers.items()}}, new)
+        os.replace(file + ".new", file)
+
+    write(early=early)
+    peer = place.stdio(place.configuration({}, more=[f"registries = {json.dumps([file])}"]))
+    peer.open()
+    places.settled(peer, ["early"])
+    first = pid_of(peer.call("early__read", {"how": "ok"}))
+    checks.that("a server of a registry is called", first, "no answer")
+    write(early=early, late=late)
+    places.settled(peer, ["late"])
+    checks.that("a server that a registry has from now on is called", pid_of(peer.call("late__read", {"how": "ok"})), "no answer")
+    checks.equal("the others of the registry go on", pid_of(peer.call("early__read", {"how": "ok"})), first)
+    peer.close()
+
+
 # --- HTTP servers ----------------------------------------------------------------------------------------------------
 
 class FaultyHttp(Faulty):
@@ -494,8 +641,79 @@ def http_faults(checks, place):
     peer.close()
 
 
+# --- servers on the network that go away -------------------------------------------------------------------------------
+
+class Remote:
+    """A strict server on a port, which can be taken away and brought back."""
+
+    def __init__(self, place, name, revision, scheme, path):
+        self.name, self.log, self.port = name, place.path(f"{name}.log"), places.free_port()
+        self.spec = {"url": f"{scheme}://127.0.0.1:{self.port}{path}"}
+        arguments = ["--revision", revision, "--log", self.log, "--port", self.port]
+        started = place.scripted("strict.py", *arguments, *(["--websocket"] if scheme == "ws" else []))
+        self.argv = [started["command"], *started["args"]]
+        self.start()
+
+    def start(self):
+        self.listening = places.Listening(self.argv, self.port)
+
+    def logged(self, **wanted):
+        """The lines of its log that have these fields."""
+        try:
+            with open(self.log, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+        except FileNotFoundError:
+            return []
+        return [line for line in lines if wanted.items() <= line.items()]
+
+
+REMOTES = [("sse", "2024-11-05", "http", "/sse"), ("websocket", "2025-11-25", "ws", "/ws"),
+           ("sessions", "2025-11-25", "http", "/mcp"), ("stateless", "2026-07-28", "http", "/mcp")]
+
+
+def away_and_back(checks, place):
+    remotes = [Remote(place, *one) for one in REMOTES]
+    peer = place.stdio(place.configuration({remote.name: remote.spec for remote in remotes}), env=SHORT)
+    peer.open()
+    places.settled(peer, [remote.name for remote in remotes])
+    for remote in remotes:
+        name = remote.name
+
+        def echo(word):
+            return call(peer, f"{name}__echo", {"text": word}, ANSWER_SECONDS)
+
+        def comes_back(how):
+            found = places.until(lambda: places.text(echo(how).get("result", {})) == how, 60, 0.2)
+            checks.that(f"{name} · {how}, it is called", found, lambda: text(echo(how)))
+
+        comes_back("at first")
+        pending = peer.start("tools/call", {"name": f"{name}__slow", "arguments": {}})
+        places.until(lambda: remote.logged(kind="slow"))
+        remote.listening.end()
+        reply = pending.wait(ANSWER_SECONDS)
+        checks.that(f"{name} · a call under way when it goes is told", failed(reply) and name in text(reply), text(reply))
+        reply = echo("away")
+        checks.that(f"{name} · that it is away is told", failed(reply) and name in text(reply), text(reply))
+        remote.start()
+        comes_back("back again")
+        checks.equal(f"{name} · a call that was lost is made once", len(remote.logged(kind="call", tool="slow")), 1)
+        # A server that was started anew does not know the session in which it is called.
+        odd = [one for one in remote.logged(kind="violation") if not one["what"].startswith("the session is")]
+        checks.equal(f"{name} · its revision is kept to", odd, [])
+        os.kill(remote.listening.child.pid, signal.SIGSTOP)
+        start = time.monotonic()
+        reply, took = echo("stopped"), time.monotonic() - start
+        checks.that(f"{name} · a call while it is stopped is ended", failed(reply) and took < ANSWER_SECONDS,
+                    f"after {took:.1f} s {text(reply)}")
+        os.kill(remote.listening.child.pid, signal.SIGCONT)
+        comes_back("going on")
+        remote.listening.end()
+    peer.close()
+
+
 CASES = [first_requests, killed_while_answering, survived_by_a_grandchild, retries, hanging, noise, changed_tools,
-         dead_at_start, checked_arguments, orphans, orphans_at_work, two_clients, reload, http_faults]
+         changed_while_away, one_at_a_time, dead_at_start, checked_arguments, orphans, orphans_at_work, thousand_rounds,
+         two_clients, reload, registries, http_faults, away_and_back]
 
 
 def main():

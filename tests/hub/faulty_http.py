@@ -3,7 +3,7 @@
     faulty_http.py STATE PORT
 
 Each tool takes `how`: `reset`, `reset-once`, `stall`, `forget` (this call is answered, and every session is gone after it).
-STATE/calls has a line for each call that arrived.
+STATE/calls has a line for each call that arrived, STATE/sessions and STATE/ended one for each session.
 """
 
 import http.server
@@ -42,6 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_DELETE(self):
         SESSIONS.discard(self.headers.get("Mcp-Session-Id"))
+        faulty.write_down("ended", str(self.headers.get("Mcp-Session-Id")))
         self.reply(200)
 
     def do_POST(self):
@@ -81,7 +82,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if how == "forget":
             SESSIONS.clear()
         self.reply(200, {"jsonrpc": "2.0", "id": request_id, "result": {
-            "content": [{"type": "text", "text": f"{name} {how}"}]}})
+            "content": [{"type": "text", "text": f"{name} {how} by {self.headers['Mcp-Session-Id']}"}]}})
 
 
 class Threads(http.server.ThreadingHTTPServer):

@@ -93,8 +93,8 @@ class Place:
         environment = self.environment(server.get("env"))
         return peers.Stdio([server["command"], *server["args"]], cwd=self.root, env=environment, **more)
 
-    def configuration(self, servers, exposure="direct"):
-        """Writes a configuration; gives back its path."""
+    def configuration(self, servers, exposure="direct", more=()):
+        """Writes a configuration, with more lines for `[hub]`; gives back its path."""
         self.made += 1
         # What is installed for the tests may lie in a home, which is closed to servers.
         given = [self.given.modules, self.given.python, self.given.node, HERE, sys.base_prefix, sys.prefix]
@@ -103,7 +103,7 @@ class Place:
         real = [os.path.realpath(path) for path in given if path and os.path.sep in path]
         opened = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in [*given, *real] if path and os.path.exists(path)})
         lines = [self.given.set, "[policy.sandbox]", f"read = {json.dumps(opened)}"]
-        lines += ["[hub]", f"exposure = {json.dumps(exposure)}"]
+        lines += ["[hub]", f"exposure = {json.dumps(exposure)}", *more]
         for name, server in servers.items():
             lines.append(f"\n[mcp_servers.{name}]")
             for key, value in server.items():

@@ -21,8 +21,11 @@ const SESSION_VERSION: &str = "2025-11-25";
 const PLAIN_VERSION: &str = "1.0";
 /// The revision without sessions.
 const STATELESS_VERSION: &str = "2026-07-28";
-/// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, version.
-const NO_HANDSHAKE: [i64; 4] = [-32601, -32602, -32600, -32022];
+/// A revision that the server does not speak.
+const UNSUPPORTED: i64 = -32022;
+/// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, missing header fields,
+/// version.
+const NO_HANDSHAKE: [i64; 5] = [-32601, -32602, -32600, -32020, UNSUPPORTED];
 
 /// How a server wants to be spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -528,10 +531,22 @@ async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
 async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
     let mut params = Object::new();
     params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
-    let mut result = peer.request("server/discover", Request::new(params)).await?;
+    let mut result = match peer.request("server/discover", Request::new(params.clone())).await {
+        // It speaks this revision after all: it is asked once more, as the revision has it.
+        Err(RequestError::Rpc { code: UNSUPPORTED, data: Some(data), .. }) if names_ours(&data) => {
+            peer.request("server/discover", Request::new(params)).await?
+        }
+        other => other?,
+    };
     let opened = opened(Era::Stateless, &mut result);
     peer.agree(&opened.era);
     Ok(opened)
+}
+
+/// Whether a server that refused a revision has ours among those that it speaks.
+fn names_ours(data: &Value) -> bool {
+    let supported = data.get("supported").and_then(Value::as_array);
+    supported.into_iter().flatten().any(|version| version == STATELESS_VERSION)
 }
 
 fn opened(era: Era, result: &mut Value) -> Opened {

@@ -143,7 +143,7 @@ impl Spec {
     }
 
     /// Tells one way from another without telling the secrets in it. What was learned of a server holds for its way alone.
-    pub(crate) fn digest(&self) -> String {
+    pub fn digest(&self) -> String {
         let way = match &self.way {
             Way::Program { command, args, env, cwd } => {
                 json!([command, args, env.keys().collect::<Vec<_>>(), cwd])

@@ -17,6 +17,7 @@ mod search;
 mod serving;
 mod settling;
 mod shell;
+mod sign_in;
 mod teams;
 
 use serde_json::Value;

@@ -8,7 +8,7 @@ use docent_hub::Memory;
 use docent_tool::{Change, Level, Provider, nobody};
 use serde_json::{Value, json};
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -47,6 +47,35 @@ async fn a_server_without_sessions_is_found_out_and_remembered() {
     let again = hub(&scripts, memory, vec![spec("new")]);
     assert_eq!(words(&call(&again, "new__echo", &nobody()).await.unwrap()), "new");
     assert_eq!(scripts.of("initialize").len(), 1, "the second time it is not tried");
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_is_found_out_however_it_refuses() {
+    let refusal = |message: &Value, error: &Value| {
+        Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+    };
+    let supported = json!({"code": -32022, "message": "unsupported version", "data": {"supported": ["2026-07-28"]}});
+    // How each method is refused, the first time it comes.
+    let cases = [
+        (vec![("initialize", json!({"code": -32020, "message": "missing header"}))], 1),
+        (vec![("initialize", supported.clone()), ("server/discover", supported)], 2),
+    ];
+    for (refusals, discoveries) in cases {
+        let scripts = Arc::new(Scripts::default());
+        let open = Mutex::new(refusals.clone());
+        scripts.put("new", move |message: &Value| {
+            let mut open = open.lock().unwrap();
+            match open.iter().position(|(method, _)| message["method"] == *method) {
+                Some(at) => refusal(message, &open.remove(at).1),
+                None => stateless(message),
+            }
+        });
+        let hub = hub(&scripts, Memory::none(), vec![spec("new")]);
+        let answer = call(&hub, "new__echo", &nobody()).await;
+        assert_eq!(words(&answer.unwrap()), "new", "{refusals:?}");
+        assert_eq!(scripts.of("initialize").len(), 1, "{refusals:?}");
+        assert_eq!(scripts.of("server/discover").len(), discoveries, "{refusals:?}");
+    }
 }
 
 #[tokio::test]

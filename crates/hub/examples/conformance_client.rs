@@ -1,0 +1,271 @@
+//! A client for the protocol's conformance suite: `conformance client --command …/conformance_client`. The suite starts it
+//! with the URL of a server, and names the scenario in the environment. It is a hub with that one server: the handshake, the
+//! lists, the calls and the server's questions are docent's own. What it adds is a person who agrees to everything.
+#![expect(clippy::print_stderr, reason = "the suite keeps what a client says there")]
+
+use docent_dial::{
+    Failure, HttpSettings, Line, Listener, Running,
+    headers::STATELESS,
+    oauth::{Browser, Client, MemoryStore, OauthSettings, OauthSignIn, SigningAlgorithm},
+    open_detecting,
+};
+use docent_hub::{
+    Dialer, Era, Exposure, Hub, Memory, Remembered, Settings, Spec, State, Tail, Way,
+};
+use docent_tool::{
+    AnyTool, Ask, Audience, Block, CallContext, Level, Object, Progress, Provider, ToolError,
+};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, process::ExitCode, sync::Arc, time::Duration};
+use tokio::{runtime::Handle, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+/// The suite ends a client after 30 s.
+const PATIENCE: Duration = Duration::from_secs(25);
+const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
+const STATEFUL: &str = "2025-11-25";
+/// What the server is called here.
+const SERVER: &str = "suite";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_else(|| "initialize".into());
+    let Some(url) = std::env::args().next_back().filter(|url| url.starts_with("http")) else {
+        eprintln!("the last argument must be the URL of the server");
+        return ExitCode::from(2);
+    };
+    let context: Value = variable("MCP_CONFORMANCE_CONTEXT")
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION").unwrap_or_else(|| STATEFUL.into());
+    match timeout(PATIENCE, run(&url, &context, &version)).await {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(why)) => {
+            eprintln!("{scenario}: {why}");
+            ExitCode::FAILURE
+        }
+        Err(_) => {
+            eprintln!("{scenario}: not done within {PATIENCE:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name)?.into_string().ok()
+}
+
+/// Connects, and asks for everything that the server offers: the calls that the scenario names, or one of each tool.
+async fn run(url: &str, context: &Value, version: &str) -> Result<(), String> {
+    let way = Way::Remote { url: url.to_owned(), sse: None, headers: BTreeMap::new() };
+    let spec = Spec { timeout: PATIENCE, start_timeout: PATIENCE, ..Spec::new(SERVER, way) };
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let memory = Memory::new(folder.path().to_owned());
+    memory.save(SERVER, &met_before(&spec, version));
+    let settings = Settings { exposure: Exposure::Direct, ..Settings::default() };
+    let hub = Hub::new(settings, Arc::new(Ways::new(url, context)?), memory);
+    hub.configure(vec![spec]);
+    let server = hub.server(SERVER).ok_or("the hub has no server")?;
+    server.try_now().await;
+    let status = server.status();
+    if status.state != State::Ready {
+        return Err(status.health.last_failure.unwrap_or_default());
+    }
+    let mut failed = None;
+    for part in hub.parts() {
+        for (name, error) in ask_for_everything(&*part, context).await {
+            failed.get_or_insert(format!("{name}: {error}"));
+        }
+    }
+    hub.close().await;
+    failed.map_or(Ok(()), Err)
+}
+
+/// How the server was spoken to the last time. A server that has not been met is greeted in the older way first, and the
+/// scenarios of the newer revision are for clients that know better.
+fn met_before(spec: &Spec, version: &str) -> Remembered {
+    let era = if version >= STATELESS { Era::Stateless } else { Era::Session(version.to_owned()) };
+    Remembered { way: spec.digest(), era: Some(era), ..Remembered::default() }
+}
+
+/// What could not be had, and why.
+async fn ask_for_everything(server: &dyn Provider, context: &Value) -> Vec<(String, ToolError)> {
+    let mut failed = Vec::new();
+    let tools = server.tools();
+    let tools: BTreeMap<String, &Arc<dyn AnyTool>> =
+        tools.iter().map(|tool| (own_name(&tool.info().name), tool)).collect();
+    for (name, arguments) in calls(context, &tools) {
+        let Some(tool) = tools.get(&name) else { continue };
+        if let Err(error) = tool.call(arguments, &in_person()).await {
+            failed.push((name, error));
+        }
+    }
+    for resource in server.resources().await {
+        if let Some(Err(error)) = server.read(&resource.uri, &in_person()).await {
+            failed.push((resource.uri, error));
+        }
+    }
+    for prompt in server.prompts() {
+        let given = prompt.arguments.iter().filter(|argument| argument.required);
+        let given = given.map(|argument| (argument.name.clone(), json!("test"))).collect();
+        if let Err(error) = server.prompt(&prompt.name, &given, &in_person()).await {
+            failed.push((prompt.name, error));
+        }
+    }
+    failed
+}
+
+/// The name that the server itself has for a tool.
+fn own_name(public: &str) -> String {
+    public
+        .strip_prefix(SERVER)
+        .and_then(|rest| rest.strip_prefix("__"))
+        .unwrap_or(public)
+        .to_owned()
+}
+
+/// Which calls to make: those of the context, or one of each tool with arguments that its schema takes.
+fn calls(context: &Value, tools: &BTreeMap<String, &Arc<dyn AnyTool>>) -> Vec<(String, Object)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let wanted = context.get("toolCalls").or_else(|| context.get("tool_calls"));
+    if let Some(wanted) = wanted.and_then(Value::as_array) {
+        return wanted
+            .iter()
+            .map(|call| {
+                let arguments = call["arguments"].as_object().cloned().unwrap_or_default();
+                (text(&call["name"]), arguments)
+            })
+            .collect();
+    }
+    let schema = |tool: &Arc<dyn AnyTool>| Value::Object((*tool.info().input_schema).clone());
+    let rich = tools.get("json_schema_2020_12_tool").map(|tool| schema(tool));
+    let fitting = |(name, tool): (&String, &&Arc<dyn AnyTool>)| {
+        let schema = schema(tool);
+        let mut arguments = Map::new();
+        for name in schema["required"].as_array().into_iter().flatten().map(text) {
+            let value = match schema["properties"][&name]["type"].as_str() {
+                Some("number" | "integer") => json!(1),
+                Some("string") => json!("test"),
+                Some("boolean") => json!(true),
+                // The tool that echoes a schema is shown the one that came.
+                Some("object") if name == "schema" => rich.clone().unwrap_or_else(|| json!({})),
+                Some("object") => json!({}),
+                _ => Value::Null,
+            };
+            arguments.insert(name, value);
+        }
+        (name.clone(), arguments)
+    };
+    tools.iter().map(fitting).collect()
+}
+
+fn identity(context: &Value) -> Result<Client, String> {
+    let text = |key: &str| context.get(key).and_then(Value::as_str).map(str::to_owned);
+    let Some(id) = text("client_id") else {
+        return Ok(Client::Unknown { metadata_url: Some(DOCUMENT.to_owned()) });
+    };
+    let scenario = variable("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
+    if let Some(key_pem) = text("private_key_pem") {
+        let name = text("signing_algorithm").unwrap_or_default();
+        let algorithm = SigningAlgorithm::parse(&name).ok_or(format!("no algorithm `{name}`"))?;
+        return Ok(Client::MachineKey { id, key_pem, algorithm });
+    }
+    match text("client_secret") {
+        Some(secret) if scenario.contains("client-credentials") => {
+            Ok(Client::Machine { id, secret })
+        }
+        secret => Ok(Client::Registered { id, secret }),
+    }
+}
+
+/// A person who agrees to everything: the page is asked for, and the way it leads is followed.
+struct Headless {
+    runtime: Handle,
+}
+
+impl Browser for Headless {
+    fn open(&self, url: &str) -> Result<(), String> {
+        let url = url.to_owned();
+        // A provider that is there already is as good.
+        let _there = rustls::crypto::ring::default_provider().install_default();
+        self.runtime.spawn(async move {
+            let client = reqwest::Client::builder().no_proxy().build();
+            let Ok(client) = client else { return eprintln!("no browser can be made") };
+            if let Err(error) = client.get(url).send().await {
+                eprintln!("the page can't be had: {error}");
+            }
+        });
+        Ok(())
+    }
+}
+
+/// Reaches the server as docent does, and signs in where it wants that.
+struct Ways(OauthSettings);
+
+impl Ways {
+    fn new(url: &str, context: &Value) -> Result<Self, String> {
+        let mut oauth = OauthSettings::new(SERVER, url, Arc::new(MemoryStore::default()));
+        oauth.client = identity(context)?;
+        oauth.browser = Some(Arc::new(Headless { runtime: Handle::current() }));
+        Ok(Self(oauth))
+    }
+}
+
+impl Dialer for Ways {
+    fn dial<'a>(
+        &'a self,
+        _spec: &'a Spec,
+        listener: Arc<dyn Listener>,
+        _stderr: Arc<Tail>,
+    ) -> Running<'a, Result<Arc<dyn Line>, Failure>> {
+        Box::pin(async move {
+            let mut settings = HttpSettings::new(&self.0.url);
+            settings.sign_in = Some(Arc::new(OauthSignIn::new(self.0.clone())?));
+            open_detecting(settings, listener).await
+        })
+    }
+}
+
+fn in_person() -> CallContext {
+    CallContext::new(Arc::new(Agreeable), CancellationToken::new(), None)
+}
+
+/// A client that has an answer to every question.
+struct Agreeable;
+
+impl Audience for Agreeable {
+    fn progress(&self, _: Progress) {}
+    fn log(&self, _: Level, _: &str, _: Value) {}
+    fn emit(&self, _: Block) -> docent_tool::Running<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+    fn ask<'a>(
+        &'a self,
+        _key: &'a str,
+        ask: Ask,
+    ) -> docent_tool::Running<'a, Result<Value, ToolError>> {
+        Box::pin(std::future::ready(Ok(answer_to(&ask))))
+    }
+    fn state(&self) -> Option<String> {
+        None
+    }
+}
+
+fn answer_to(ask: &Ask) -> Value {
+    match ask {
+        Ask::Roots => json!({"roots": []}),
+        Ask::Sample(_) => json!({
+            "role": "assistant",
+            "content": {"type": "text", "text": "an answer"},
+            "model": "none",
+            "stopReason": "endTurn",
+        }),
+        Ask::Elicit(params) => {
+            let properties = params["requestedSchema"]["properties"].as_object();
+            let defaults = properties.into_iter().flatten().filter_map(|(name, property)| {
+                property.get("default").map(|value| (name.clone(), value.clone()))
+            });
+            json!({"action": "accept", "content": defaults.collect::<Map<_, _>>()})
+        }
+    }
+}
