@@ -37,6 +37,10 @@ impl Question {
         }
     }
 
+    pub(crate) fn is_taken_back(&self) -> bool {
+        self.from.taken_back.is_cancelled()
+    }
+
     /// Waits until the server wants no answer any more.
     pub(crate) async fn taken_back(&self) {
         self.from.taken_back.cancelled().await;

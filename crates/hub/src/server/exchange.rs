@@ -365,6 +365,7 @@ impl Downstream {
                 open.heard.notify_one();
                 Ok(())
             }
+            Put::Later(_) if question.is_taken_back() => Ok(()),
             Put::Later(_) => Err(ToolError::failed(
                 "the question of the server was not answered: call again, and answer it",
             )),

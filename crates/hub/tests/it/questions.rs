@@ -239,6 +239,26 @@ async fn a_question_that_the_server_takes_back_is_taken_back_at_the_client() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_for_its_client_goes_on_without_an_answer_that_nobody_wants() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", asking());
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let person = Arc::new(Person::default());
+    let Err(ToolError::NeedsInput(needed)) = call(&hub, "one__ask", &context(&person)).await else {
+        panic!()
+    };
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "q1"}}));
+    let id = scripts.of("tools/call")[0]["id"].clone();
+    let content = json!([{"type": "text", "text": "without"}]);
+    scripts.say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": content}}));
+    // What comes behind it has been heard, so it has been as well.
+    scripts.say(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
+    until(|| scripts.heard.lock().unwrap().iter().any(|message| message["id"] == "p")).await;
+    *person.state.lock().unwrap() = needed.state;
+    assert_eq!(words(&call(&hub, "one__ask", &context(&person)).await.unwrap()), "without");
+}
+
+#[tokio::test]
 async fn the_client_that_was_sent_to_a_page_hears_that_it_is_done() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", session(json!([tool("visit")]), |message| {
