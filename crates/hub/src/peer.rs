@@ -122,6 +122,8 @@ pub trait Hears: Send + Sync {
 /// What takes the events of a line: made before the line, because the line needs it.
 pub(crate) struct Core {
     pending: Mutex<HashMap<u64, Pending>>,
+    /// Tasks that are waited for, by the id that the server gave them.
+    tasks: Mutex<HashMap<String, Task>>,
     next: AtomicU64,
     hears: Arc<dyn Hears>,
     closed: OnceLock<Failure>,
@@ -134,9 +136,47 @@ struct Pending {
     progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
     heard: Arc<Notify>,
     caller: Option<u64>,
+    /// Whether the server was asked for a task.
+    is_task: bool,
 }
 
+/// A task: it tells how far it is under the token of the request that began it, which has been answered.
+struct Task {
+    token: u64,
+    progress: Box<dyn Fn(Progress) + Send + Sync>,
+    heard: Arc<Notify>,
+    done: f64,
+}
+
+/// What a word about a task counts as progress: less than any step of its own.
+const WORD: f64 = 0.001;
+
 impl Core {
+    fn tasks(&self) -> MutexGuard<'_, HashMap<String, Task>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes on hearing of a request that was answered with a task.
+    fn follow(&self, token: u64, pending: &mut Pending, result: &Value) {
+        let id = result.pointer("/task/taskId").and_then(Value::as_str);
+        let Some(id) = id.filter(|_| pending.is_task) else { return };
+        let Some(progress) = pending.progress.take() else { return };
+        let heard = Arc::clone(&pending.heard);
+        self.tasks().insert(id.to_owned(), Task { token, progress, heard, done: 0.0 });
+    }
+
+    /// A word about a task is progress of the call that waits for it.
+    fn task_status(&self, params: &Value) {
+        let mut tasks = self.tasks();
+        let id = params.get("taskId").and_then(Value::as_str);
+        let Some(task) = id.and_then(|id| tasks.get_mut(id)) else { return };
+        task.heard.notify_one();
+        let said = params.get("statusMessage").or_else(|| params.get("status"));
+        let message = said.and_then(Value::as_str).unwrap_or_default().to_owned();
+        task.done += WORD;
+        (task.progress)(Progress { done: task.done, total: None, message, extra: Object::new() });
+    }
+
     fn pending(&self) -> MutexGuard<'_, HashMap<u64, Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,18 +199,22 @@ impl Core {
             match id {
                 Some(id) => self.hears.asked(id, &method, params, self.stream(request)),
                 None if method == "notifications/progress" => self.progress(&params),
+                None if method == "notifications/tasks/status" => self.task_status(&params),
                 None => self.hears.told(&method, params, self.stream(request)),
             }
             return;
         }
-        let Some(pending) = id.as_ref().and_then(number).and_then(|id| self.pending().remove(&id))
-        else {
+        let id = id.as_ref().and_then(number).unwrap_or_default();
+        let Some(mut pending) = self.pending().remove(&id) else {
             // An answer to a request that was given up, or to none.
             return;
         };
         let reply = match (fields.remove("error"), fields.remove("result")) {
             (Some(error), _) if !error.is_null() => Err(rpc(error)),
-            (_, Some(result)) => Ok(result),
+            (_, Some(result)) => {
+                self.follow(id, &mut pending, &result);
+                Ok(result)
+            }
             _ => Err(Failure::Malformed("neither a result nor an error".into()).into()),
         };
         // Nobody may be waiting any more.
@@ -186,18 +230,25 @@ impl Core {
     }
 
     fn progress(&self, params: &Value) {
-        let pending = self.pending();
-        let known = params.get("progressToken").and_then(number).and_then(|id| pending.get(&id));
-        let Some(known) = known else { return };
-        known.heard.notify_one();
-        let Some(tell) = &known.progress else { return };
+        let Some(token) = params.get("progressToken").and_then(number) else { return };
+        let (pending, mut tasks) = (self.pending(), self.tasks());
         let field = |name: &str| params.get(name).and_then(Value::as_f64);
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         let (done, total) = (field("progress").unwrap_or(0.0), field("total"));
         let mut extra = params.as_object().cloned().unwrap_or_default();
         // The caller has its own token, and the message has its place.
         extra.retain(|name, _| name != "progressToken" && name != "message");
-        tell(Progress { done, total, message, extra });
+        let step = Progress { done, total, message, extra };
+        if let Some(known) = pending.get(&token) {
+            known.heard.notify_one();
+            if let Some(tell) = &known.progress {
+                tell(step);
+            }
+        } else if let Some(task) = tasks.values_mut().find(|task| task.token == token) {
+            task.heard.notify_one();
+            task.done = step.done.max(task.done);
+            (task.progress)(step);
+        }
     }
 
     fn lose(&self, failure: &Failure) {
@@ -277,6 +328,7 @@ impl Peer {
     {
         let core = Arc::new(Core {
             pending: Mutex::default(),
+            tasks: Mutex::default(),
             next: AtomicU64::new(1),
             hears,
             closed: OnceLock::new(),
@@ -313,7 +365,8 @@ impl Peer {
             self.add_meta(&mut params, progress.is_some().then_some(id));
         }
         let (reply, answered) = oneshot::channel();
-        let pending = Pending { reply, progress, heard: Arc::clone(&heard), caller };
+        let is_task = params.contains_key("task");
+        let pending = Pending { reply, progress, heard: Arc::clone(&heard), caller, is_task };
         self.core.pending().insert(id, pending);
         let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
         if let Some(failure) = self.core.closed.get() {
@@ -383,6 +436,11 @@ impl Peer {
         Arc::clone(&self.answers).try_acquire_owned().ok()
     }
 
+    /// Nobody waits for this task any more.
+    pub(crate) fn forget_task(&self, id: &str) {
+        self.core.tasks().remove(id);
+    }
+
     /// Answers what the server asked.
     pub async fn answer(&self, id: Value, answer: Result<Value, RequestError>) {
         let message = match answer {
@@ -440,7 +498,11 @@ struct InFlight<'a> {
 
 impl Drop for InFlight<'_> {
     fn drop(&mut self) {
-        if self.done || self.peer.core.pending().remove(&self.id).is_none() || !self.cancels {
+        if self.done {
+            return;
+        }
+        self.peer.core.tasks().retain(|_, task| task.token != self.id);
+        if self.peer.core.pending().remove(&self.id).is_none() || !self.cancels {
             return;
         }
         let (line, id) = (Arc::clone(&self.peer.line), self.id);

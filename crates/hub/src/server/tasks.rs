@@ -28,10 +28,10 @@ impl Downstream {
         };
         let mut params = Object::new();
         params.insert("taskId".into(), id.into());
-        let mut cancel = CancelTask { connection, id: Some(id.to_owned()) };
+        let mut cancel = CancelTask { connection, id: id.to_owned(), done: false };
         let fetch = Request { patience: Some(KEEP), heard, caller, ..Request::new(params) };
         let result = connection.peer.request("tasks/result", fetch).await;
-        cancel.id = None;
+        cancel.done = true;
         match result {
             Err(RequestError::Rpc { code: -32601, .. }) => {
                 Err(Failure::Malformed("it made a task, and has no tasks/result".into()).into())
@@ -44,12 +44,17 @@ impl Downstream {
 /// A task that nobody waits for is cancelled at the server.
 struct CancelTask<'a> {
     connection: &'a Connection,
-    id: Option<String>,
+    id: String,
+    done: bool,
 }
 
 impl Drop for CancelTask<'_> {
     fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
+        self.connection.peer.forget_task(&self.id);
+        if self.done {
+            return;
+        }
+        let id = std::mem::take(&mut self.id);
         let peer = Arc::clone(&self.connection.peer);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {

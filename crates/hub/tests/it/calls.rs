@@ -7,7 +7,7 @@ use crate::stage::{
 use docent_hub::Memory;
 use docent_tool::{ToolError, nobody};
 use docent_traffic::{Capture, Direction, Kind, Traffic};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -123,6 +123,36 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
     assert_eq!(scripts.of("notifications/cancelled")[0]["params"]["requestId"], slow);
     assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "quick");
     assert_eq!(*scripts.starts.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_task_tells_how_far_it_is_until_its_result_is_there() {
+    let scripts = Arc::new(Scripts::default());
+    let mut definition = tool("task");
+    definition["execution"] = json!({"taskSupport": "required"});
+    let session = session(json!([definition]), |message| {
+        let token = &message["params"]["_meta"]["progressToken"];
+        let said = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
+        let task = json!({"taskId": "t1", "status": "working"});
+        Does::Says(vec![
+            json!({"jsonrpc": "2.0", "id": message["id"], "result": {"task": task}}),
+            said(
+                "notifications/tasks/status",
+                json!({"taskId": "t1", "status": "working", "statusMessage": "half"}),
+            ),
+            said("notifications/tasks/status", json!({"taskId": "t2", "status": "working"})),
+            said("notifications/progress", json!({"progressToken": token, "progress": 1})),
+            said("notifications/tasks/status", json!({"taskId": "t1", "status": "completed"})),
+        ])
+    });
+    scripts.put("one", move |message: &Value| match message["method"].as_str() {
+        Some("tasks/result") => text(message, "done"),
+        _ => session(message),
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let person = Arc::new(Person::default());
+    assert_eq!(words(&call(&hub, "one__task", &context(&person)).await.unwrap()), "done");
+    assert_eq!(*person.steps.lock().unwrap(), [0.001, 1.0, 1.001]);
 }
 
 #[tokio::test]

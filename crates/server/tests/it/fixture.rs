@@ -185,6 +185,15 @@ fn talking() -> Vec<Arc<dyn AnyTool>> {
             }
             Ok(said("done"))
         }),
+        acting("relays", json!({}), |_, context| async move {
+            let extra = |fields: Value| fields.as_object().cloned().unwrap_or_default();
+            let (message, steps) =
+                (String::new(), extra(json!({"progress": 1, "total": 3, "odd": 1})));
+            context.report(Progress { done: 1.0, total: Some(3.0), message, extra: steps });
+            let line = extra(json!({"odd": 2, "_meta": {"own": 1}}));
+            context.relay(Level::Error, "other", json!("said"), line);
+            Ok(said("relayed"))
+        }),
         acting("slow_steps", json!({}), |_, context| async move {
             for done in 1..=3 {
                 context.progress(done, Some(3), format!("step {done}"));

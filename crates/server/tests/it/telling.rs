@@ -73,6 +73,23 @@ async fn log_lines_follow_the_request_s_level_in_the_newest_revision() {
 }
 
 #[tokio::test]
+async fn what_another_server_tells_is_passed_on_as_it_came() {
+    let server = Server::new(setup(Fixture::new())).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-06-18").await;
+    wire.ask("logging/setLevel", json!({"level": "debug"})).await;
+    wire.ask("tools/call", json!({"name": "relays", "_meta": {"progressToken": 7}})).await;
+    let written = |mut message: Value| {
+        docent_wire::put_back(&mut message);
+        message["params"].take()
+    };
+    let told: Vec<Value> = wire.seen.into_iter().map(written).collect();
+    let step = json!({"progressToken": 7, "progress": 1, "total": 3, "odd": 1});
+    let line =
+        json!({"level": "error", "logger": "other", "data": "said", "odd": 2, "_meta": {"own": 1}});
+    assert_eq!(told, [step, line]);
+}
+
+#[tokio::test]
 async fn pieces_come_first_in_the_answer_and_as_messages() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy(&server, "2025-06-18").await;

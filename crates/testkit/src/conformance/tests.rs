@@ -1,6 +1,6 @@
 use super::*;
 use crate::Recorder;
-use docent_tool::{Block, InputNeeded, Level, Outcome, nobody};
+use docent_tool::{Block, Contents, InputNeeded, Level, Outcome, nobody};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -143,7 +143,7 @@ async fn a_touch_changes_the_resource_and_says_so() {
     let args = json!({"uri": "test://tick"});
     touch.call(args.as_object().unwrap().clone(), &nobody()).await.unwrap();
     assert_eq!(changes.recv().await.unwrap(), Change::Updated("test://tick".into()));
-    let contents = fixture.read("test://tick", &nobody()).await.unwrap().unwrap();
+    let contents = fixture.read("test://tick", &nobody()).await.unwrap().unwrap().contents;
     assert!(matches!(&contents[..], [Contents::Text { text, .. }] if text == "1"), "{contents:?}");
 }
 
