@@ -157,6 +157,18 @@ def bounds(checks, peer):
              {"timeMs": 5000})):
         reply = code(peer, text, limits=limits)
         checks.that(f"{name} is ended", failed(reply), said(reply))
+    echo = 'import { $call } from "mcp-clients/everything";\n' \
+        'for (let i = 0; i < 9; i++) await $call("echo", { message: `number ${i}` });\nreturn "all";'
+    reply = code(peer, echo, limits={"calls": 2})
+    checks.that("calls are bounded", failed(reply) and "no more than 2 calls" in said(reply)
+                and "2 calls had been made" in said(reply), said(reply))
+    reply = code(peer, 'return "x".repeat(5000);', limits={"outputBytes": 100})
+    checks.that("output is bounded, and it is told", not failed(reply) and "(cut at 100 bytes)" in said(reply)
+                and len(places.text(reply["result"])) < 200, said(reply))
+    for arguments, word in (({"allowedMcpIDs": ["time"]}, "allowedMcpIds"), ({"limits": {"time": 5}}, "timeMs")):
+        reply = peer.call("execute_mcp_code", {"code": "return 1;", **arguments})
+        checks.that(f"{next(iter(arguments))} that is misspelt is refused", failed(reply) and word in said(reply),
+                    said(reply))
     for name in ("process", "require", "fetch", "Deno", "os", "std"):
         reply = code(peer, f'return typeof globalThis["{name}"];')
         checks.that(f"a program has no {name}", "undefined" in said(reply), said(reply))

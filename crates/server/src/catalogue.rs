@@ -64,6 +64,15 @@ pub(crate) struct Builder {
     pub(crate) meters: HashMap<String, Arc<Meter>>,
 }
 
+/// What is wrong with tools that were left out of a catalogue.
+#[derive(Debug)]
+pub(crate) struct Problems {
+    /// Those of providers: docent itself is made wrong.
+    pub(crate) own: Vec<SetupError>,
+    /// Those of what providers stand for. Other servers choose these names, and stop nothing.
+    pub(crate) parts: Vec<SetupError>,
+}
+
 impl Builder {
     pub(crate) fn new(
         timeout: Duration,
@@ -89,11 +98,25 @@ impl Builder {
         &self,
         providers: &[Arc<dyn Provider>],
         metrics: &Metrics,
-    ) -> (Catalogue, Vec<SetupError>) {
+    ) -> (Catalogue, Problems) {
         let mut catalogue = Catalogue::default();
-        let mut problems = Vec::new();
         let mut keys = HashSet::new();
-        for provider in &with_parts(providers) {
+        let parts: Vec<_> = providers.iter().flat_map(|provider| provider.parts()).collect();
+        // Parts come last: what another server offers takes no name from docent's own tools.
+        let mut add = |all: &[Arc<dyn Provider>]| self.add(&mut catalogue, &mut keys, all, metrics);
+        let problems = Problems { own: add(providers), parts: add(&parts) };
+        (catalogue, problems)
+    }
+
+    fn add(
+        &self,
+        catalogue: &mut Catalogue,
+        keys: &mut HashSet<String>,
+        providers: &[Arc<dyn Provider>],
+        metrics: &Metrics,
+    ) -> Vec<SetupError> {
+        let mut problems = Vec::new();
+        for provider in providers {
             if !keys.insert(provider.key().to_owned()) {
                 problems.push(SetupError::SameProvider(provider.key().to_owned()));
                 continue;
@@ -105,7 +128,7 @@ impl Builder {
                 }
             }
         }
-        (catalogue, problems)
+        problems
     }
 
     fn route(&self, provider: &Arc<str>, tool: Arc<dyn AnyTool>, metrics: &Metrics) -> Route {

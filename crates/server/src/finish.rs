@@ -273,7 +273,7 @@ mod tests {
         let (catalogue, problems) =
             Builder::new(Duration::from_secs(1), BTreeMap::new(), BTreeMap::new())
                 .build(&providers, &Metrics::default());
-        assert!(problems.is_empty());
+        assert!(problems.own.is_empty());
         let results = Results::new(Duration::from_mins(1));
         let route = catalogue.find("fixture").unwrap();
         let finish = Finish {

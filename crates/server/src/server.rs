@@ -96,9 +96,10 @@ impl Server {
         let providers: Arc<[Arc<dyn Provider>]> = providers.into();
         let metrics = Metrics::default();
         let (catalogue, problems) = terms.builder.build(&providers, &metrics);
-        if let Some(problem) = problems.into_iter().next() {
+        if let Some(problem) = problems.own.into_iter().next() {
             return Err(problem);
         }
+        tell_left_out(&problems.parts);
         let mut implementation = Implementation::new(name, version);
         implementation.title = title;
         let able = capabilities(apps::capability(&providers));
@@ -314,9 +315,8 @@ impl Server {
 
     pub(crate) fn rebuild(&self) {
         let (catalogue, problems) = self.terms().builder.build(&self.providers, &self.metrics);
-        for problem in problems {
-            tracing::error!(%problem, "a tool is left out of the catalogue");
-        }
+        tell_left_out(&problems.own);
+        tell_left_out(&problems.parts);
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
     }
 
@@ -437,6 +437,12 @@ impl Refusal {
 /// A request that the server does not take on.
 pub(crate) fn refused(message: impl Into<String>, data: Option<Value>) -> ErrorData {
     ErrorData::new(ErrorCode(-32000), message.into(), data)
+}
+
+fn tell_left_out(problems: &[SetupError]) {
+    for problem in problems {
+        tracing::error!(%problem, "a tool is left out of the catalogue");
+    }
 }
 
 /// Follows one provider's changes for as long as the server lives.

@@ -95,15 +95,51 @@ fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Op
         return None;
     }
     let errors: Vec<_> = validator.iter_errors(arguments).collect();
-    // A misspelt name shows as one that is missing and one too many: the second tells more.
+    telling(schema, &errors).map(|error| problem_of(schema, error))
+}
+
+/// The one of several errors that tells most. A misspelt name shows as one that is missing and one too many: the second does.
+fn telling<'e, 'i>(
+    schema: &Value,
+    errors: &'e [ValidationError<'i>],
+) -> Option<&'e ValidationError<'i>> {
     let misspelt = errors.iter().find(|error| {
         matches!(error.kind(), ValidationErrorKind::AdditionalProperties { unexpected }
             if unexpected.iter().any(|name| !nearest(name, properties(owner(schema, error))).is_empty()))
     });
-    misspelt.or(errors.first()).map(|error| problem_of(schema, error))
+    misspelt.or(errors.first())
+}
+
+/// Of alternatives, what is wrong inside of the only one that the value could be meant for.
+fn inside<'e>(
+    schema: &Value,
+    error: &'e ValidationError<'_>,
+) -> Option<&'e ValidationError<'static>> {
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
+        error.kind()
+    else {
+        return None;
+    };
+    let depth = error.instance_path().as_str().len();
+    let is_inside = |error: &ValidationError<'_>| {
+        error.instance_path().as_str().len() > depth
+            || matches!(
+                error.kind(),
+                ValidationErrorKind::Required { .. }
+                    | ValidationErrorKind::AdditionalProperties { .. }
+            )
+    };
+    let mut meant = context.iter().filter(|errors| errors.iter().all(is_inside));
+    match (meant.next(), meant.next()) {
+        (Some(errors), None) => telling(schema, errors),
+        _ => None,
+    }
 }
 
 fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
+    if let Some(inner) = inside(schema, error) {
+        return problem_of(schema, inner);
+    }
     let node = owner(schema, error);
     let path = dotted(error.instance_path().as_str());
     let under =
@@ -111,7 +147,8 @@ fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            let accepted = node.get("properties").and_then(|known| known.get(name)).cloned();
+            let accepted = node.get("properties").and_then(|known| known.get(name));
+            let accepted = accepted.map(|accepted| followed(schema, accepted).clone());
             Problem { parameter: under(name), reason: "is required".into(), accepted }
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
@@ -125,9 +162,9 @@ fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
             Problem { parameter: under(&clip(name)), reason: hint, accepted: Some(json!(known)) }
         }
         kind => {
-            let reason = reason(kind, node);
+            let reason = reason(kind, schema, node);
             let parameter = if path.is_empty() { "arguments".to_owned() } else { path };
-            Problem { parameter, reason, accepted: accepted(node) }
+            Problem { parameter, reason, accepted: accepted(schema, node) }
         }
     }
 }
@@ -137,6 +174,20 @@ fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> &'a Value {
     let path = error.schema_path().as_str();
     let parent = path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default();
     schema.pointer(parent).unwrap_or(schema)
+}
+
+/// What a `$ref` to another part of the same schema stands for.
+fn followed<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
+    let mut node = node;
+    // One that leads back to itself ends here.
+    for _ in 0..16 {
+        let place = node.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix('#'));
+        match place.and_then(|place| schema.pointer(place)) {
+            Some(target) => node = target,
+            None => break,
+        }
+    }
+    node
 }
 
 fn properties(node: &Value) -> impl Iterator<Item = &str> {
@@ -152,15 +203,28 @@ fn dotted(pointer: &str) -> String {
 }
 
 /// What the schema says of the value, without what only people read.
-fn accepted(node: &Value) -> Option<Value> {
+fn accepted(schema: &Value, node: &Value) -> Option<Value> {
+    let mut shown = without_prose(followed(schema, node))?;
+    for branches in ["anyOf", "oneOf"] {
+        let branches = shown.get_mut(branches).and_then(Value::as_array_mut);
+        for branch in branches.into_iter().flatten() {
+            if let Some(short) = without_prose(followed(schema, branch)) {
+                *branch = Value::Object(short);
+            }
+        }
+    }
+    Some(Value::Object(shown))
+}
+
+fn without_prose(node: &Value) -> Option<Object> {
     let mut node = node.as_object()?.clone();
     for noise in ["description", "title", "examples", "default", "$schema", "properties", "$defs"] {
         node.remove(noise);
     }
-    Some(Value::Object(node))
+    Some(node)
 }
 
-fn reason(kind: &ValidationErrorKind, node: &Value) -> String {
+fn reason(kind: &ValidationErrorKind, schema: &Value, node: &Value) -> String {
     match kind {
         ValidationErrorKind::Enum { options } => one_of(options),
         ValidationErrorKind::Constant { expected_value } => {
@@ -182,7 +246,7 @@ fn reason(kind: &ValidationErrorKind, node: &Value) -> String {
             format!("must have at most {limit} properties")
         }
         ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
-            alternatives(node)
+            alternatives(schema, node)
         }
         ValidationErrorKind::Type { .. }
         | ValidationErrorKind::Minimum { .. }
@@ -204,10 +268,12 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn alternatives(node: &Value) -> String {
+fn alternatives(schema: &Value, node: &Value) -> String {
     let branches =
         ["anyOf", "oneOf"].into_iter().find_map(|key| node.get(key)).and_then(Value::as_array);
-    let branches: Vec<String> = branches.into_iter().flatten().map(described).collect();
+    let branches = branches.into_iter().flatten();
+    let branches: Vec<String> =
+        branches.map(|branch| described(followed(schema, branch))).collect();
     if branches.is_empty() {
         "has none of the accepted forms".into()
     } else {
@@ -380,6 +446,57 @@ mod tests {
             assert_eq!((&data["parameter"], &data["reason"]), (&json!(parameter), &json!(reason)));
             assert!(data["details"].as_str().unwrap().contains(parameter), "{data}");
         }
+    }
+
+    #[test]
+    fn what_a_reference_leads_to_is_told() {
+        let schema = json!({
+            "type": "object",
+            "$defs": {
+                "Model": {
+                    "type": "object", "title": "Model", "properties": {"x": {"type": "integer"}}, "required": ["x"],
+                    "additionalProperties": false
+                },
+                "Size": {"enum": ["s", "m"]},
+            },
+            "properties": {
+                "o": {"anyOf": [{"$ref": "#/$defs/Model"}, {"type": "null"}], "default": null},
+                "m": {"$ref": "#/$defs/Model"},
+                "s": {"anyOf": [{"$ref": "#/$defs/Size"}, {"type": "null"}]},
+                "two": {"anyOf": [{"$ref": "#/$defs/Model"}, {"type": "object", "required": ["y"]}]},
+            },
+        });
+        let checker = Checker::new("refs", Arc::new(schema.as_object().unwrap().clone()));
+        let model = json!({"type": "object", "required": ["x"], "additionalProperties": false});
+        let either = |other: Value| json!({"anyOf": [other, {"type": "null"}]});
+        let cases = [
+            (json!({"o": 5}), "o", "must be an object, or null", either(model.clone())),
+            (json!({"o": {"x": "1"}}), "o.x", "must be an integer", json!({"type": "integer"})),
+            (json!({"o": {}}), "o.x", "is required", json!({"type": "integer"})),
+            (json!({"o": {"X": 1}}), "o.X", "is not a parameter", json!(["x"])),
+            (json!({"m": 5}), "m", "must be an object", model.clone()),
+            (
+                json!({"s": "l"}),
+                "s",
+                "must be one of s, m, or null",
+                either(json!({"enum": ["s", "m"]})),
+            ),
+            (
+                json!({"two": {"z": 1}}),
+                "two",
+                "must be an object, or an object",
+                json!({"anyOf": [model, {"type": "object", "required": ["y"]}]}),
+            ),
+        ];
+        for (arguments, parameter, reason, accepted) in cases {
+            let problem = checker.check(arguments.as_object().unwrap().clone()).unwrap_err();
+            let told = (problem.parameter.as_str(), problem.reason.as_str());
+            assert_eq!(told, (parameter, reason), "{arguments}");
+            assert_eq!(problem.accepted, Some(accepted), "{arguments}");
+        }
+        let (endless, schema) =
+            (json!({"$ref": "#/$defs/Loop"}), json!({"$defs": {"Loop": {"$ref": "#/$defs/Loop"}}}));
+        assert_eq!(*followed(&schema, &endless), endless);
     }
 
     #[test]

@@ -9,6 +9,28 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 /// Providers of docent's own, whose names no server may have: scopes would open the one for the other.
 const TAKEN: [&str; 6] = ["repo", "code", "docs", "web", "prompts", "hub"];
 
+/// Tools of docent's own, whose names no other tool may have.
+const TOOLS: [&str; 18] = [
+    "analyze_repository",
+    "check_documentation",
+    "parse_files",
+    "query_annotations",
+    "analyze_code",
+    "read_symbol",
+    "find_references",
+    "outline",
+    "index_status",
+    "search_documentation",
+    "get_document",
+    "list_collections",
+    "web_search",
+    "fetch_page",
+    "list_mcp_capabilities",
+    "describe_mcp",
+    "call_mcp_tool",
+    "execute_mcp_code",
+];
+
 /// What docent alone reads of an entry.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -134,7 +156,45 @@ pub(crate) fn all(config: &Config) -> Vec<Spec> {
         }
         !entry.of_a_project && !entry.server.disabled
     };
-    config.servers.iter().filter(usable).map(|entry| one(&entry.server, config)).collect()
+    let mut specs: Vec<Spec> =
+        config.servers.iter().filter(usable).map(|entry| one(&entry.server, config)).collect();
+    for problem in settle_renames(&mut specs) {
+        tracing::warn!("{problem}");
+    }
+    specs
+}
+
+/// Takes out the new names that no tool can have, and says which: a tool is offered under its own name rather than not at all.
+fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
+    let servers: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    let mut problems = Vec::new();
+    for spec in specs {
+        let own = spec.name.clone();
+        spec.rename.retain(|tool, name| {
+            let key = format!("mcp_servers.{own}.rename.{tool}");
+            let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./".contains(&byte);
+            let other = servers.iter().find(|other| {
+                **other != own
+                    && name.strip_prefix(*other).is_some_and(|rest| rest.starts_with("__"))
+            });
+            let problem = if !(1..=128).contains(&name.len()) || !name.bytes().all(legal) {
+                "is no name: write 1-128 of A-Z a-z 0-9 _ - . /".to_owned()
+            } else if TOOLS.contains(&name.as_str()) {
+                "is the name of one of docent's own tools: choose another".to_owned()
+            } else if let Some(other) = other {
+                format!("is a name of the server `{other}`: choose another")
+            } else if let Some(first) = given.get(name) {
+                format!("is what `{first}` says too: choose another")
+            } else {
+                given.insert(name.clone(), key);
+                return true;
+            };
+            problems.push(format!("`{key}` is left out: {name:?} {problem}"));
+            false
+        });
+    }
+    problems
 }
 
 /// One server.
@@ -194,7 +254,61 @@ pub(crate) fn one(server: &Server, config: &Config) -> Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use docent_tool::Provider as _;
     use serde_json::json;
+
+    #[test]
+    fn new_names_that_no_tool_can_have_are_left_out_and_told() {
+        let server = |name: &str, renames: &[(&str, &str)]| {
+            let (url, headers) = (String::new(), BTreeMap::new());
+            let mut spec = Spec::new(name, Way::Remote { url, sse: None, headers });
+            let pair = |(tool, name): &(&str, &str)| ((*tool).to_owned(), (*name).to_owned());
+            spec.rename = renames.iter().map(pair).collect();
+            spec
+        };
+        let long = "x".repeat(129);
+        let mut specs = [
+            server(
+                "a",
+                &[("one", "bad name!"), ("two", "outline"), ("three", "plus"), ("x", &long)],
+            ),
+            server("b", &[("four", "plus"), ("five", "a__one"), ("six", "b__own"), ("e", "")]),
+        ];
+        let problems = settle_renames(&mut specs).join("\n");
+        for want in [
+            "`mcp_servers.a.rename.one` is left out: \"bad name!\" is no name",
+            "`mcp_servers.a.rename.two` is left out: \"outline\" is the name of one of docent's own",
+            "`mcp_servers.a.rename.x` is left out",
+            "`mcp_servers.b.rename.four` is left out: \"plus\" is what `mcp_servers.a.rename.three` says too",
+            "`mcp_servers.b.rename.five` is left out: \"a__one\" is a name of the server `a`",
+            "`mcp_servers.b.rename.e` is left out",
+        ] {
+            assert!(problems.contains(want), "no {want} in {problems}");
+        }
+        assert_eq!(problems.lines().count(), 6, "{problems}");
+        let [a, b] = specs;
+        assert_eq!(a.rename, server("a", &[("three", "plus")]).rename);
+        assert_eq!(b.rename, server("b", &[("six", "b__own")]).rename);
+    }
+
+    #[tokio::test]
+    async fn every_tool_of_docent_s_own_is_known_here() {
+        let place = tempfile::tempdir().unwrap();
+        let inputs =
+            crate::config::Inputs { working_dir: place.path().into(), ..Default::default() };
+        let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+        let means = crate::servers::Means::new(&config, None, inputs.environment.clone());
+        let (hub, _dial) = crate::servers::hub(&config, means, None);
+        let headers = BTreeMap::new();
+        hub.configure(vec![Spec::new("s", Way::Remote { url: String::new(), sse: None, headers })]);
+        let providers = crate::serve::suites(&config).unwrap().providers;
+        let own = providers.iter().flat_map(|provider| provider.tools()).chain(hub.tools());
+        let mut own: Vec<String> = own.map(|tool| tool.info().name).collect();
+        let mut known = TOOLS.to_vec();
+        own.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(own, known);
+    }
 
     #[test]
     fn what_docent_alone_reads_of_an_entry() {

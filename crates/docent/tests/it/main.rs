@@ -4,6 +4,7 @@
 
 mod analyze;
 mod attacks;
+mod behind;
 mod bounds;
 mod docs;
 mod doors;

@@ -1,8 +1,8 @@
 //! Scripts that call tools: everything that one calls goes through the same checks and audit as a client's own calls.
 
 use super::{Near, client};
-use crate::Hub;
-use docent_script::{CallError, Caller, Client, Limits};
+use crate::{Hub, server::Known};
+use docent_script::{CallError, Caller, Client, Limits, ScriptError};
 use docent_tool::{Answer, Block, CallContext, Object, Outcome, Tool, ToolError};
 use futures::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
@@ -17,7 +17,9 @@ use std::{
 
 pub(super) struct Execute(pub(super) Near);
 
+// A bound that is misspelt must not be one that is left out.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Args {
     code: String,
     #[serde(default, rename = "allowedMcpIds")]
@@ -27,7 +29,7 @@ pub(super) struct Args {
 }
 
 #[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Bounds {
     time_ms: Option<u64>,
     memory_bytes: Option<usize>,
@@ -74,27 +76,22 @@ impl Tool for Execute {
     async fn call(&self, args: Args, context: &CallContext) -> Result<Answer<Done>, ToolError> {
         let hub = self.0.hub()?;
         let mut clients = Vec::new();
-        let mut names = HashMap::new();
+        let mut known = HashMap::new();
         let all: Vec<String> =
             hub.servers().iter().map(|server| server.name().to_owned()).collect();
         let chosen = if args.allowed.is_empty() { &all } else { &args.allowed };
         for name in chosen {
-            let server = match self.0.server(name, context).await {
+            let server = match self.0.server(("allowedMcpIds", name), context).await {
                 Ok(server) => server,
                 // Of all servers, those that this client may use.
                 Err(_) if args.allowed.is_empty() => continue,
-                Err(ToolError::Argument { problem, .. }) => {
-                    return Err(ToolError::argument("allowedMcpIds", problem));
-                }
                 Err(error) => return Err(error),
             };
-            for tool in &server.known().tools {
-                names.insert((name.clone(), tool.name.clone()), tool.public.clone());
-            }
+            known.insert(name.clone(), server.known());
             clients.push(client(&server, context));
         }
         let limits = lower(&hub.settings().script, &args.limits);
-        run(&hub, &args.code, (&clients, names), &limits, context).await
+        run(&hub, &args.code, (&clients, known), &limits, context).await
     }
 }
 
@@ -112,29 +109,16 @@ fn lower(most: &Limits, asked: &Bounds) -> Limits {
 async fn run(
     hub: &Arc<Hub>,
     code: &str,
-    (clients, names): (&[Client], HashMap<(String, String), String>),
+    (clients, known): (&[Client], HashMap<String, Arc<Known>>),
     limits: &Limits,
     context: &CallContext,
 ) -> Result<Answer<Done>, ToolError> {
-    let caller = Arc::new(Calls { hub: Arc::downgrade(hub), context: context.clone(), names });
+    let caller = Arc::new(Calls { hub: Arc::downgrade(hub), context: context.clone(), known });
     let cancel = context.cancel_token().child_token();
     let _ended = cancel.clone().drop_guard();
-    let ran = docent_script::run(code, clients, caller, limits, cancel).await.map_err(|error| {
-        let mut message = error.to_string();
-        let printed: Vec<String> = error.console.iter().map(printed).collect();
-        if !printed.is_empty() {
-            // Writing to a string can't fail.
-            write!(message, "\nconsole:\n{}", printed.join("\n")).unwrap_or_default();
-        }
-        if !error.calls.is_empty() {
-            let calls = match error.calls.len() {
-                1 => "1 call".to_owned(),
-                count => format!("{count} calls"),
-            };
-            write!(message, "\n{calls} had been made").unwrap_or_default();
-        }
-        ToolError::failed(message)
-    })?;
+    let ran = docent_script::run(code, clients, caller, limits, cancel)
+        .await
+        .map_err(|error| ToolError::failed(failure(&error, limits)))?;
     let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let done = Done {
         console: ran.console.iter().map(printed).collect(),
@@ -159,15 +143,43 @@ async fn run(
     if !done.console.is_empty() {
         write!(text, "\n\nconsole:\n{}", done.console.join("\n")).unwrap_or_default();
     }
+    if done.truncated {
+        text.push_str(&cut(limits));
+    }
     Ok(Answer::new(done, text))
+}
+
+/// Why a script failed, and what it had done by then.
+fn failure(error: &ScriptError, limits: &Limits) -> String {
+    let told = error.to_string();
+    // That it is an error is said by whoever shows it.
+    let mut message = told.strip_prefix("Error: ").unwrap_or(&told).to_owned();
+    let printed: Vec<String> = error.console.iter().map(printed).collect();
+    if !printed.is_empty() {
+        // Writing to a string can't fail.
+        write!(message, "\nconsole:\n{}", printed.join("\n")).unwrap_or_default();
+    }
+    if error.truncated {
+        message.push_str(&cut(limits));
+    }
+    match error.calls.len() {
+        0 => {}
+        1 => message.push_str("\n1 call had been made"),
+        many => write!(message, "\n{many} calls had been made").unwrap_or_default(),
+    }
+    message
+}
+
+fn cut(limits: &Limits) -> String {
+    format!("\n(cut at {} bytes)", limits.output_bytes)
 }
 
 /// Makes the calls of a script.
 struct Calls {
     hub: Weak<Hub>,
     context: CallContext,
-    /// The public name of each tool of each server that may be called.
-    names: HashMap<(String, String), String>,
+    /// What each server offers that may be called.
+    known: HashMap<String, Arc<Known>>,
 }
 
 impl Caller for Calls {
@@ -178,10 +190,10 @@ impl Caller for Calls {
         arguments: Object,
     ) -> BoxFuture<'a, Result<Value, CallError>> {
         async move {
-            let Some(name) = self.names.get(&(server.to_owned(), tool.to_owned())) else {
+            let Some(found) = self.known.get(server).and_then(|known| known.tool(tool)) else {
                 return Err(CallError::new(format!("the server `{server}` has no tool `{tool}`")));
             };
-            match self.context.call((server, name), arguments).await {
+            match self.context.call((server, &found.public), arguments).await {
                 Ok(outcome) => Ok(result(outcome)),
                 Err(ToolError::Refused { code, message, data }) => {
                     Err(CallError { message, code: Some(code.into()), data })

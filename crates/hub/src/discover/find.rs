@@ -1,7 +1,7 @@
 //! Finding a capability among all servers, and looking at it.
 
 use super::{Near, about};
-use crate::{Downstream, Hub};
+use crate::{Downstream, Hub, server::Definition};
 use docent_index::{Item, Shortlist, embed::Table};
 use docent_tool::{Answer, CallContext, Tool, ToolError};
 use futures::future::join_all;
@@ -18,6 +18,7 @@ const SHORT: usize = 160;
 pub(super) struct List(pub(super) Near);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ListArgs {
     /// What you want to do; none lists the servers
     #[serde(default)]
@@ -84,7 +85,7 @@ impl Tool for List {
         let hub = self.0.hub()?;
         join_all(hub.servers().iter().map(|server| server.learned(hub.settings().patience))).await;
         let entries = entries(&hub, context);
-        let most = args.limit.unwrap_or(MOST).min(100);
+        let most = args.limit.unwrap_or(MOST).clamp(1, 100);
         let servers = match args.query.as_deref().map(str::trim).filter(|query| !query.is_empty()) {
             Some(query) => found(entries, query, most, context),
             None => every(&entries, context),
@@ -103,9 +104,8 @@ fn entries(hub: &Hub, context: &CallContext) -> Vec<Entry> {
         }
         all.push(Entry { server: Arc::clone(&server), tool: None });
         for tool in known.tools.iter().filter(|tool| super::may_use(&server, tool, context)) {
-            let own = server.spec().describe.get(&tool.name).map(String::as_str);
-            let about = own.or(tool.text("description")).unwrap_or_default();
-            let brief = Brief { name: tool.name.clone(), about: short(about) };
+            let about = tool.about(server.spec()).unwrap_or_default();
+            let brief = Brief { name: tool.shown.clone(), about: short(about) };
             all.push(Entry { server: Arc::clone(&server), tool: Some(brief) });
         }
     }
@@ -219,6 +219,7 @@ fn told(servers: &[Capability], query: Option<&str>) -> String {
 pub(super) struct Describe(pub(super) Near);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct DescribeArgs {
     id: String,
     #[serde(default)]
@@ -267,26 +268,26 @@ impl Tool for Describe {
         args: DescribeArgs,
         context: &CallContext,
     ) -> Result<Answer<Described>, ToolError> {
-        let server = self.0.server(&args.id, context).await?;
+        let server = self.0.server(("id", &args.id), context).await?;
         let known = server.known();
-        let usable: Vec<_> =
-            known.tools.iter().filter(|tool| super::may_use(&server, tool, context)).collect();
-        for wanted in &args.tools {
-            if !usable.iter().any(|tool| tool.name == *wanted) {
-                let names: Vec<_> = usable.iter().map(|tool| &tool.name).collect();
-                let problem = format!("`{}` has no tool {wanted:?}; it has {names:?}", args.id);
-                return Err(ToolError::argument("tools", problem));
-            }
+        let is_usable = |tool: &&Arc<Definition>| super::may_use(&server, tool, context);
+        let mut chosen: Vec<_> = known.tools.iter().filter(is_usable).collect();
+        if !args.tools.is_empty() {
+            let wanted = |wanted: &String| {
+                known.tool(wanted).filter(is_usable).ok_or_else(|| {
+                    let names: Vec<_> = chosen.iter().map(|tool| &tool.shown).collect();
+                    let problem = format!("`{}` has no tool {wanted:?}; it has {names:?}", args.id);
+                    ToolError::argument("tools", problem)
+                })
+            };
+            chosen = args.tools.iter().map(wanted).collect::<Result<_, _>>()?;
         }
-        let chosen =
-            usable.iter().filter(|tool| args.tools.is_empty() || args.tools.contains(&tool.name));
-        let full = |tool: &&Arc<crate::server::Definition>| {
-            let own = server.spec().describe.get(&tool.name).map(String::as_str);
-            let about = own.or(tool.text("description")).unwrap_or_default();
+        let full = |tool: &Arc<Definition>| {
+            let about = tool.about(server.spec()).unwrap_or_default();
             let mut input_schema = tool.fields.get("inputSchema").cloned().unwrap_or_default();
             docent_screen::visible_json(&mut input_schema);
             Full {
-                name: tool.name.clone(),
+                name: tool.shown.clone(),
                 about: docent_screen::visible(about).into_owned(),
                 input_schema,
                 output_schema: tool.fields.get("outputSchema").cloned(),
@@ -300,7 +301,7 @@ impl Tool for Describe {
                 .instructions
                 .clone()
                 .map(|text| docent_screen::visible(&text).into_owned()),
-            tools: chosen.map(full).collect(),
+            tools: chosen.into_iter().map(full).collect(),
             id: args.id,
         };
         let text =

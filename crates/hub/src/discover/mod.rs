@@ -70,10 +70,10 @@ impl Near {
         self.0.upgrade().ok_or_else(|| ToolError::failed("the server is closing"))
     }
 
-    /// A server by its name, once it is known what it offers.
+    /// A server by its name, which an argument gives, once it is known what it offers.
     async fn server(
         &self,
-        name: &str,
+        (argument, name): (&'static str, &str),
         context: &CallContext,
     ) -> Result<Arc<Downstream>, ToolError> {
         let hub = self.hub()?;
@@ -89,10 +89,8 @@ impl Near {
             .filter(|server| is_seen(server, context))
             .map(|server| server.name().to_owned())
             .collect();
-        Err(ToolError::argument(
-            "server",
-            format!("no server is called {name:?}; there are {names:?}"),
-        ))
+        let problem = format!("no server is called {name:?}; there are {names:?}");
+        Err(ToolError::argument(argument, problem))
     }
 }
 
@@ -109,8 +107,8 @@ fn may_use(server: &Downstream, tool: &Definition, context: &CallContext) -> boo
 fn client(server: &Downstream, context: &CallContext) -> Client {
     let known = server.known();
     let doc = |tool: &Arc<Definition>| ToolDoc {
-        name: tool.name.clone(),
-        about: tool.text("description").map(|text| docent_screen::visible(text).into_owned()),
+        name: tool.shown.clone(),
+        about: tool.about(server.spec()).map(|text| docent_screen::visible(text).into_owned()),
         input_schema: tool.fields.get("inputSchema").cloned().unwrap_or_default(),
         output_schema: tool.fields.get("outputSchema").cloned(),
     };

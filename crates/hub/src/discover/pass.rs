@@ -14,6 +14,7 @@ const LONGEST: Duration = Duration::from_hours(2);
 pub(super) struct Call(pub(super) Near);
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
     server: String,
     tool: String,
@@ -41,12 +42,12 @@ impl AnyTool for Call {
         Box::pin(async move {
             let args: Args = serde_json::from_value(args.into())
                 .map_err(|error| ToolError::argument("arguments", error.to_string()))?;
-            let server = self.0.server(&args.server, context).await?;
+            let server = self.0.server(("server", &args.server), context).await?;
             let known = server.known();
             let Some(tool) = known.tool(&args.tool) else {
                 let usable =
                     known.tools.iter().filter(|tool| super::may_use(&server, tool, context));
-                let names: Vec<&str> = usable.map(|tool| tool.name.as_str()).collect();
+                let names: Vec<&str> = usable.map(|tool| tool.shown.as_str()).collect();
                 let nearest = names.iter().max_by(|left, right| {
                     let near = |name: &str| strsim::jaro_winkler(name, &args.tool);
                     near(left).total_cmp(&near(right))

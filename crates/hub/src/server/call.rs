@@ -45,8 +45,7 @@ impl AnyTool for Proxied {
         let output = object("outputSchema").map(shown);
         let meta = object("_meta").map(shown);
         let input = shown(input);
-        let own = self.server.spec().describe.get(&definition.name).map(String::as_str);
-        let about = own.or(definition.text("description")).unwrap_or_default();
+        let about = definition.about(self.server.spec()).unwrap_or_default();
         let info = ToolInfo {
             name: definition.public.clone(),
             title: definition.text("title").map(|title| visible(title).into_owned()),
@@ -87,7 +86,9 @@ impl Downstream {
         let arguments = Value::Object(arguments);
         let shared = |arguments: &Value| format!("{} {arguments}", definition.name);
         let private = |arguments: &Value| format!("{} {}", context.client(), shared(arguments));
-        if !self.cache.is_empty() {
+        // What changes something is asked for anew each time, however long its answer holds.
+        let may_keep = !definition.writes();
+        if may_keep && !self.cache.is_empty() {
             let own = self.cache.get(&private(&arguments));
             if let Some(kept) = own.or_else(|| self.cache.get(&shared(&arguments))) {
                 return Ok(self.outcome(kept, &definition.name));
@@ -112,7 +113,7 @@ impl Downstream {
         };
         let result = self.exchange(&asking, context).await?;
         let fresh = self.spec().cache.filter(|_| definition.only_reads());
-        if let Some(time) = cache::time_to_live(&result).or(fresh) {
+        if let Some(time) = cache::time_to_live(&result).or(fresh).filter(|_| may_keep) {
             let arguments = params.get("arguments").unwrap_or(&Value::Null);
             let public = cache::is_public(&result);
             let key = if public { shared(arguments) } else { private(arguments) };

@@ -514,6 +514,6 @@ fn named(data: Option<Value>, name: &str) -> Option<Value> {
             fields.entry("server").or_insert_with(|| name.into());
             Some(Value::Object(fields))
         }
-        other => other,
+        Some(other) => Some(json!({"server": name, "data": other})),
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Definition {
     pub(crate) name: String,
     /// As docent's clients call it.
     pub(crate) public: String,
+    /// As discovery and scripts call it, beside the name of its server.
+    pub(crate) shown: String,
     /// As it was approved.
     pub(crate) fields: Object,
     /// What the server says of it now, where that is something else.
@@ -46,19 +48,28 @@ impl Definition {
         self.flags.get_or_init(|| flags(&self.fields))
     }
 
-    fn hint(&self, name: &str) -> bool {
-        let hints = self.fields.get("annotations");
-        hints.and_then(|hints| hints.get(name)).and_then(Value::as_bool).unwrap_or(false)
+    fn hint(&self, name: &str) -> Option<bool> {
+        self.fields.get("annotations")?.get(name)?.as_bool()
     }
 
     /// Whether a second call does no harm.
     pub(crate) fn may_repeat(&self) -> bool {
-        self.hint("readOnlyHint") || self.hint("idempotentHint")
+        self.only_reads() || self.hint("idempotentHint") == Some(true)
     }
 
     /// Whether it changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
-        self.hint("readOnlyHint")
+        self.hint("readOnlyHint") == Some(true)
+    }
+
+    /// Whether it says that it changes something.
+    pub(crate) fn writes(&self) -> bool {
+        self.hint("readOnlyHint") == Some(false) || self.hint("destructiveHint") == Some(true)
+    }
+
+    /// What it does: as configured, else as its server says.
+    pub(crate) fn about<'a>(&'a self, spec: &'a Spec) -> Option<&'a str> {
+        spec.describe.get(&self.name).map(String::as_str).or_else(|| self.text("description"))
     }
 
     /// Whether the server runs it as a task and no other way.
@@ -75,8 +86,14 @@ impl Definition {
 impl Known {
     pub(crate) fn new(remembered: Remembered, spec: &Spec, addresses: &Addresses) -> Self {
         let mut taken = HashSet::new();
+        let own: HashSet<&str> = remembered.tools.iter().filter_map(name_of).collect();
+        // A new name that is another tool's own would name both.
+        let is_renamed = |name: &str| {
+            let other = spec.rename.get(name);
+            other.is_some_and(|to| spec.rename.contains_key(to) || !own.contains(to.as_str()))
+        };
         let tools = remembered.tools.iter().filter_map(|fields| {
-            let name = fields.get("name")?.as_str()?.to_owned();
+            let name = name_of(fields)?.to_owned();
             let schema = fields.get("inputSchema").unwrap_or(&Value::Null);
             if let Err(why) = docent_dial::headers::check_schema(schema) {
                 tracing::warn!(server = spec.name, tool = name, why, "a tool is left out");
@@ -85,9 +102,10 @@ impl Known {
             let public = public_name(spec, &name);
             // Two names that become one would shadow each other: the second is told apart by its digest.
             let public = if taken.insert(public.clone()) { public } else { marked(&public, &name) };
+            let shown = if is_renamed(&name) { &public } else { &name }.clone();
             let changed = remembered.held_back.contains_key(&name);
             let (fields, flags) = (fields.clone(), OnceLock::new());
-            Some(Arc::new(Definition { name, public, fields, changed, flags }))
+            Some(Arc::new(Definition { name, public, shown, fields, changed, flags }))
         });
         let tools: Vec<Arc<Definition>> = tools.filter(|tool| spec.offers(&tool.name)).collect();
         let uri = |fields: &Object| fields.get("uri").and_then(Value::as_str).map(str::to_owned);
@@ -113,9 +131,17 @@ impl Known {
         *self.tokens.get_or_init(|| self.tools.iter().map(cost).sum())
     }
 
+    /// A tool by the name that discovery shows, or by one that it has elsewhere.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Definition>> {
-        self.tools.iter().find(|tool| tool.name == name)
+        let named = |of: fn(&Definition) -> &str| self.tools.iter().find(|tool| of(tool) == name);
+        named(|tool| &tool.shown)
+            .or_else(|| named(|tool| &tool.public))
+            .or_else(|| named(|tool| &tool.name))
     }
+}
+
+fn name_of(fields: &Object) -> Option<&str> {
+    fields.get("name")?.as_str()
 }
 
 /// The name that docent's clients use.
@@ -126,7 +152,10 @@ pub(crate) fn public_name(spec: &Spec, tool: &str) -> String {
     let whole = format!("{}__{tool}", spec.name);
     let legal = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     let plain: String = whole.chars().map(|c| if legal(c) { c } else { '_' }).collect();
-    if plain == whole && plain.len() <= LONGEST_NAME { plain } else { marked(&plain, &whole) }
+    // `a_` and its `x` would share a name with `a` and its `_x`.
+    let is_apart = !spec.name.ends_with('_');
+    let is_kept = is_apart && plain == whole && plain.len() <= LONGEST_NAME;
+    if is_kept { plain } else { marked(&plain, &whole) }
 }
 
 /// A name that had to be changed, with a digest of what it stands for.
@@ -156,7 +185,7 @@ pub(crate) struct Compared {
 
 /// Compares. A tool that was there before is what it was then, until somebody approves of what it is now.
 pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, pinned: bool) -> Compared {
-    let name = |fields: &Object| fields.get("name").and_then(Value::as_str).map(str::to_owned);
+    let name = |fields: &Object| name_of(fields).map(str::to_owned);
     let before: HashMap<String, &Object> = approved
         .vanished
         .iter()
@@ -223,6 +252,35 @@ mod tests {
         assert!(public[2] != public[3] && public[2].starts_with("files__r_ead_"), "{public:?}");
         let long = public_name(&files, &"x".repeat(100));
         assert_eq!(long.len(), LONGEST_NAME);
+        let (one, other) = (public_name(&spec("a"), "_x"), public_name(&spec("a_"), "x"));
+        assert!(one == "a___x" && other.starts_with("a___x_"), "{one} {other}");
+    }
+
+    #[test]
+    fn a_tool_is_found_by_every_name_that_it_has() {
+        let mut renamed = spec("s");
+        for (tool, other) in [("a", "b"), ("b", "a"), ("c", "plus"), ("d", "e")] {
+            renamed.rename.insert(tool.into(), other.into());
+        }
+        let tools = ["a", "b", "c", "d", "e"].map(|name| tool(name, "")).to_vec();
+        let known = Remembered { tools, ..Remembered::default() };
+        let known = Known::new(known, &renamed, &Addresses::default());
+        let cases = [
+            ("a", Some("b")),
+            ("b", Some("a")),
+            ("plus", Some("c")),
+            ("c", Some("c")),
+            ("s__e", Some("e")),
+            // `d` would be `e`, which is another's own name.
+            ("d", Some("d")),
+            ("e", Some("e")),
+            ("f", None),
+        ];
+        for (name, want) in cases {
+            assert_eq!(known.tool(name).map(|tool| tool.name.as_str()), want, "{name}");
+        }
+        let shown: Vec<&str> = known.tools.iter().map(|tool| tool.shown.as_str()).collect();
+        assert_eq!(shown, ["b", "a", "plus", "d", "e"]);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Calls: names, answers, errors, tries, time.
 
 use crate::stage::{
-    Does, Person, Scripts, call, context, hub, hub_with, result, session, spec, text, tool, tools,
-    until, words,
+    Does, Person, Scripts, call, context, hub, hub_with, result, session, spec, text, told, tool,
+    tools, until, words,
 };
 use docent_hub::Memory;
-use docent_tool::{ToolError, nobody};
+use docent_tool::{Change, Provider, ToolError, nobody};
 use docent_traffic::{Capture, Direction, Kind, Traffic};
 use serde_json::{Value, json};
 use std::{
@@ -53,6 +53,43 @@ async fn an_error_keeps_code_message_and_data_and_names_the_server() {
     };
     assert_eq!((code, message.as_str()), (-32042, "no"));
     assert_eq!(data, Some(json!({"why": "so", "server": "one"})));
+}
+
+#[tokio::test]
+async fn an_error_names_the_server_whatever_its_data_are() {
+    for (said, want) in [
+        (json!(null), json!({"server": "one"})),
+        (json!("so"), json!({"server": "one", "data": "so"})),
+        (json!([1, 2]), json!({"server": "one", "data": [1, 2]})),
+        (json!({"server": "own"}), json!({"server": "own"})),
+    ] {
+        let scripts = Arc::new(Scripts::default());
+        scripts.put(
+            "one",
+            session(json!([tool("echo")]), move |message| {
+                let error = json!({"code": -32042, "message": "no", "data": said});
+                Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+            }),
+        );
+        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+        let Err(ToolError::Refused { data, .. }) = call(&hub, "one__echo", &nobody()).await else {
+            panic!()
+        };
+        assert_eq!(data, Some(want));
+    }
+}
+
+#[tokio::test]
+async fn requests_are_numbered_one_after_another() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("a")]), |message| text(message, "ok")));
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    for _ in 0..3 {
+        call(&hub, "one__a", &nobody()).await.unwrap();
+    }
+    let heard = scripts.heard.lock().unwrap();
+    let ids: Vec<u64> = heard.iter().filter_map(|message| message["id"].as_u64()).collect();
+    assert!(ids.len() >= 5 && ids.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ids:?}");
 }
 
 #[tokio::test]
@@ -199,6 +236,94 @@ async fn an_answer_is_kept_for_as_long_as_its_server_says() {
     let names: Vec<_> =
         scripts.of("tools/call").iter().map(|call| call["params"]["name"].clone()).collect();
     assert_eq!(names, ["kept", "fresh", "fresh"]);
+}
+
+/// How often the server is asked when two clients call a tool twice each.
+async fn asked(annotations: Value, answer: Value, cache: Option<Duration>) -> usize {
+    let scripts = Arc::new(Scripts::default());
+    let mut definition = tool("act");
+    definition["annotations"] = annotations;
+    scripts
+        .put("one", session(json!([definition]), move |message| result(message, answer.clone())));
+    let mut spec = spec("one");
+    spec.cache = cache;
+    let hub = hub(&scripts, Memory::none(), vec![spec]);
+    for name in ["ann", "bob", "ann", "bob"] {
+        let person = Arc::new(Person { name: name.into(), ..Person::default() });
+        call(&hub, "one__act", &context(&person)).await.unwrap();
+    }
+    scripts.of("tools/call").len()
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_for_whom_it_may_be_kept() {
+    let minute = Some(Duration::from_mins(1));
+    let (plain, reads) = (json!({}), json!({"readOnlyHint": true}));
+    let writes = [
+        json!({"readOnlyHint": false}),
+        json!({"destructiveHint": true}),
+        json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true}),
+    ];
+    let text = json!({"content": [{"type": "text", "text": "x"}]});
+    let with = |more: Value| {
+        let mut answer = text.clone();
+        answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answer
+    };
+    let kept = with(json!({"ttlMs": 60_000}));
+    let public = with(json!({"ttlMs": 60_000, "cacheScope": "public"}));
+    for (why, annotations, answer, cache, want) in [
+        ("nobody says that it may be kept", &plain, &text, None, 4),
+        ("the server says so", &plain, &kept, None, 2),
+        ("it is for others too", &plain, &public, None, 1),
+        (
+            "it is for one client",
+            &plain,
+            &with(json!({"ttlMs": 60_000, "cacheScope": "private"})),
+            None,
+            2,
+        ),
+        ("for no time", &plain, &with(json!({"ttlMs": 0})), None, 4),
+        ("it only reads, and is configured", &reads, &text, minute, 2),
+        ("it only reads, and is not", &reads, &text, None, 4),
+        ("it does not say that it only reads", &plain, &text, minute, 4),
+        ("it failed", &plain, &with(json!({"ttlMs": 60_000, "isError": true})), None, 4),
+        ("it failed, and is configured", &reads, &with(json!({"isError": true})), minute, 4),
+        ("it writes", &writes[0], &kept, minute, 4),
+        ("it destroys", &writes[1], &public, minute, 4),
+        ("it writes, once or often", &writes[2], &public, minute, 4),
+    ] {
+        assert_eq!(asked(annotations.clone(), answer.clone(), cache).await, want, "{why}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_kept_is_forgotten_when_the_server_says_that_things_changed() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("kept")]), |message| {
+            result(message, json!({"content": [{"type": "text", "text": "x"}], "ttlMs": 60_000}))
+        }),
+    );
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let twice = async |want: usize| {
+        for _ in 0..2 {
+            call(&hub, "one__kept", &nobody()).await.unwrap();
+        }
+        assert_eq!(scripts.of("tools/call").len(), want);
+    };
+    twice(1).await;
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    until(|| scripts.of("tools/list").len() == 2).await;
+    twice(2).await;
+    let mut changes = hub.changes().unwrap();
+    let params = json!({"uri": "a:b"});
+    scripts.say(
+        json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}),
+    );
+    told(&mut changes, &Change::Updated("a:b".into())).await;
+    twice(3).await;
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use docent_dial::{Failure, HttpSettings, Line, Listener, Running, http, pipes};
 use docent_hub::{Dialer, Exposure, Hub, Memory, Settings, Spec, Tail, Way};
 use docent_tool::{
     AnyTool, Ask, Audience, Block, CallContext, Change, InputNeeded, Level, Object, Outcome,
-    Progress, Provider, ToolError,
+    Progress, Provider, ToolError, nobody,
 };
 use docent_traffic::Traffic;
 use serde_json::{Value, json};
@@ -165,6 +165,15 @@ pub(crate) fn hub_with(
     traffic: Option<Arc<Traffic>>,
 ) -> Arc<Hub> {
     let settings = Settings { exposure: Exposure::Direct, traffic, ..Settings::default() };
+    hub_set(scripts, memory, specs, settings)
+}
+
+pub(crate) fn hub_set(
+    scripts: &Arc<Scripts>,
+    memory: Memory,
+    specs: Vec<Spec>,
+    settings: Settings,
+) -> Arc<Hub> {
     let hub = Hub::new(settings, Arc::clone(scripts) as Arc<dyn Dialer>, memory);
     hub.configure(specs);
     hub
@@ -223,6 +232,8 @@ pub(crate) struct Person {
     pub(crate) thinks: bool,
     /// Questions that were taken back while it thought.
     pub(crate) spared: AtomicUsize,
+    /// Where calls within its calls go.
+    pub(crate) hub: Option<Arc<Hub>>,
 }
 
 struct Thinking<'a>(&'a AtomicUsize);
@@ -286,6 +297,17 @@ impl Audience for Person {
     }
     fn pass_on(&self, method: &str, params: Value) {
         self.passed.lock().unwrap().push((method.to_owned(), params));
+    }
+    fn call<'a>(
+        &'a self,
+        (server, name): (&'a str, &'a str),
+        arguments: Object,
+    ) -> docent_tool::Running<'a, Result<Outcome, ToolError>> {
+        let parts = self.hub.as_ref().unwrap().parts();
+        let tools = parts.into_iter().filter(|part| part.key() == server);
+        let mut tools = tools.flat_map(|part| part.tools());
+        let tool = tools.find(|tool| tool.info().name == name).unwrap();
+        Box::pin(async move { tool.call(arguments, &nobody()).await })
     }
 }
 

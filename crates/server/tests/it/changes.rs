@@ -4,8 +4,8 @@ use crate::{
     fixture::{Fixture, acting, said},
     wire::{Wire, code, modern, setup, text},
 };
-use docent_server::Server;
-use docent_tool::Change;
+use docent_server::{Server, Setup};
+use docent_tool::{Change, Provider};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -57,6 +57,36 @@ async fn a_tool_that_takes_a_taken_name_is_left_out() {
         "on",
         "the rest of the catalogue is served"
     );
+}
+
+#[tokio::test]
+async fn names_that_other_servers_choose_stop_nothing() {
+    let part = |key, tools: [&str; 2]| {
+        let part = Fixture::called(key);
+        let tool = |name| acting(name, json!({}), move |_, _| async move { Ok(said(key)) });
+        part.extra.lock().unwrap().extend(tools.map(tool));
+        part
+    };
+    let fixture = Fixture::new();
+    let parts: [Arc<dyn Provider>; 4] = [
+        part("one", ["same", "echo"]),
+        part("two", ["same", "bad name!"]),
+        part("fixture", ["third", "fourth"]),
+        part("three", ["apart", "more"]),
+    ];
+    fixture.parts.lock().unwrap().extend(parts);
+    // A provider of docent's own that comes after all of them.
+    let last = Fixture::called("last");
+    let own = acting("apart", json!({}), |_, _| async { Ok(said("last")) });
+    last.extra.lock().unwrap().push(own);
+    let providers: Vec<Arc<dyn Provider>> = vec![fixture.clone(), last];
+    let server = Server::new(Setup { providers, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    for (tool, want) in [("same", "one"), ("apart", "last"), ("more", "three")] {
+        assert_eq!(text(&wire.call(tool, json!({})).await), want, "{tool}");
+    }
+    assert_eq!(text(&wire.call("echo", json!({"text": "own"})).await), "own");
+    assert_eq!(code(&wire.call("third", json!({})).await), -32602, "its key is taken");
 }
 
 #[tokio::test]

@@ -23,6 +23,8 @@ pub(crate) struct Fixture {
     pub(crate) watched: Mutex<Vec<String>>,
     pub(crate) extra: Mutex<Vec<Arc<dyn AnyTool>>>,
     pub(crate) apps: Mutex<Vec<App>>,
+    /// Whom it stands for.
+    pub(crate) parts: Mutex<Vec<Arc<dyn Provider>>>,
 }
 
 /// A tool that waits here until it is let through, and tells when it comes and when it is dropped.
@@ -62,6 +64,7 @@ impl Fixture {
             gate: Arc::new(gate),
             watched: Mutex::default(),
             extra: Mutex::default(),
+            parts: Mutex::default(),
             apps: Mutex::default(),
         })
     }
@@ -284,6 +287,10 @@ fn ending() -> Vec<Arc<dyn AnyTool>> {
 impl Provider for Fixture {
     fn key(&self) -> &str {
         self.key
+    }
+
+    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+        self.parts.lock().unwrap().clone()
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {

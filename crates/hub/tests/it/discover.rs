@@ -1,0 +1,215 @@
+//! Four tools in the place of all others, and which of the two a list shows.
+
+use crate::stage::{Person, Scripts, context, hub, hub_set, session, spec, text, tool, words};
+use docent_hub::{Exposure, Hub, Memory, Settings};
+use docent_tool::{AnyTool, Outcome, Provider, ToolError, nobody};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn own(hub: &Arc<Hub>, name: &str) -> Arc<dyn AnyTool> {
+    hub.tools().into_iter().find(|tool| tool.info().name == name).unwrap()
+}
+
+/// Calls one of the four, for somebody whose own calls reach the servers.
+async fn ask(hub: &Arc<Hub>, name: &str, arguments: Value) -> Result<Outcome, ToolError> {
+    let person = Arc::new(Person { hub: Some(Arc::clone(hub)), ..Person::default() });
+    own(hub, name).call(arguments.as_object().unwrap().clone(), &context(&person)).await
+}
+
+fn said(outcome: &Outcome) -> String {
+    let word = |block: &docent_tool::Block| match block {
+        docent_tool::Block::Text { text, .. } => text.clone(),
+        other => words(&Outcome { content: vec![other.clone()], ..Outcome::default() }),
+    };
+    outcome.content.iter().map(word).collect()
+}
+
+async fn told(hub: &Arc<Hub>, name: &str, arguments: Value) -> String {
+    said(&ask(hub, name, arguments).await.unwrap_or_else(|error| panic!("{error}")))
+}
+
+async fn refused(hub: &Arc<Hub>, name: &str, arguments: Value) -> String {
+    ask(hub, name, arguments).await.unwrap_err().to_string()
+}
+
+/// One server whose tools have other names and other words, and one of which nobody hears.
+fn changed() -> (Arc<Scripts>, Arc<Hub>) {
+    let scripts = Arc::new(Scripts::default());
+    let all = json!([tool("add"), tool("sub"), tool("drop_all")]);
+    scripts.put("py", session(all, |message| text(message, "ok")));
+    let mut py = spec("py");
+    py.rename.insert("add".into(), "plus".into());
+    py.describe.insert("add".into(), "Sums up.".into());
+    py.hide.push("drop_*".into());
+    let hub = hub(&scripts, Memory::none(), vec![py]);
+    (scripts, hub)
+}
+
+#[tokio::test]
+async fn other_names_and_words_are_found_and_shown() {
+    let (_scripts, hub) = changed();
+    for arguments in [json!({"query": "sums up"}), json!({"query": "does sub"})] {
+        let listed = told(&hub, "list_mcp_capabilities", arguments).await;
+        assert!(listed.contains("py (2 tools)"), "{listed}");
+        assert!(!listed.contains("drop_all") && !listed.contains("- add"), "{listed}");
+    }
+    let listed = told(&hub, "list_mcp_capabilities", json!({"query": "sums up", "limit": 1})).await;
+    assert!(listed.contains("- plus: Sums up."), "{listed}");
+    let all = told(&hub, "describe_mcp", json!({"id": "py"})).await;
+    assert!(
+        all.contains("\"plus\"") && all.contains("Sums up.") && all.contains("\"sub\""),
+        "{all}"
+    );
+    assert!(!all.contains("drop_all") && !all.contains("\"add\""), "{all}");
+    for name in ["plus", "add"] {
+        let one = told(&hub, "describe_mcp", json!({"id": "py", "tools": [name]})).await;
+        assert!(one.contains("\"plus\"") && !one.contains("\"sub\""), "{one}");
+    }
+    for hidden in ["drop_all", "py__drop_all"] {
+        let error = refused(&hub, "describe_mcp", json!({"id": "py", "tools": [hidden]})).await;
+        assert!(error.contains("it has [\"plus\", \"sub\"]"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_called_by_the_names_that_a_model_may_know() {
+    let (scripts, hub) = changed();
+    for name in ["plus", "add", "sub", "py__sub"] {
+        let arguments = json!({"server": "py", "tool": name});
+        assert_eq!(told(&hub, "call_mcp_tool", arguments).await, "ok", "{name}");
+    }
+    let code = "import { plus, sub, $call } from \"mcp-clients/py\";\n\
+                await plus(); await sub(); await $call(\"plus\"); await $call(\"add\");\n\
+                return Object.keys(mcp.py).join()";
+    let ended = told(&hub, "execute_mcp_code", json!({"code": code})).await;
+    assert_eq!(ended, "plus,sub");
+    let calls = scripts.of("tools/call");
+    let called: Vec<_> =
+        calls.iter().map(|call| call["params"]["name"].as_str().unwrap()).collect();
+    assert_eq!(called, ["add", "add", "sub", "sub", "add", "sub", "add", "add"]);
+    let error = refused(&hub, "call_mcp_tool", json!({"server": "py", "tool": "drop_all"})).await;
+    assert!(error.contains("has no tool \"drop_all\""), "{error}");
+    let error = refused(&hub, "call_mcp_tool", json!({"server": "py", "tool": "plu"})).await;
+    assert!(error.contains("did you mean plus?"), "{error}");
+}
+
+#[tokio::test]
+async fn scripts_are_told_of_other_names_and_words() {
+    let (_scripts, hub) = changed();
+    ask(&hub, "list_mcp_capabilities", json!({})).await.unwrap();
+    let read = hub.read("docent://mcp-clients/py.d.ts", &nobody()).await.unwrap().unwrap();
+    let types = format!("{read:?}");
+    assert!(types.contains("Sums up.") && types.contains("export function plus("), "{types}");
+    assert!(!types.contains("Does add.") && !types.contains("drop_all"), "{types}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_by_the_argument_that_named_it() {
+    let (_scripts, hub) = changed();
+    ask(&hub, "list_mcp_capabilities", json!({})).await.unwrap();
+    for (name, arguments, want) in [
+        ("describe_mcp", json!({"id": "nope"}), "argument `id`: no server is called \"nope\""),
+        ("call_mcp_tool", json!({"server": "nope", "tool": "x"}), "argument `server`: no server"),
+        (
+            "execute_mcp_code",
+            json!({"code": "1", "allowedMcpIds": ["nope"]}),
+            "argument `allowedMcpIds`: no",
+        ),
+    ] {
+        let error = refused(&hub, name, arguments).await;
+        assert!(error.contains(want) && error.contains("[\"py\"]"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_argument_that_is_misspelt_is_not_one_that_is_left_out() {
+    let (scripts, hub) = changed();
+    for (name, arguments) in [
+        ("execute_mcp_code", json!({"code": "await mcp.py.sub()", "allowedMcpIDs": ["zzz"]})),
+        ("execute_mcp_code", json!({"code": "await mcp.py.sub()", "limits": {"time": 5}})),
+        ("call_mcp_tool", json!({"server": "py", "tool": "sub", "argument": {}})),
+        ("list_mcp_capabilities", json!({"querry": "x"})),
+        ("describe_mcp", json!({"id": "py", "tool": ["sub"]})),
+    ] {
+        let schema = own(&hub, name).info().input_schema;
+        assert_eq!(schema["additionalProperties"], false, "{name}: a caller is told before");
+        let error = refused(&hub, name, arguments).await;
+        assert!(error.contains("unknown field"), "{error}");
+    }
+    let limits = &own(&hub, "execute_mcp_code").info().input_schema["properties"]["limits"];
+    assert_eq!(limits["additionalProperties"], false);
+    assert_eq!(scripts.of("tools/call").len(), 0);
+}
+
+#[tokio::test]
+async fn what_a_script_says_is_bounded_and_says_so() {
+    let (_scripts, hub) = changed();
+    let run = |code: &str, limits: Value| json!({"code": code, "limits": limits});
+    let long = run("return \"x\".repeat(500)", json!({"outputBytes": 60}));
+    let told_long = told(&hub, "execute_mcp_code", long).await;
+    assert!(told_long.len() < 100 && told_long.ends_with("\n(cut at 60 bytes)"), "{told_long}");
+    let loud = run("console.log(\"x\".repeat(500)); return 1", json!({"outputBytes": 60}));
+    let told_loud = told(&hub, "execute_mcp_code", loud).await;
+    assert!(told_loud.starts_with("1\n\nconsole:\nlog: xxx"), "{told_loud}");
+    assert!(told_loud.ends_with("x\n(cut at 60 bytes)"), "{told_loud}");
+    let whole = told(&hub, "execute_mcp_code", json!({"code": "return \"x\".repeat(500)"})).await;
+    assert_eq!(whole, "x".repeat(500));
+    let failed =
+        run("console.log(\"y\".repeat(500)); throw new Error(\"no\")", json!({"outputBytes": 60}));
+    let error = refused(&hub, "execute_mcp_code", failed).await;
+    assert!(error.starts_with("no (line 1") && error.ends_with("y\n(cut at 60 bytes)"), "{error}");
+}
+
+#[tokio::test]
+async fn calls_of_a_script_are_bounded_and_counted() {
+    let (scripts, hub) = changed();
+    let code = "await mcp.py.sub();\nthrow new Error(\"two\")";
+    let error = refused(&hub, "execute_mcp_code", json!({"code": code})).await;
+    assert!(
+        error.starts_with("two (line 2") && error.ends_with("\n1 call had been made"),
+        "{error}"
+    );
+    let code = "for (let i = 0; i < 9; i++) await mcp.py.sub();";
+    let arguments = json!({"code": code, "limits": {"calls": 2}});
+    let error = refused(&hub, "execute_mcp_code", arguments).await;
+    assert!(error.starts_with("no more than 2 calls"), "{error}");
+    assert!(error.ends_with("\n2 calls had been made"), "{error}");
+    assert_eq!(scripts.of("tools/call").len(), 3);
+}
+
+#[tokio::test]
+async fn a_list_of_nothing_can_not_be_asked_for() {
+    let (_scripts, hub) = changed();
+    let schema = own(&hub, "list_mcp_capabilities").info().input_schema;
+    assert_eq!(schema["properties"]["limit"], json!({"type": "integer", "minimum": 1}));
+    let arguments = json!({"query": "sums up", "limit": 0});
+    assert!(told(&hub, "list_mcp_capabilities", arguments).await.contains("plus"));
+}
+
+#[tokio::test]
+async fn auto_lists_four_tools_where_all_would_take_too_much() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("small", session(json!([tool("a")]), |message| text(message, "ok")));
+    let mut wordy = tool("a");
+    wordy["description"] = json!("Adds one number to another. ".repeat(200));
+    scripts.put("wordy", session(json!([wordy]), |message| text(message, "ok")));
+    for (servers, exposure, four) in [
+        (&["small"][..], Exposure::Auto, false),
+        (&["small", "wordy"], Exposure::Auto, true),
+        (&["small", "wordy"], Exposure::Direct, false),
+        (&["small"], Exposure::Discover, true),
+    ] {
+        let settings = Settings { exposure, auto_tokens: 500, ..Settings::default() };
+        let specs = servers.iter().map(|name| spec(name)).collect();
+        let hub = hub_set(&scripts, Memory::none(), specs, settings);
+        for part in hub.parts() {
+            part.settled().await;
+        }
+        let shown =
+            |tools: Vec<Arc<dyn AnyTool>>| tools.iter().filter(|tool| !tool.info().hidden).count();
+        let listed: usize = hub.parts().iter().map(|part| shown(part.tools())).sum();
+        let want = if four { (4, 0) } else { (0, servers.len()) };
+        assert_eq!((shown(hub.tools()), listed), want, "{servers:?} {exposure:?}");
+        hub.close().await;
+    }
+}
