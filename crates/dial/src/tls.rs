@@ -18,3 +18,12 @@ fn make() -> Result<Arc<ClientConfig>, String> {
         .with_no_client_auth();
     Ok(Arc::new(config))
 }
+
+/// What to do about a failed handshake, where its cause tells. What is no TLS at all is most often plain HTTP.
+pub(crate) fn remedy(failure: &str) -> &'static str {
+    if failure.contains("InvalidContentType") {
+        "; nothing speaks TLS at that port: write http:// or ws:// if it is meant to be open"
+    } else {
+        ""
+    }
+}

@@ -264,6 +264,9 @@ async fn plain_or_encrypted(url: &Url) -> Result<Box<dyn Bytes>, Failure> {
     }
     let name = ServerName::try_from(bare.to_owned()).map_err(|error| unreachable(&error))?;
     let connector = tokio_rustls::TlsConnector::from(tls::client().map_err(Failure::Unreachable)?);
-    let stream = connector.connect(name, stream).await.map_err(|error| unreachable(&error))?;
+    let stream = connector.connect(name, stream).await.map_err(|error| {
+        let told = error.to_string();
+        Failure::Unreachable(format!("{told}{}", tls::remedy(&told)))
+    })?;
     Ok(Box::new(stream))
 }
