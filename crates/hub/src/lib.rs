@@ -17,5 +17,5 @@ pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
 pub use peer::{Era, Hears, Opened, Peer, Request, RequestError, handshake};
 pub use server::{Downstream, Health, Held, State, Status};
-pub use spec::{About, Dialer, Exposure, Spec, Way};
+pub use spec::{About, Dialer, Exposure, Spec, Visibility, Way};
 pub use stderr::Tail;

@@ -1,29 +1,31 @@
 //! Starts programs and opens connections for the hub.
 
-use super::{Means, spec::extra, tokens};
+use super::{Means, tokens};
 use crate::{
-    config::{self, Config},
+    config::{self, Config, Extra, Secret},
     sandbox,
 };
 use docent_dial::{
-    Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
+    Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, http,
     oauth::{Browser, Client, FileStore, MemoryStore, OauthSettings, OauthSignIn, Store},
     open_detecting, pipes, sse, websocket,
 };
 use docent_hub::{Dialer, Spec, Tail, Way};
 use docent_keeper::{Keeper, Process};
-use docent_registry::Server;
 use docent_sandbox::{Launch, Origin, clean_environment};
 use std::{
     collections::BTreeMap,
     ffi::OsString,
     path::Path,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock, Weak},
     time::Duration,
 };
 
 /// How long a program has to end by itself, and how long again after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// How long the news of a program's end may take after the end of its output.
+const LAST_NEWS: Duration = Duration::from_millis(100);
 
 /// Bytes of one line of a program's standard error that are kept.
 const LONGEST_LINE: usize = 4096;
@@ -55,10 +57,12 @@ impl Dial {
         Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The entry of the configuration, for what only docent reads of it.
-    fn entry(config: &Config, name: &str) -> Option<Server> {
+    /// What only docent reads of a server's entry.
+    fn extra(config: &Config, name: &str) -> Extra {
         let mut all = config.servers.iter();
-        all.find(|entry| entry.server.name == name).map(|entry| entry.server.clone())
+        all.find(|entry| entry.server.name == name)
+            .map(|entry| entry.extra.clone())
+            .unwrap_or_default()
     }
 
     async fn start(
@@ -70,7 +74,7 @@ impl Dial {
     ) -> Result<Arc<dyn Line>, Failure> {
         let keeper: &Keeper = self.means.keeper.as_ref().ok_or_else(|| {
             Failure::Unreachable(
-                "programs can't be started: docent had none to start when it was, so restart it"
+                "programs can't be started: the process that starts them did not start with docent, so restart docent"
                     .into(),
             )
         })?;
@@ -93,8 +97,10 @@ impl Dial {
             pipes::each_line(child.stderr, LONGEST_LINE, each).await.unwrap_or_default();
         });
         let bytes = self.config().limits.message_bytes;
-        let pipes = pipes::open(child.stdout, child.stdin, bytes, listener);
-        Ok(Arc::new(Program { pipes, process: Mutex::new(Some(child.process)) }))
+        let process = Arc::new(child.process);
+        let ear = Arc::new(Ear { listener, process: Arc::downgrade(&process) });
+        let pipes = pipes::open(child.stdout, child.stdin, bytes, ear);
+        Ok(Arc::new(Program { pipes, process: Mutex::new(Some(process)) }))
     }
 
     fn launch(
@@ -121,8 +127,7 @@ impl Dial {
                 dropped.reason
             );
         }
-        let held = Self::entry(&config, &spec.name).map(|server| extra(&server).sandbox);
-        let (held, open) = (held.unwrap_or_default(), &self.means.open);
+        let (held, open) = (Self::extra(&config, &spec.name).sandbox, &self.means.open);
         let (confinement, mode) = sandbox::of_a_server(&config, &held, cwd, open);
         let mut launch = Launch::new(command, args, confinement, mode);
         launch.environment = environment;
@@ -144,10 +149,10 @@ impl Dial {
             None => Arc::new(MemoryStore::default()),
         };
         let mut settings = OauthSettings::new(&spec.name, url, store);
-        let oauth =
-            Self::entry(&config, &spec.name).map(|server| extra(&server).oauth).unwrap_or_default();
+        let oauth = Self::extra(&config, &spec.name).oauth;
         if let Some(id) = oauth.client_id {
-            settings.client = Client::Registered { id, secret: oauth.client_secret };
+            let secret = oauth.client_secret.as_ref().map(Secret::expose).map(str::to_owned);
+            settings.client = Client::Registered { id, secret };
         }
         settings.scopes = oauth.scopes;
         settings.redirect_port = oauth.redirect_port;
@@ -214,7 +219,30 @@ impl Dialer for Dial {
 /// A program on pipes: it ends with its line.
 struct Program {
     pipes: Arc<dyn Line>,
-    process: Mutex<Option<Process>>,
+    process: Mutex<Option<Arc<Process>>>,
+}
+
+/// Says how a program ended, where its output has. It must not keep the program: that ends with its line.
+struct Ear {
+    listener: Arc<dyn Listener>,
+    process: Weak<Process>,
+}
+
+impl Listener for Ear {
+    fn event(&self, event: Event) {
+        let (Event::Closed(Failure::Lost(why)), Some(process)) = (&event, self.process.upgrade())
+        else {
+            return self.listener.event(event);
+        };
+        let (why, listener) = (why.clone(), Arc::clone(&self.listener));
+        tokio::spawn(async move {
+            // One that only closed its output runs on, and is ended by whoever hears of this.
+            let ended = tokio::time::timeout(LAST_NEWS, process.ended()).await;
+            let why = ended.map_or(why.clone(), |ended| format!("{why}: {ended}"));
+            drop(process);
+            listener.event(Event::Closed(Failure::Lost(why)));
+        });
+    }
 }
 
 impl Line for Program {

@@ -12,6 +12,7 @@ mod inspect;
 mod policy;
 mod records;
 mod search;
+mod servers;
 mod serving;
 mod settling;
 mod shell;

@@ -147,7 +147,9 @@ impl Downstream {
         let patience = self.spec.start_timeout;
         let Ok(opened) = tokio::time::timeout(patience, self.open()).await else {
             let seconds = patience.as_secs_f64();
-            return Err(self.unavailable(&format!("it did not come up within {seconds} s")));
+            return Err(self.unavailable(&format!(
+                "it did not come up within {seconds} s; `start_timeout_ms` in its entry gives it longer"
+            )));
         };
         let (peer, opened, remembered) =
             opened.map_err(|error| self.unavailable(&error.to_string()))?;
@@ -184,7 +186,7 @@ impl Downstream {
     }
 
     /// What went wrong, with the last words of a program.
-    fn unavailable(&self, why: &str) -> Unavailable {
+    pub(super) fn unavailable(&self, why: &str) -> Unavailable {
         let last = self.stderr.last(3);
         if last.is_empty() {
             return Unavailable(why.to_owned());

@@ -389,6 +389,10 @@ impl Downstream {
                 "the server `{name}` did not answer within {} s, and the call was cancelled; raise its `timeout_ms` if it needs longer",
                 time.as_secs_f64()
             )),
+            Lost::Request(RequestError::Failed(failure @ Failure::Lost(_))) => {
+                let Unavailable(why) = self.unavailable(&failure.to_string());
+                ToolError::failed(format!("the server `{name}`: {why}"))
+            }
             Lost::Request(RequestError::Failed(failure)) => {
                 ToolError::failed(format!("the server `{name}`: {failure}"))
             }

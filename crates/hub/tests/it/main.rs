@@ -5,4 +5,5 @@ mod calls;
 mod eras;
 mod lifecycle;
 mod questions;
+mod shown;
 mod stage;
