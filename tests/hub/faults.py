@@ -580,6 +580,30 @@ def registries(checks, place):
     peer.close()
 
 
+def reload_from_nothing(checks, place):
+    """The first server is added while docent runs, and its secret is changed."""
+    added = Faulty(place, "added")
+    secret = os.path.join(place.root, "secret")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("first-secret")
+    config = place.configuration({})
+    peer = place.stdio(config)
+    peer.open()
+    peer.tools()
+    spec = {**added.spec, "warm": True, "env_files": {"FAULTY_SECRET": secret}}
+    shutil.copy(place.configuration({"added": spec}), config)
+    found = places.until(lambda: "added__read" in peer.tools(), 10, 0.2)
+    checks.that("the first server is added while docent runs", found, "10 s after the change, it is not listed")
+    reply = peer.call("added__read", {"how": "ok"})
+    checks.that("and can be called", not failed(reply), text(reply))
+    first = pid_of(reply)
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("second-secret")
+    changed = places.until(lambda: pid_of(peer.call("added__read", {"how": "ok"})) not in (None, first), 10, 0.2)
+    checks.that("another secret restarts it", changed, f"10 s after the change, pid {first} answers")
+    peer.close()
+
+
 # --- HTTP servers ----------------------------------------------------------------------------------------------------
 
 class FaultyHttp(Faulty):
@@ -713,7 +737,7 @@ def away_and_back(checks, place):
 
 CASES = [first_requests, killed_while_answering, survived_by_a_grandchild, retries, hanging, noise, changed_tools,
          changed_while_away, one_at_a_time, dead_at_start, checked_arguments, orphans, orphans_at_work, thousand_rounds,
-         two_clients, reload, registries, http_faults, away_and_back]
+         two_clients, reload, reload_from_nothing, registries, http_faults, away_and_back]
 
 
 def main():

@@ -314,7 +314,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             let config = Config::load(&inputs)?;
             config.check_serving()?;
             // The process that starts servers is not bound by what binds this one.
-            let means = servers::means(&config, inputs.environment.clone())?;
+            let means = servers::lasting_means(&config, inputs.environment.clone())?;
             // Threads that start later are bound as well, so that logging comes after.
             let in_force = sandbox::enter(&config)?;
             let guard = logging::init(&config)?;

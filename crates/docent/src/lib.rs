@@ -10,6 +10,7 @@ pub mod config;
 mod docs;
 pub mod doctor;
 mod embedding;
+mod follow;
 mod indexing;
 mod inspect;
 mod install;

@@ -3,7 +3,8 @@
 use crate::{
     collections,
     config::{Config, Inputs, Transport},
-    logging, sandbox, serve,
+    follow::Oddities,
+    logging, serve,
     servers::{self, Dial},
     strangers,
 };
@@ -40,6 +41,7 @@ pub(crate) struct Reload {
     pub(crate) network: Network,
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) strangers: Mutex<Strangers>,
+    pub(crate) oddities: Arc<Oddities>,
     /// What docent was started with.
     pub(crate) start: Config,
     /// What was read last.
@@ -126,12 +128,7 @@ impl Reload {
         if !waiting.is_empty() {
             tracing::warn!(keys = ?waiting, "these changes need a restart");
         }
-        let is_bound = sandbox::mode(&self.start) != docent_sandbox::Mode::Off;
-        if is_bound && sandbox::own(&self.start) != sandbox::own(next) {
-            tracing::warn!(
-                "the sandbox stays as it was at the start: paths and ports that are new need a restart"
-            );
-        }
+        self.oddities.tell(next);
     }
 }
 

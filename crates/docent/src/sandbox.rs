@@ -1,8 +1,7 @@
 //! What the kernel holds docent to while it serves, and the programs that it starts.
 
 use crate::{
-    config::{Config, SandboxMode, Transport},
-    servers::{Held, Level},
+    config::{Config, Held, SandboxMode, Tightness as Level, Transport},
     state::StateDir,
 };
 use docent_net::Url;
@@ -33,7 +32,10 @@ pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
         file.parent().map(fs::create_dir_all).transpose().unwrap_or_default();
         OpenOptions::new().append(true).create(true).open(file).map(drop).unwrap_or_default();
     }
-    config.cache_dir.as_ref().map(fs::create_dir_all).transpose().unwrap_or_default();
+    // Who has no settings yet may make some while docent runs.
+    for folder in config.cache_dir.iter().chain(config.config_folders.first()) {
+        fs::create_dir_all(folder).unwrap_or_default();
+    }
     docent_sandbox::confine(&own(config), mode(config))
 }
 
@@ -71,6 +73,35 @@ pub(crate) fn own(config: &Config) -> Confinement {
         .udp(!ports.is_empty())
         .connect(if ports.is_empty() { Ports::None } else { Ports::Some(ports) })
         .limits(Limits { open_files: OPEN_FILES, ..Limits::default() })
+}
+
+/// What another configuration would have opened, in words; none where all of it is open.
+pub(crate) fn not_opened(start: &Config, next: &Config) -> Option<String> {
+    if mode(start) == Mode::Off {
+        return None;
+    }
+    let (ours, wanted) = (own(start), own(next));
+    let open = |path: &Path, among: &[&[PathBuf]]| {
+        among.iter().any(|paths| paths.iter().any(|open| path.starts_with(open)))
+    };
+    let read =
+        wanted.read.iter().filter(|path| !open(path, &[&ours.read, &ours.write, &ours.execute]));
+    let write = wanted.write.iter().filter(|path| !open(path, &[&ours.write]));
+    let mut closed: Vec<String> =
+        read.chain(write).map(|path| path.display().to_string()).collect();
+    if let Ports::Some(ports) = &wanted.connect {
+        let is_open =
+            |port: &u16| matches!(&ours.connect, Ports::Some(open) if open.contains(port));
+        closed
+            .extend(ports.iter().filter(|port| !is_open(port)).map(|port| format!("port {port}")));
+    }
+    closed.dedup();
+    (!closed.is_empty()).then(|| {
+        format!(
+            "the sandbox stays as it was at the start: restart docent to open {}",
+            closed.join(", ")
+        )
+    })
 }
 
 /// Whether a whole folder may be opened for the sake of one file in it.

@@ -3,26 +3,24 @@
 use crate::{
     collections,
     config::{self, Config, Inputs, Transport},
+    follow::{Follower, Oddities},
     indexing,
     inspect::{self, Clerk, Inside},
     logging,
     reload::{Network, Reload},
-    servers::{self, Dial, Means},
+    servers::{self, Means},
     state::{StateDir, StateError},
     strangers, unmet,
 };
 use anyhow::{Context, anyhow};
 use docent_audit::OnFull;
-use docent_hub::Hub;
 use docent_inspector::Token;
 use docent_server::{
     Action, AdoptTrace, Audit, Key, Limits, Rate, Screening, Server, Setup, Strangers, Terms,
 };
 use docent_suites::{
     Options, Suites,
-    docs::DocsSuite,
     files::{Roots, RootsError},
-    watch::{Batch, Watch},
     web,
 };
 use docent_tool::Provider;
@@ -37,7 +35,7 @@ use std::{
     collections::BTreeMap,
     io::{self, IsTerminal},
     num::NonZeroU32,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::{Duration, Instant},
 };
@@ -96,7 +94,15 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     let Suites { mut providers, docs } = suites_on(config, &network)?;
     let (hub, dial) = servers::hub(config, means, traffic.clone());
     providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
-    let _following = follow(config, &inputs, docs.clone(), (Arc::clone(&hub), Arc::clone(&dial)));
+    let oddities = Oddities::new(config);
+    let follower = Follower {
+        inputs: Arc::clone(&inputs),
+        docs: docs.clone(),
+        hub: Arc::clone(&hub),
+        dial: Arc::clone(&dial),
+        oddities: Arc::clone(&oddities),
+    };
+    let _following = follower.start(config);
     tell_oddities(config, &providers);
     let strangers = strangers::of(config)?;
     strangers::warm(&strangers);
@@ -121,6 +127,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         network,
         tls: tls.clone(),
         strangers: Mutex::new(strangers),
+        oddities,
         start: config.clone(),
         last: Mutex::new(config.clone()),
     };
@@ -200,46 +207,6 @@ async fn until_closed(
             Ok(())
         }
     }
-}
-
-/// Collections and servers that come and go in the configuration do so while docent runs.
-fn follow(
-    config: &Config,
-    inputs: &Arc<Inputs>,
-    docs: DocsSuite,
-    (hub, dial): (Arc<Hub>, Arc<Dial>),
-) -> Option<Watch> {
-    let inputs = Arc::clone(inputs);
-    let runtime = tokio::runtime::Handle::current();
-    let mut files = config::files_of(&inputs);
-    files.extend(config.hub.registries.iter().cloned());
-    let folders: Vec<PathBuf> =
-        files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
-    let changed = move |batch: Batch| {
-        if !batch.lost && !batch.paths.iter().any(|path| files.contains(path)) {
-            return;
-        }
-        match Config::load(&inputs) {
-            Ok(config) => {
-                docs.replace(collections::of(&config));
-                logging::mask(&config.secrets());
-                let _inside = runtime.enter();
-                servers::reconfigure(&hub, &dial, &config);
-            }
-            Err(error) => {
-                tracing::warn!(%error, "the configuration was changed and can't be used; collections and servers stay as they are");
-            }
-        }
-    };
-    let watch = Watch::start(changed)
-        .inspect_err(|error| tracing::warn!(%error, "the configuration is not watched"))
-        .ok()?;
-    for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        if let Err(error) = watch.add(folder) {
-            tracing::warn!(%error, root = %config.first_root().display(), "the configuration is not watched");
-        }
-    }
-    Some(watch)
 }
 
 /// Says what is configured and can't be met.

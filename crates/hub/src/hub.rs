@@ -145,9 +145,16 @@ impl Hub {
         }
     }
 
-    /// About what all definitions take of a model's context.
+    /// About what all definitions that lists may have take of a model's context.
     pub fn tokens(&self) -> usize {
-        self.servers().iter().map(|server| server.known().tokens()).sum()
+        let all = self.servers();
+        let listed = all.iter().filter(|server| server.spec().about.is_listed());
+        listed.map(|server| server.known().tokens()).sum()
+    }
+
+    /// Whether lists leave out tools of any server, so that the four that find them are needed.
+    fn leaves_out(&self) -> bool {
+        self.discovers() || self.servers().iter().any(|server| !server.spec().about.is_listed())
     }
 }
 
@@ -157,14 +164,17 @@ impl Provider for Hub {
     }
 
     fn parts(&self) -> Vec<Arc<dyn Provider>> {
-        let hidden = self.discovers();
-        let part = |server: Arc<Downstream>| provider_part(server, hidden, self.settings.patience);
+        let discovers = self.discovers();
+        let part = |server: Arc<Downstream>| {
+            let hidden = discovers || !server.spec().about.is_listed();
+            provider_part(server, hidden, self.settings.patience)
+        };
         self.servers().into_iter().map(part).collect()
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         match self.this.upgrade() {
-            Some(hub) if !self.servers().is_empty() => Discover::tools(&hub, !self.discovers()),
+            Some(hub) if !self.servers().is_empty() => Discover::tools(&hub, !self.leaves_out()),
             _ => Vec::new(),
         }
     }

@@ -18,6 +18,6 @@ pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
 pub use peer::{Era, Hears, Opened, Peer, Request, RequestError, Stream, handshake};
 pub use server::{Downstream, Health, Held, Named, State, Status};
-pub use spec::{About, Dialer, Exposure, Spec, Way};
+pub use spec::{About, Dialer, Exposure, Spec, Visibility, Way};
 pub use stderr::{Pace, Tail, Told};
 pub use tokens::estimate as estimate_tokens;

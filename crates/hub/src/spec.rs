@@ -113,10 +113,28 @@ pub struct About {
     pub examples: Vec<String>,
     /// Higher comes first among equals.
     pub priority: i64,
-    /// As its file has it: who it is meant for.
-    pub visibility: Option<String>,
+    /// When it is shown, where that is not always.
+    pub visibility: Option<Visibility>,
+    /// Whether its tools are left out of lists, and shown to whoever looks for them.
+    pub on_request: bool,
     /// As its file has it: how delicate its data are.
     pub sensitivity: Option<String>,
+}
+
+/// When a server is shown that is not shown to everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    /// When it is named.
+    OptIn,
+    /// When it is named, or when experimental ones are asked for.
+    Experimental,
+}
+
+impl About {
+    /// Whether lists have its tools.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.visibility.is_none() && !self.on_request
+    }
 }
 
 impl Spec {

@@ -60,6 +60,38 @@ const URLS: [(&str, Option<RemoteKind>); 5] = [
     ("uri", None),
     ("url", None),
 ];
+/// What is read of an entry here, each under the name that docent's own files have it under.
+pub const FIELDS: [&str; 29] = [
+    "command",
+    "args",
+    "env",
+    "env_files",
+    "env_file",
+    "inherit_env",
+    "cwd",
+    "url",
+    "type",
+    "transport",
+    "headers",
+    "header_files",
+    "bearer_token",
+    "bearer_token_env",
+    "bearer_token_file",
+    "disabled",
+    "enabled",
+    "timeout_ms",
+    "start_timeout_ms",
+    "title",
+    "description",
+    "tags",
+    "domains",
+    "examples",
+    "visibility",
+    "sensitivity",
+    "priority",
+    "auto_discover_tools",
+    "always_allow",
+];
 /// What Goose writes down beside servers.
 const PARTS_OF_GOOSE: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
 

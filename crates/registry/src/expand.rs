@@ -58,6 +58,14 @@ pub fn expand(
     Err(problems.into_iter().map(|problem| problem.in_entry(&server.name)).collect())
 }
 
+/// One text with the values of its variables in place.
+pub fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Problem> {
+    let mut filler = Filler { lookup, problems: Vec::new() };
+    let mut full = text.to_owned();
+    filler.fill("", &mut full);
+    filler.problems.into_iter().next().map_or(Ok(full), Err)
+}
+
 impl Server {
     /// What must be there before the server can be used, each thing once.
     pub fn needs(&self) -> Vec<Need> {

@@ -16,7 +16,7 @@ pub fn with_secrets(
     let mut full = server.clone();
     let mut problems = Vec::new();
     for secret in std::mem::take(&mut full.secrets) {
-        match text_of(&secret.path, read) {
+        match secret_text(&secret.path, read) {
             Ok(text) => put(&mut full.way, &secret.goes, text, &mut problems),
             Err(problem) => problems.push(problem),
         }
@@ -33,7 +33,11 @@ pub fn with_secrets(
     Err(problems.into_iter().map(|problem| problem.in_entry(&server.name)).collect())
 }
 
-fn text_of(path: &str, read: &dyn Fn(&str) -> io::Result<String>) -> Result<String, Problem> {
+/// The secret that is alone in a file.
+pub fn secret_text(
+    path: &str,
+    read: &dyn Fn(&str) -> io::Result<String>,
+) -> Result<String, Problem> {
     let text = read(path).map_err(|error| unreadable(path, &error))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let text = text.strip_suffix('\r').unwrap_or(text);

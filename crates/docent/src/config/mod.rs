@@ -9,6 +9,7 @@ mod doors;
 mod edit;
 mod environment;
 mod error;
+mod extra;
 mod guards;
 pub(crate) mod import;
 mod init;
@@ -27,6 +28,8 @@ mod show;
 pub(crate) use edit::{add_collection, remove_collection, write as write_file};
 pub use environment::Environment;
 pub use error::{ConfigError, Problem, Source};
+pub use extra::{Extra, Fault, Held, Level as Tightness, Oauth as SignIn};
+pub(crate) use extra::{is_read, refused_name};
 pub use init::{InitError, init};
 pub use layers::{Flags, Inputs, Override};
 pub(crate) use layers::{files_of, inputs, user_file};
@@ -76,6 +79,8 @@ pub struct Config {
     pub hub: Hub,
     /// Other MCP servers, in the order written.
     pub servers: Vec<ServerEntry>,
+    /// What is wrong with entries of servers; told among the warnings as well.
+    pub faults: Vec<Fault>,
     /// The user's cache directory for docent, if there is a home to hold it.
     pub cache_dir: Option<PathBuf>,
     /// Folders that configuration files are looked for in.
@@ -105,6 +110,8 @@ pub struct Hub {
 pub struct ServerEntry {
     /// What is written of it, variables and secrets in place.
     pub server: docent_registry::Server,
+    /// What docent alone reads of it.
+    pub extra: Extra,
     /// Whether a project's own file says so, which may be somebody else's: then it is not started.
     pub of_a_project: bool,
 }
@@ -433,8 +440,14 @@ impl Config {
         keys.dedup();
         keys.retain(|key| ours[key]["value"] != theirs[key]["value"]);
         // Secrets are masked, so that they are compared by themselves.
-        if self.secrets() != other.secrets() {
+        let tokens = |config: &Self| -> Vec<Secret> {
+            config.server.auth.keys.iter().map(|key| key.token.clone()).collect()
+        };
+        if tokens(self) != tokens(other) {
             keys.push("server.auth.keys".into());
+        }
+        if self.servers != other.servers && !keys.iter().any(|key| key.starts_with("mcp_servers")) {
+            keys.push("mcp_servers".into());
         }
         keys
     }

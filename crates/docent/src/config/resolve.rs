@@ -30,7 +30,7 @@ use std::{
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
 
 /// Text that is never printed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
 
 impl Secret {
@@ -94,7 +94,8 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     let keys = server.auth.keys.iter();
     resolver.tokens = keys.map(|key| (key.name.clone(), key.token.expose().to_owned())).collect();
     let hub = resolver.hub(&raw.hub);
-    let servers = resolver.servers(&raw.mcp_servers, &hub, &mut warnings);
+    let (servers, faults) = resolver.servers(&raw.mcp_servers, &hub, &mut warnings);
+    warnings.extend(faults.iter().map(|fault| fault.told.clone()));
     warnings.extend(resolver.idle_listener(&server));
     let Resolver { problems, secrets: other_secrets, files: secret_files, .. } = resolver;
     if !problems.is_empty() {
@@ -113,6 +114,7 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         synonyms,
         hub,
         servers,
+        faults,
         cache_dir: cache_dir(inputs),
         config_folders: config_folders(inputs),
         secret_places: secret_places(inputs),

@@ -2,16 +2,21 @@
 //! other.
 
 use super::{
-    Hub, Secret, ServerEntry,
+    Extra, Fault, Hub, Secret, ServerEntry, SignIn,
     environment::Environment,
+    extra::{self, refused_name},
     keys,
     raw_hub::{Exposure, RawHub},
     resolve::Resolver,
 };
-use docent_registry::{Form, Server, Way, expand, read, read_tables, with_secrets};
+use docent_registry::{
+    Form, Problem, Reading, Server, Way, expand, expand_text, read, read_tables, secret_text,
+    with_secrets,
+};
 use indexmap::IndexMap;
 use serde_json::Value;
 use std::{
+    cell::RefCell,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -61,41 +66,37 @@ impl Resolver<'_> {
         }
     }
 
-    /// Every server that is configured, those of a project's own file marked.
+    /// Every server that is configured, those of a project's own file marked, and what is wrong with any.
     pub(super) fn servers(
         &mut self,
         tables: &IndexMap<String, Value>,
         hub: &Hub,
         warnings: &mut Vec<String>,
-    ) -> Vec<ServerEntry> {
-        let value = serde_json::to_value(tables).unwrap_or_default();
-        let own = read_tables(Path::new("mcp_servers"), &value);
-        warnings.extend(own.problems.iter().map(ToString::to_string));
-        let of_a_project = |name: &str| {
-            let prefix = keys::join("mcp_servers", name);
-            let its = |key: &str| key == prefix || key.starts_with(&format!("{prefix}."));
-            self.settings.origins().any(|(key, _)| its(key) && self.is_of_a_project(key))
-        };
-        let mut found: Vec<(Server, bool, PathBuf)> = Vec::new();
-        for server in own.servers {
-            let is_its = of_a_project(&server.name);
-            let base = self.path(&keys::join("mcp_servers", &server.name), "");
-            found.push((server, is_its, base));
-        }
+    ) -> (Vec<ServerEntry>, Vec<Fault>) {
+        let mut faults = Vec::new();
+        let mut found = self.own_tables(tables, &mut faults);
         for file in &hub.registries {
-            let reading = match fs::read(file) {
-                Ok(bytes) => read(Form::of(file), file, &bytes),
+            match fs::read(file) {
+                Ok(bytes) => {
+                    let reading = read(Form::of(file), file, &bytes);
+                    note(&reading, &mut faults);
+                    let base = file.parent().unwrap_or(Path::new(".")).to_owned();
+                    let all = reading.servers.into_iter();
+                    found.extend(all.map(|server| Found {
+                        server,
+                        own: false,
+                        of_a_project: false,
+                        base: base.clone(),
+                    }));
+                }
                 Err(error) => {
-                    warnings.push(format!(
+                    let told = format!(
                         "`hub.registries` names {}, which can't be read: {error}",
                         file.display()
-                    ));
-                    continue;
+                    );
+                    faults.push(Fault { server: None, told, fatal: true });
                 }
-            };
-            warnings.extend(reading.problems.iter().map(ToString::to_string));
-            let folder = file.parent().unwrap_or(Path::new(".")).to_owned();
-            found.extend(reading.servers.into_iter().map(|server| (server, false, folder.clone())));
+            }
         }
         self.files.extend(hub.registries.iter().cloned());
         warnings.extend(self.untrusted(hub));
@@ -104,46 +105,85 @@ impl Resolver<'_> {
                 "the servers behind docent are left out: docent was started by docent {DEEPEST} times over; \
                  take docent out of `mcp_servers`"
             ));
-            return Vec::new();
+            return (Vec::new(), faults);
         }
         let mut all: Vec<ServerEntry> = Vec::new();
-        for (server, of_a_project, base) in found {
-            if all.iter().any(|known| known.server.name == server.name) {
-                warnings
-                    .push(format!("the server `{}` is named twice; the first counts", server.name));
+        for one in found {
+            let name = one.server.name.clone();
+            if all.iter().any(|known| known.server.name == name) {
+                let told = format!("the server `{name}` is named twice; the first counts");
+                faults.push(Fault { server: Some(name), told, fatal: false });
                 continue;
             }
-            // What a project's own file says is not even looked up: a variable in it may hold a secret.
-            let filled = if of_a_project { Ok(server) } else { self.filled(&server, &base) };
-            match filled {
-                Ok(server) => all.push(ServerEntry { server, of_a_project }),
-                Err(problems) => warnings.extend(problems),
+            match self.entry(one) {
+                Ok((entry, odd)) => {
+                    all.push(entry);
+                    faults.extend(odd);
+                }
+                Err(wrong) => faults.extend(wrong),
             }
         }
-        all
+        (all, faults)
+    }
+
+    /// What stands under `mcp_servers`.
+    fn own_tables(&self, tables: &IndexMap<String, Value>, faults: &mut Vec<Fault>) -> Vec<Found> {
+        let value = serde_json::to_value(tables).unwrap_or_default();
+        let reading = read_tables(Path::new("mcp_servers"), &value);
+        note(&reading, faults);
+        let of_a_project = |name: &str| {
+            let prefix = keys::join("mcp_servers", name);
+            let its = |key: &str| key == prefix || key.starts_with(&format!("{prefix}."));
+            self.settings.origins().any(|(key, _)| its(key) && self.is_of_a_project(key))
+        };
+        let found = |server: Server| Found {
+            of_a_project: of_a_project(&server.name),
+            base: self.path(&keys::join("mcp_servers", &server.name), ""),
+            own: true,
+            server,
+        };
+        reading.servers.into_iter().map(found).collect()
+    }
+
+    /// One entry as it is used, with what is odd about it; or why it can't be.
+    fn entry(&mut self, found: Found) -> Result<(ServerEntry, Vec<Fault>), Vec<Fault>> {
+        let Found { server, own, of_a_project, base } = found;
+        if let Some(problem) = refused_name(&server.name) {
+            return Err(vec![Fault::of(&problem, true)]);
+        }
+        let (mut extra, odd) = extra::read(&server, own);
+        if odd.iter().any(|fault| fault.fatal) {
+            return Err(odd);
+        }
+        // What a project's own file says is not even looked up: a variable in it may hold a secret.
+        let server = if of_a_project { server } else { self.filled(&server, &mut extra, &base)? };
+        Ok((ServerEntry { server, extra, of_a_project }, odd))
     }
 
     /// The server with its variables and secrets in place.
-    fn filled(&mut self, server: &Server, base: &Path) -> Result<Server, Vec<String>> {
-        let told = |problems: Vec<docent_registry::Problem>| -> Vec<String> {
-            problems.iter().map(ToString::to_string).collect()
+    fn filled(
+        &mut self,
+        server: &Server,
+        extra: &mut Extra,
+        base: &Path,
+    ) -> Result<Server, Vec<Fault>> {
+        let told = |problems: Vec<Problem>| -> Vec<Fault> {
+            problems.iter().map(|problem| Fault::of(problem, true)).collect()
         };
-        let environment = &self.inputs.environment;
-        let used = std::cell::RefCell::new(Vec::new());
+        let inputs = self.inputs;
+        let used = RefCell::new(Vec::new());
         let lookup = |name: &str| {
             // What lets clients in to docent is nobody else's.
             let own = name.starts_with("DOCENT_") || name == "MCP_API_KEY";
-            let value = environment.get(name).filter(|_| !own).map(str::to_owned);
+            let value = inputs.environment.get(name).filter(|_| !own).map(str::to_owned);
             used.borrow_mut().extend(value.clone());
             value
         };
-        let full = expand(server, &lookup).map_err(told)?;
-        let home = self.inputs.home.clone();
-        let place = |path: &str| match (path.strip_prefix("~/"), &home) {
+        let place = |path: &str| match (path.strip_prefix("~/"), &inputs.home) {
             (Some(rest), Some(home)) => home.join(rest),
             _ => base.join(path),
         };
-        let files = std::cell::RefCell::new(Vec::new());
+        let files = RefCell::new(Vec::new());
         let read = |path: &str| -> io::Result<String> {
             let path = place(path);
             files.borrow_mut().push(path.clone());
@@ -151,17 +191,23 @@ impl Resolver<'_> {
             used.borrow_mut().push(text.trim().to_owned());
             Ok(text)
         };
-        let mut full = with_secrets(&full, &read).map_err(told)?;
+        let full = expand(server, &lookup).and_then(|full| with_secrets(&full, &read));
+        let signed = sign_in(&mut extra.oauth, &lookup, &read);
+        // A file that is missing may come.
         self.files.extend(files.into_inner());
+        let mut full = full.map_err(told)?;
+        signed.map_err(|problem| told(vec![problem.in_entry(&server.name)]))?;
         let used = used.into_inner();
-        if let Some(name) = self.is_a_key(&full) {
-            return Err(vec![format!(
+        if let Some(name) = self.is_a_key(&full, extra) {
+            let told = format!(
                 "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: give it one of its own",
                 server.name
-            )]);
+            );
+            return Err(vec![Fault { server: Some(server.name.clone()), told, fatal: true }]);
         }
         // Values that come from elsewhere may be secrets; short ones would mask ordinary words.
         self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(Secret::new));
+        self.secrets.extend(extra.oauth.client_secret.clone());
         if let Way::Program { cwd: Some(cwd), .. } = &mut full.way {
             *cwd = place(cwd).display().to_string();
         }
@@ -169,11 +215,16 @@ impl Resolver<'_> {
     }
 
     /// The key whose token is somewhere in a server's entry.
-    fn is_a_key(&self, server: &Server) -> Option<String> {
-        let values: Vec<&String> = match &server.way {
-            Way::Program { args, env, .. } => args.iter().chain(env.values()).collect(),
-            Way::Remote { url, headers, .. } => headers.values().chain([url]).collect(),
+    fn is_a_key(&self, server: &Server, extra: &Extra) -> Option<String> {
+        let mut values: Vec<&str> = match &server.way {
+            Way::Program { args, env, .. } => {
+                args.iter().chain(env.values()).map(String::as_str).collect()
+            }
+            Way::Remote { url, headers, .. } => {
+                headers.values().chain([url]).map(String::as_str).collect()
+            }
         };
+        values.extend(extra.oauth.client_secret.as_ref().map(Secret::expose));
         let is_in = |token: &str| values.iter().any(|value| value.contains(token));
         self.tokens.iter().find(|(_, token)| is_in(token)).map(|(name, _)| name.clone())
     }
@@ -189,4 +240,60 @@ impl Resolver<'_> {
         };
         files.filter(|file| file.is_file() && !hub.registries.contains(file)).map(told).collect()
     }
+}
+
+/// A server as a file has it.
+struct Found {
+    server: Server,
+    /// Whether the file is written for docent.
+    own: bool,
+    of_a_project: bool,
+    /// Where relative paths in it start.
+    base: PathBuf,
+}
+
+/// What is wrong with a file. An entry that could be read all the same is used.
+fn note(reading: &Reading, faults: &mut Vec<Fault>) {
+    let is_read = |name: &str| reading.servers.iter().any(|server| server.name == name);
+    faults.extend(
+        reading
+            .problems
+            .iter()
+            .map(|problem| Fault::of(problem, !problem.entry.as_deref().is_some_and(is_read))),
+    );
+}
+
+/// Puts variables and the secret in place where an entry says how to sign in.
+fn sign_in(
+    oauth: &mut SignIn,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    read: &dyn Fn(&str) -> io::Result<String>,
+) -> Result<(), Problem> {
+    let filled = |field: &str, text: &str| {
+        expand_text(text, lookup).map_err(|problem| problem.in_field(field))
+    };
+    if let Some(id) = &mut oauth.client_id {
+        *id = filled("oauth.client_id", id)?;
+    }
+    for scope in &mut oauth.scopes {
+        *scope = filled("oauth.scopes", scope)?;
+    }
+    let (variable, file) = (oauth.client_secret_env.take(), oauth.client_secret_file.take());
+    let text = match (oauth.client_secret.take(), variable, file) {
+        (None, None, None) => return Ok(()),
+        (Some(text), None, None) => filled("oauth.client_secret", text.expose())?,
+        (None, Some(name), None) => filled("oauth.client_secret_env", &format!("${{{name}}}"))?,
+        (None, None, Some(path)) => {
+            let path = filled("oauth.client_secret_file", &path)?;
+            secret_text(&path, read)
+                .map_err(|problem| problem.in_field("oauth.client_secret_file"))?
+        }
+        _ => {
+            let what = "the secret is given more than once";
+            let remedy = "keep one of client_secret, client_secret_env and client_secret_file";
+            return Err(Problem::new(what, remedy).in_field("oauth"));
+        }
+    };
+    oauth.client_secret = Some(Secret::new(text));
+    Ok(())
 }

@@ -519,3 +519,60 @@ fn docent_behind_itself_ends() {
         assert_eq!((config.servers.len(), config.warnings.len()), (count, 1 - count), "{within}");
     }
 }
+
+#[test]
+fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
+    let entry = |oauth: &str| {
+        let text =
+            format!("[mcp_servers.a]\nurl = \"https://a.test/\"\n[mcp_servers.a.oauth]\n{oauth}");
+        World::new()
+            .user_file("docent.toml", &text)
+            .user_file("secret", "of-a-file\n")
+            .env("SECRET", "of-a-variable")
+            .load()
+    };
+    for (oauth, want) in [
+        ("client_id = \"${SECRET}-id\"\nclient_secret = \"${SECRET}\"", "of-a-variable"),
+        ("client_secret_env = \"SECRET\"", "of-a-variable"),
+        ("client_secret_file = \"secret\"", "of-a-file"),
+        ("client_secret = \"as-it-is\"", "as-it-is"),
+    ] {
+        let config = entry(oauth);
+        assert_eq!(config.warnings, Vec::<String>::new(), "{oauth}");
+        let signs_in = &config.servers[0].extra.oauth;
+        assert_eq!(signs_in.client_secret.as_ref().map(Secret::expose), Some(want), "{oauth}");
+        assert!(config.secrets().iter().any(|secret| secret.expose() == want), "{oauth}");
+        assert!(!format!("{signs_in:?}").contains(want) || oauth.contains("-id"), "{oauth}");
+    }
+    for (oauth, want) in [
+        (
+            "client_secret_env = \"NOPE\"",
+            "\"a\", oauth.client_secret_env: the variable NOPE is not set; set NOPE, or write a default: ${NOPE:-…}",
+        ),
+        (
+            "client_secret_env = \"SECRET\"\nclient_secret = \"x\"",
+            "\"a\", oauth: the secret is given more than once; keep one of client_secret, client_secret_env and client_secret_file",
+        ),
+        (
+            "client_secret_env = \"MCP_API_KEY\"",
+            "\"a\", oauth.client_secret_env: the variable MCP_API_KEY is not set; set MCP_API_KEY, or write a default: ${MCP_API_KEY:-…}",
+        ),
+    ] {
+        let config = entry(oauth);
+        assert_eq!(
+            (config.servers.len(), config.warnings.as_slice()),
+            (0, [want.to_owned()].as_slice()),
+            "{oauth}"
+        );
+        assert!(config.faults[0].fatal);
+    }
+}
+
+#[test]
+fn another_secret_of_a_server_is_no_other_key() {
+    let text = "[mcp_servers.a]\ncommand = \"x\"\nenv = { K = { file = \"secret\" } }";
+    let world = World::new().user_file("docent.toml", text).user_file("secret", "first-one");
+    let first = world.load();
+    let world = world.user_file("secret", "second-one");
+    assert_eq!(first.changes(&world.load()), ["mcp_servers"]);
+}

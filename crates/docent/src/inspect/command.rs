@@ -101,7 +101,7 @@ pub(crate) fn open_browser(address: &str) {
 }
 
 fn itself(config: &Config, inputs: Inputs, opened: Opened) -> anyhow::Result<()> {
-    let means = servers::means(config, inputs.environment.clone())?;
+    let means = servers::lasting_means(config, inputs.environment.clone())?;
     let in_force = sandbox::enter(config)?;
     let guard = logging::init(config)?;
     sandbox::tell(&in_force);

@@ -1,8 +1,8 @@
 //! Starts programs and opens connections for the hub.
 
-use super::{Means, spec::extra, tokens};
+use super::{Means, tokens};
 use crate::{
-    config::{self, Config},
+    config::{self, Config, Extra, Secret},
     sandbox,
 };
 use docent_dial::{
@@ -12,7 +12,6 @@ use docent_dial::{
 };
 use docent_hub::{Dialer, Pace, Spec, Tail, Told, Way};
 use docent_keeper::{Keeper, Process};
-use docent_registry::Server;
 use docent_sandbox::{Launch, Origin, clean_environment};
 use std::{
     collections::BTreeMap,
@@ -59,10 +58,12 @@ impl Dial {
         Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The entry of the configuration, for what only docent reads of it.
-    fn entry(config: &Config, name: &str) -> Option<Server> {
+    /// What only docent reads of a server's entry.
+    fn extra(config: &Config, name: &str) -> Extra {
         let mut all = config.servers.iter();
-        all.find(|entry| entry.server.name == name).map(|entry| entry.server.clone())
+        all.find(|entry| entry.server.name == name)
+            .map(|entry| entry.extra.clone())
+            .unwrap_or_default()
     }
 
     async fn start(
@@ -74,7 +75,7 @@ impl Dial {
     ) -> Result<Arc<dyn Line>, Failure> {
         let keeper: &Keeper = self.means.keeper.as_ref().ok_or_else(|| {
             Failure::Unreachable(
-                "programs can't be started: docent had none to start when it was, so restart it"
+                "programs can't be started: the process that starts them did not start with docent, so restart docent"
                     .into(),
             )
         })?;
@@ -132,8 +133,7 @@ impl Dial {
                 dropped.reason
             );
         }
-        let held = Self::entry(&config, &spec.name).map(|server| extra(&server).sandbox);
-        let (held, open) = (held.unwrap_or_default(), &self.means.open);
+        let (held, open) = (Self::extra(&config, &spec.name).sandbox, &self.means.open);
         let (confinement, mode) = sandbox::of_a_server(&config, &held, cwd, open);
         let mut launch = Launch::new(command, args, confinement, mode);
         launch.environment = environment;
@@ -155,10 +155,10 @@ impl Dial {
             None => Arc::new(MemoryStore::default()),
         };
         let mut settings = OauthSettings::new(&spec.name, url, store);
-        let oauth =
-            Self::entry(&config, &spec.name).map(|server| extra(&server).oauth).unwrap_or_default();
+        let oauth = Self::extra(&config, &spec.name).oauth;
         if let Some(id) = oauth.client_id {
-            settings.client = Client::Registered { id, secret: oauth.client_secret };
+            let secret = oauth.client_secret.as_ref().map(Secret::expose).map(str::to_owned);
+            settings.client = Client::Registered { id, secret };
         }
         settings.scopes = oauth.scopes;
         settings.redirect_port = oauth.redirect_port;

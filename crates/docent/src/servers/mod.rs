@@ -2,11 +2,14 @@
 
 mod command;
 mod dialer;
+mod edits;
+mod import;
 mod spec;
+mod trial;
 
 pub(crate) use command::{ServersCommand, places, run};
 pub(crate) use dialer::Dial;
-pub(crate) use spec::{Held, Level, all, one};
+pub(crate) use spec::{all, one};
 
 use crate::{
     config::{Config, Environment},
@@ -21,12 +24,23 @@ use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 /// What a server is reached with.
 pub(crate) struct Means {
-    /// Starts programs; made before the sandbox is entered. Where no program is configured, there is none.
+    /// Starts programs; made before the sandbox is entered. Where one call needs no program, there is none.
     pub(crate) keeper: Option<Keeper>,
     /// What programs may inherit.
     pub(crate) environment: Environment,
     /// What they may read and run.
     pub(crate) open: sandbox::Open,
+}
+
+/// The same for whoever serves: servers may be added while it does, and it can start no process any more.
+pub(crate) fn lasting_means(config: &Config, environment: Environment) -> anyhow::Result<Means> {
+    let means = means(config, environment)?;
+    if means.keeper.is_some() {
+        return Ok(means);
+    }
+    // Where nothing is to be started yet, nothing is lost without it.
+    let keeper = keeper(config, &means.environment).ok();
+    Ok(Means::new(config, keeper, means.environment))
 }
 
 /// Starts the process that starts programs, where there is any to start.

@@ -1,13 +1,14 @@
 //! A server as it is written, as the hub wants it.
 
-use crate::config::{Config, ServerEntry};
+use crate::config::{Config, Held, Secret, ServerEntry, SignIn};
 use docent_hub::{About, Spec, Way};
-use docent_registry::{RemoteKind, Sensitivity, Server, Visibility};
-use serde::Deserialize;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
-
-/// Providers of docent's own, whose names no server may have: scopes would open the one for the other.
-const TAKEN: [&str; 6] = ["repo", "code", "docs", "web", "prompts", "hub"];
+use docent_registry::{RemoteKind, Sensitivity, Visibility};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 /// Tools of docent's own, whose names no other tool may have.
 const TOOLS: [&str; 18] = [
@@ -31,133 +32,11 @@ const TOOLS: [&str; 18] = [
     "execute_mcp_code",
 ];
 
-/// What docent alone reads of an entry.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Extra {
-    warm: bool,
-    #[serde(alias = "idleMs")]
-    idle_ms: Option<u64>,
-    concurrency: Option<usize>,
-    #[serde(alias = "cacheMs")]
-    cache_ms: Option<u64>,
-    rename: BTreeMap<String, String>,
-    hide: Vec<String>,
-    only: Vec<String>,
-    describe: BTreeMap<String, String>,
-    pinned: Option<bool>,
-    roots: Vec<String>,
-    /// What the kernel holds it to.
-    pub(crate) sandbox: Held,
-    /// How to sign in.
-    pub(crate) oauth: Oauth,
-}
-
-/// What the kernel holds a server to: a word, or what it may touch beside the usual.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Held {
-    /// `off`, `guarded` or `strict`.
-    Word(Level),
-    /// Guarded, with more.
-    More {
-        #[serde(default)]
-        level: Level,
-        #[serde(default)]
-        read: Vec<PathBuf>,
-        #[serde(default)]
-        write: Vec<PathBuf>,
-        network: Option<bool>,
-    },
-    /// As the policy has it.
-    #[default]
-    Unsaid,
-}
-
-/// How tightly a server is held.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
-    /// Not at all.
-    Off,
-    /// No credentials, writing only where servers usually do, the network as it is.
-    #[default]
-    Guarded,
-    /// The roots to read, and nothing else.
-    Strict,
-}
-
-/// How to sign in at a server that wants it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub(crate) struct Oauth {
-    #[serde(alias = "clientId")]
-    pub(crate) client_id: Option<String>,
-    #[serde(alias = "clientSecret")]
-    pub(crate) client_secret: Option<String>,
-    pub(crate) scopes: Vec<String>,
-    #[serde(alias = "redirectPort")]
-    pub(crate) redirect_port: Option<u16>,
-}
-
-/// What docent alone reads of an entry. Fields of a wrong type are as good as none.
-pub(crate) fn extra(server: &Server) -> Extra {
-    let mut known = Extra::default();
-    for (name, value) in &server.unknown {
-        let one = serde_json::json!({ (name.clone()): value });
-        match serde_json::from_value::<Extra>(one) {
-            Ok(read) => known.take(name, read),
-            Err(error) => {
-                tracing::warn!(server = server.name, field = name, %error, "is not understood");
-            }
-        }
-    }
-    known
-}
-
-impl Extra {
-    fn take(&mut self, name: &str, read: Self) {
-        match name {
-            "warm" => self.warm = read.warm,
-            "idle_ms" | "idleMs" => self.idle_ms = read.idle_ms,
-            "concurrency" => self.concurrency = read.concurrency,
-            "cache_ms" | "cacheMs" => self.cache_ms = read.cache_ms,
-            "rename" => self.rename = read.rename,
-            "hide" => self.hide = read.hide,
-            "only" => self.only = read.only,
-            "describe" => self.describe = read.describe,
-            "pinned" => self.pinned = read.pinned,
-            "roots" => self.roots = read.roots,
-            "sandbox" => self.sandbox = read.sandbox,
-            "oauth" => self.oauth = read.oauth,
-            // Other clients' own fields.
-            _ => {}
-        }
-    }
-}
-
 /// Every server that may be started.
 pub(crate) fn all(config: &Config) -> Vec<Spec> {
-    let usable = |entry: &&ServerEntry| {
-        if TAKEN.contains(&entry.server.name.as_str()) {
-            let name = &entry.server.name;
-            tracing::warn!(
-                "the server `{name}` has the name of one of docent's own suites, and is left out: rename it"
-            );
-            return false;
-        }
-        if entry.server.name.contains("__") {
-            // Its tools could have the names of another server's.
-            let name = &entry.server.name;
-            tracing::warn!(
-                "the server `{name}` has `__` in its name, which stands before a tool's, and is left out: rename it"
-            );
-            return false;
-        }
-        !entry.of_a_project && !entry.server.disabled
-    };
+    let usable = |entry: &&ServerEntry| !entry.of_a_project && !entry.server.disabled;
     let mut specs: Vec<Spec> =
-        config.servers.iter().filter(usable).map(|entry| one(&entry.server, config)).collect();
+        config.servers.iter().filter(usable).map(|entry| one(entry, config)).collect();
     for problem in settle_renames(&mut specs) {
         tracing::warn!("{problem}");
     }
@@ -198,8 +77,8 @@ fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
 }
 
 /// One server.
-pub(crate) fn one(server: &Server, config: &Config) -> Spec {
-    let extra = extra(server);
+pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
+    let ServerEntry { server, extra, .. } = entry.clone();
     let way = match &server.way {
         docent_registry::Way::Program { command, args, env, cwd, .. } => Way::Program {
             command: command.clone(),
@@ -224,9 +103,10 @@ pub(crate) fn one(server: &Server, config: &Config) -> Spec {
         priority: meta.priority.unwrap_or(0).into(),
         visibility: match meta.visibility {
             Visibility::Default => None,
-            Visibility::OptIn => Some("opt-in".into()),
-            Visibility::Experimental => Some("experimental".into()),
+            Visibility::OptIn => Some(docent_hub::Visibility::OptIn),
+            Visibility::Experimental => Some(docent_hub::Visibility::Experimental),
         },
+        on_request: meta.auto_discover == Some(false),
         sensitivity: match meta.sensitivity {
             Sensitivity::Low => None,
             Sensitivity::Medium => Some("medium".into()),
@@ -247,15 +127,23 @@ pub(crate) fn one(server: &Server, config: &Config) -> Spec {
     spec.describe = extra.describe;
     spec.pinned = extra.pinned.unwrap_or(true);
     spec.roots = extra.roots;
-    spec.other = serde_json::to_string(&server.unknown).unwrap_or_default();
+    spec.other = other(&extra.sandbox, &extra.oauth);
     spec
+}
+
+/// Tells apart what the hub does not know of an entry. A secret is part of it, and is not told.
+fn other(held: &Held, oauth: &SignIn) -> String {
+    let mut hasher = DefaultHasher::new();
+    format!("{held:?} {oauth:?}").hash(&mut hasher);
+    oauth.client_secret.as_ref().map(Secret::expose).hash(&mut hasher);
+    format!("{:x}", hasher.finish())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Inputs;
     use docent_tool::Provider as _;
-    use serde_json::json;
 
     #[test]
     fn new_names_that_no_tool_can_have_are_left_out_and_told() {
@@ -311,25 +199,29 @@ mod tests {
     }
 
     #[test]
-    fn what_docent_alone_reads_of_an_entry() {
-        let tables = json!({"a": {
-            "command": "x", "warm": true, "idle_ms": 0, "timeout_ms": 1500, "rename": {"old": "new"},
-            "hide": ["drop_*"], "sandbox": {"write": ["/data"]}, "concurrency": "many", "other": [1],
-        }});
-        let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
-        let server = reading.servers.into_iter().next().unwrap();
+    fn an_entry_as_the_hub_wants_it() {
         let place = tempfile::tempdir().unwrap();
-        let inputs =
-            crate::config::Inputs { working_dir: place.path().into(), ..Default::default() };
-        let config = Config::load(&inputs);
-        let spec = one(&server, &config.unwrap_or_else(|error| panic!("{error}")));
+        let file = place.path().join(".config/docent/docent.toml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let load = |secret: &str| {
+            let text = format!(
+                "[mcp_servers.a]\ncommand = \"x\"\nwarm = true\nidle_ms = 0\ntimeout_ms = 1500\n\
+                 hide = [\"drop_*\"]\nconcurrency = \"many\"\n[mcp_servers.a.rename]\nold = \"new\"\n\
+                 [mcp_servers.a.oauth]\nclient_secret = \"{secret}\"\n"
+            );
+            std::fs::write(&file, text).unwrap();
+            let home = Some(place.path().to_owned());
+            let inputs = Inputs { working_dir: place.path().into(), home, ..Inputs::default() };
+            let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+            all(&config).remove(0)
+        };
+        let spec = load("one-secret");
         assert!(spec.warm && spec.idle.is_none());
         assert_eq!(spec.timeout, Duration::from_millis(1500));
         assert_eq!(spec.rename["old"], "new");
         assert_eq!(spec.hide, ["drop_*"]);
         assert_eq!(spec.concurrency, 64, "a field of a wrong type costs no other");
-        assert!(
-            matches!(extra(&server).sandbox, Held::More { write, .. } if write == [PathBuf::from("/data")])
-        );
+        assert!(!format!("{spec:?}").contains("one-secret"));
+        assert!(spec != load("another"), "another secret makes it start anew");
     }
 }

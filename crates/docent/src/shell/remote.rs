@@ -51,7 +51,7 @@ pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
                     "`mcp_servers.{name}` is set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml, or name the file with --config"
                 );
             }
-            servers::one(&entry.server, config)
+            servers::one(entry, config)
         }
         Target::Url { url, headers } => {
             let headers = headers.iter().cloned().collect();

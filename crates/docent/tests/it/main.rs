@@ -15,6 +15,7 @@ mod peers;
 mod policy;
 mod records;
 mod search;
+mod servers;
 mod serving;
 mod settling;
 mod shell;

@@ -1,7 +1,7 @@
 //! Finding a capability among all servers, and looking at it.
 
 use super::{Near, about};
-use crate::{Downstream, Hub, server::Definition};
+use crate::{Downstream, Hub, Visibility, server::Definition};
 use docent_index::{Item, Shortlist, embed::Table};
 use docent_tool::{Answer, CallContext, Tool, ToolError};
 use futures::future::join_all;
@@ -84,9 +84,10 @@ impl Tool for List {
     ) -> Result<Answer<Capabilities>, ToolError> {
         let hub = self.0.hub()?;
         join_all(hub.servers().iter().map(|server| server.learned(hub.settings().patience))).await;
-        let entries = entries(&hub, context);
+        let query = args.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+        let entries = entries(&hub, query.unwrap_or_default(), context);
         let most = args.limit.unwrap_or(MOST).clamp(1, 100);
-        let servers = match args.query.as_deref().map(str::trim).filter(|query| !query.is_empty()) {
+        let servers = match query {
             Some(query) => found(entries, query, most, context),
             None => every(&entries, context),
         };
@@ -95,11 +96,11 @@ impl Tool for List {
     }
 }
 
-fn entries(hub: &Hub, context: &CallContext) -> Vec<Entry> {
+fn entries(hub: &Hub, query: &str, context: &CallContext) -> Vec<Entry> {
     let mut all = Vec::new();
     for server in hub.servers() {
         let known = server.known();
-        if !super::is_seen(&server, context) {
+        if !super::is_seen(&server, context) || !is_meant(&server, query) {
             continue;
         }
         all.push(Entry { server: Arc::clone(&server), tool: None });
@@ -110,6 +111,23 @@ fn entries(hub: &Hub, context: &CallContext) -> Vec<Entry> {
         }
     }
     all
+}
+
+/// Whether a server is shown to whoever asks this. Some are shown only when they are named.
+fn is_meant(server: &Downstream, query: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let (asked, name) = (words(query), words(server.name()));
+    let is_named = !name.is_empty() && asked.windows(name.len()).any(|some| some == name);
+    match server.spec().about.visibility {
+        None => true,
+        Some(Visibility::OptIn) => is_named,
+        Some(Visibility::Experimental) => {
+            is_named || asked.iter().any(|word| word == "experimental")
+        }
+    }
 }
 
 fn short(text: &str) -> String {

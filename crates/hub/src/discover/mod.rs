@@ -86,7 +86,7 @@ impl Near {
         let names: Vec<String> = hub
             .servers()
             .iter()
-            .filter(|server| is_seen(server, context))
+            .filter(|server| server.spec().about.visibility.is_none() && is_seen(server, context))
             .map(|server| server.name().to_owned())
             .collect();
         let problem = format!("no server is called {name:?}; there are {names:?}");
@@ -138,7 +138,9 @@ pub(crate) fn resources(hub: &Hub) -> Vec<ResourceInfo> {
         mime: Some("text/typescript".into()),
         ..ResourceInfo::default()
     };
-    hub.servers().iter().map(|server| info(server.name())).collect()
+    let all = hub.servers();
+    let shown = all.iter().filter(|server| server.spec().about.visibility.is_none());
+    shown.map(|server| info(server.name())).collect()
 }
 
 pub(crate) fn read(

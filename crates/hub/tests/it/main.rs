@@ -7,5 +7,6 @@ mod eras;
 mod lifecycle;
 mod offers;
 mod questions;
+mod shown;
 mod stage;
 mod web;

@@ -1,0 +1,360 @@
+//! What docent alone reads of a server's entry, and what is wrong with it. The registry knows the fields that clients share;
+//! these are the others.
+
+use super::Secret;
+use docent_registry::{Problem, Server};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// Providers of docent's own, whose names no server may have: scopes would open the one for the other.
+const TAKEN: [&str; 6] = ["repo", "code", "docs", "web", "prompts", "hub"];
+
+/// What can be written, and how.
+const FIELDS: [(&str, &str); 12] = [
+    ("warm", "true or false"),
+    ("idle_ms", "a whole number of milliseconds, 0 to keep it running"),
+    ("concurrency", "a whole number"),
+    ("cache_ms", "a whole number of milliseconds"),
+    ("rename", "other names of tools: { old = \"new\" }"),
+    ("hide", "a list of tools: [\"drop_*\"]"),
+    ("only", "a list of tools: [\"read_*\"]"),
+    ("describe", "descriptions of tools: { tool = \"what it does\" }"),
+    ("pinned", "true or false"),
+    ("roots", "a list of folders"),
+    ("sandbox", "off, guarded or strict, or a table with level, read, write and network"),
+    ("oauth", "a table with client_id, client_secret, scopes and redirect_port"),
+];
+
+/// Fields without which a server could do, or show, more than is meant: an entry whose own are wrong is not used.
+const BINDING: [&str; 3] = ["hide", "only", "sandbox"];
+
+/// What can be written below `oauth`.
+const OAUTH: [&str; 6] = [
+    "client_id",
+    "client_secret",
+    "client_secret_env",
+    "client_secret_file",
+    "scopes",
+    "redirect_port",
+];
+
+/// What docent alone reads of an entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Extra {
+    /// Started with docent, and kept.
+    pub warm: bool,
+    /// How long it may be unused; 0 keeps it.
+    #[serde(alias = "idleMs")]
+    pub idle_ms: Option<u64>,
+    /// Calls that may run at once.
+    pub concurrency: Option<usize>,
+    /// How long answers are kept.
+    #[serde(alias = "cacheMs")]
+    pub cache_ms: Option<u64>,
+    /// Other names of its tools.
+    pub rename: BTreeMap<String, String>,
+    /// Tools that are not offered.
+    pub hide: Vec<String>,
+    /// The only tools that are.
+    pub only: Vec<String>,
+    /// Other descriptions.
+    pub describe: BTreeMap<String, String>,
+    /// Whether definitions that change are held back.
+    pub pinned: Option<bool>,
+    /// Folders that it is told of.
+    pub roots: Vec<String>,
+    /// What the kernel holds it to.
+    pub sandbox: Held,
+    /// How to sign in.
+    pub oauth: Oauth,
+}
+
+/// What the kernel holds a server to: a word, or what it may touch beside the usual.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Held {
+    /// `off`, `guarded` or `strict`.
+    Word(Level),
+    /// Guarded, with more.
+    More {
+        /// How tightly.
+        #[serde(default)]
+        level: Level,
+        /// What it may read beside.
+        #[serde(default)]
+        read: Vec<PathBuf>,
+        /// What it may write beside.
+        #[serde(default)]
+        write: Vec<PathBuf>,
+        /// Whether it may use the network.
+        network: Option<bool>,
+    },
+    /// As the policy has it.
+    #[default]
+    Unsaid,
+}
+
+/// How tightly a server is held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Not at all.
+    Off,
+    /// No credentials, writing only where servers usually do, the network as it is.
+    #[default]
+    Guarded,
+    /// The roots to read, and nothing else.
+    Strict,
+}
+
+/// How to sign in at a server that wants it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Oauth {
+    /// docent's name there, where it is registered already.
+    #[serde(alias = "clientId")]
+    pub client_id: Option<String>,
+    /// What goes with the name.
+    #[serde(alias = "clientSecret")]
+    pub client_secret: Option<Secret>,
+    /// The variable that holds it.
+    #[serde(alias = "clientSecretEnv")]
+    pub(super) client_secret_env: Option<String>,
+    /// The file that holds it.
+    #[serde(alias = "clientSecretFile")]
+    pub(super) client_secret_file: Option<String>,
+    /// What is asked for.
+    pub scopes: Vec<String>,
+    /// The port that the browser comes back to.
+    #[serde(alias = "redirectPort")]
+    pub redirect_port: Option<u16>,
+}
+
+/// An entry of which something is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Which server; none where a whole file is wrong.
+    pub server: Option<String>,
+    /// What is wrong, and what to do.
+    pub told: String,
+    /// Whether something can't be used because of it.
+    pub fatal: bool,
+}
+
+impl Fault {
+    pub(super) fn of(problem: &Problem, fatal: bool) -> Self {
+        Self { server: problem.entry.clone(), told: problem.to_string(), fatal }
+    }
+}
+
+/// Why no server may have this name.
+pub(crate) fn refused_name(name: &str) -> Option<Problem> {
+    let (what, remedy) = if TAKEN.contains(&name) {
+        ("it is the name of one of docent's own suites", "choose another name")
+    } else if name.contains("__") {
+        // Its tools could have the names of another server's.
+        (
+            "it has `__` in its name, which stands between a server's name and a tool's",
+            "choose another name",
+        )
+    } else {
+        return None;
+    };
+    Some(Problem::new(what, remedy).in_entry(name))
+}
+
+/// Reads them of an entry. `own` is a file that is written for docent; others may have fields that mean something elsewhere.
+pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
+    let (mut known, mut faults) = (Extra::default(), Vec::new());
+    let mut wrong = |field: &str, what: String, remedy: String, fatal: bool| {
+        let problem = Problem::new(what, remedy).in_field(field).in_entry(&server.name);
+        faults.push(Fault::of(&problem, fatal));
+    };
+    for (name, value) in &server.unknown {
+        let one = json!({ (name.clone()): value });
+        match (form(name), serde_json::from_value::<Extra>(one)) {
+            (Some(_), Ok(read)) => {
+                known.take(name, read);
+                for (field, nearest) in misspelt_below(name, value) {
+                    wrong(
+                        &field,
+                        "there is no such field".into(),
+                        format!("the nearest is `{nearest}`"),
+                        false,
+                    );
+                }
+            }
+            (Some((field, form)), Err(_)) => {
+                let fatal = BINDING.contains(&field);
+                let until = if fatal { "; until then the server is left out" } else { "" };
+                wrong(name, "it can't be read".into(), format!("write {form}{until}"), fatal);
+            }
+            (None, _) => {
+                let (nearest, near) = nearest(name, names());
+                if own || near {
+                    wrong(
+                        name,
+                        "there is no such field, and it is passed over".into(),
+                        format!("the nearest is `{nearest}`"),
+                        false,
+                    );
+                }
+            }
+        }
+    }
+    if !server.meta.always_allow.is_empty() {
+        let remedy = "say which calls are allowed, or asked about, under `policy.rules`";
+        wrong("always_allow", "it has no effect here".into(), remedy.into(), false);
+    }
+    (known, faults)
+}
+
+/// Whether docent reads a field of this name.
+pub(crate) fn is_read(name: &str) -> bool {
+    form(name).is_some()
+}
+
+/// A field as it is written here, and how. Names with capitals are those of JSON.
+fn form(name: &str) -> Option<(&'static str, &'static str)> {
+    let name = match name {
+        "idleMs" => "idle_ms",
+        "cacheMs" => "cache_ms",
+        name => name,
+    };
+    FIELDS.into_iter().find(|(field, _)| *field == name)
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    FIELDS.into_iter().map(|(field, _)| field).chain(docent_registry::FIELDS)
+}
+
+/// The nearest of these names, and whether a slip of the hand makes the one of the other.
+fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> (&'static str, bool) {
+    let score = |known: &str| strsim::jaro_winkler(known, name);
+    let nearest = known.max_by(|a, b| score(a).total_cmp(&score(b))).unwrap_or_default();
+    (nearest, strsim::damerau_levenshtein(nearest, name) <= 2)
+}
+
+/// Fields below `oauth` that nobody reads, each with the nearest.
+fn misspelt_below(name: &str, value: &Value) -> Vec<(String, &'static str)> {
+    let table = value.as_object().filter(|_| name == "oauth");
+    let snake = |key: &str| {
+        key.chars().fold(String::new(), |mut text, c| {
+            if c.is_ascii_uppercase() {
+                text.push('_');
+            }
+            text.push(c.to_ascii_lowercase());
+            text
+        })
+    };
+    let keys = table.into_iter().flat_map(|table| table.keys());
+    let unknown = keys.filter(|key| !OAUTH.contains(&snake(key).as_str()));
+    unknown.map(|key| (format!("oauth.{key}"), nearest(key, OAUTH.into_iter()).0)).collect()
+}
+
+impl Extra {
+    fn take(&mut self, name: &str, read: Self) {
+        match name {
+            "warm" => self.warm = read.warm,
+            "idle_ms" | "idleMs" => self.idle_ms = read.idle_ms,
+            "concurrency" => self.concurrency = read.concurrency,
+            "cache_ms" | "cacheMs" => self.cache_ms = read.cache_ms,
+            "rename" => self.rename = read.rename,
+            "hide" => self.hide = read.hide,
+            "only" => self.only = read.only,
+            "describe" => self.describe = read.describe,
+            "pinned" => self.pinned = read.pinned,
+            "roots" => self.roots = read.roots,
+            "sandbox" => self.sandbox = read.sandbox,
+            "oauth" => self.oauth = read.oauth,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_of(entry: Value, own: bool) -> (Extra, Vec<(String, bool)>) {
+        let tables = json!({ "a": entry });
+        let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
+        let (extra, faults) = read(&reading.servers[0], own);
+        (extra, faults.into_iter().map(|fault| (fault.told, fault.fatal)).collect())
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_and_costs_nothing_else() {
+        let check = |field: &str, value: Value, want: &str, fatal: bool| {
+            let (extra, faults) =
+                read_of(json!({"command": "x", "warm": true, (field): value}), true);
+            let told = format!("\"a\", {field}: {want}");
+            assert_eq!(faults, [(told, fatal)]);
+            assert!(extra.warm, "{field}");
+        };
+        let nearest = "there is no such field, and it is passed over; the nearest is";
+        check("concurency", json!(3), &format!("{nearest} `concurrency`"), false);
+        check("comand", json!("x"), &format!("{nearest} `command`"), false);
+        check(
+            "idle_ms",
+            json!("x"),
+            "it can't be read; write a whole number of milliseconds, 0 to keep it running",
+            false,
+        );
+        let until = "; until then the server is left out";
+        let form = "it can't be read; write off, guarded or strict, or a table with level, read, write and network";
+        check("sandbox", json!("loose"), &format!("{form}{until}"), true);
+        check("sandbox", json!({"wirte": ["/data"]}), &format!("{form}{until}"), true);
+        check(
+            "hide",
+            json!("drop_*"),
+            &format!("it can't be read; write a list of tools: [\"drop_*\"]{until}"),
+            true,
+        );
+        check(
+            "always_allow",
+            json!(["t"]),
+            "it has no effect here; say which calls are allowed, or asked about, under `policy.rules`",
+            false,
+        );
+        let (_, faults) = read_of(
+            json!({"url": "https://a/", "oauth": {"clientId": "i", "client_secrt": "s"}}),
+            true,
+        );
+        assert_eq!(
+            faults,
+            [(
+                "\"a\", oauth.client_secrt: there is no such field; the nearest is `client_secret`"
+                    .into(),
+                false
+            )]
+        );
+    }
+
+    #[test]
+    fn files_of_others_may_say_more() {
+        let (_, faults) = read_of(json!({"command": "x", "owner": "me", "concurency": 1}), false);
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].0.contains("concurency"), "{faults:?}");
+    }
+
+    #[test]
+    fn what_docent_alone_reads() {
+        let (extra, faults) = read_of(
+            json!({
+                "command": "x", "idle_ms": 0, "rename": {"old": "new"}, "cacheMs": 5, "sandbox": {"write": ["/data"]},
+            }),
+            true,
+        );
+        assert_eq!(faults, []);
+        assert_eq!(
+            (extra.idle_ms, extra.cache_ms, extra.rename["old"].as_str()),
+            (Some(0), Some(5), "new")
+        );
+        assert!(
+            matches!(extra.sandbox, Held::More { write, .. } if write == [PathBuf::from("/data")])
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Files of the configuration, watched: collections and servers that come and go in them do so while docent runs.
+
+use crate::{
+    collections,
+    config::{self, Config, Inputs},
+    logging, sandbox,
+    servers::{self, Dial},
+};
+use docent_hub::Hub;
+use docent_suites::{
+    docs::DocsSuite,
+    watch::{Batch, Watch},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+};
+use tokio::runtime::Handle;
+
+/// What is odd about the configuration. Each thing is told once, for as long as it is so.
+pub(crate) struct Oddities {
+    start: Config,
+    told: Mutex<Vec<String>>,
+}
+
+impl Oddities {
+    /// What was told at the start is not told again.
+    pub(crate) fn new(start: &Config) -> Arc<Self> {
+        Arc::new(Self { start: start.clone(), told: Mutex::new(start.warnings.clone()) })
+    }
+
+    pub(crate) fn tell(&self, next: &Config) {
+        let mut now = next.warnings.clone();
+        now.extend(sandbox::not_opened(&self.start, next));
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for odd in now.iter().filter(|odd| !told.contains(odd)) {
+            tracing::warn!("{odd}");
+        }
+        *told = now;
+    }
+}
+
+/// Follows the files of the configuration.
+pub(crate) struct Follower {
+    pub(crate) inputs: Arc<Inputs>,
+    pub(crate) docs: DocsSuite,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) dial: Arc<Dial>,
+    pub(crate) oddities: Arc<Oddities>,
+}
+
+/// The files that are followed, and what hears of them.
+#[derive(Default)]
+struct Files {
+    paths: Mutex<Vec<PathBuf>>,
+    watch: OnceLock<Weak<Watch>>,
+}
+
+impl Follower {
+    /// Follows until what is returned is dropped. Must be called inside a runtime.
+    pub(crate) fn start(self, config: &Config) -> Option<Arc<Watch>> {
+        let files = Arc::new(Files::default());
+        let (runtime, heard) = (Handle::current(), Arc::clone(&files));
+        let inputs = Arc::clone(&self.inputs);
+        let changed = move |batch: Batch| {
+            if heard.are_in(&batch) {
+                let _inside = runtime.enter();
+                self.read_again(&heard);
+            }
+        };
+        let watch = Watch::start(changed)
+            .inspect_err(|error| tracing::warn!(%error, "the configuration is not watched"))
+            .ok()
+            .map(Arc::new)?;
+        files.watch.get_or_init(|| Arc::downgrade(&watch));
+        files.set(&inputs, config);
+        Some(watch)
+    }
+
+    fn read_again(&self, files: &Files) {
+        let config = match Config::load(&self.inputs) {
+            Ok(config) => config,
+            Err(error) => {
+                tracing::warn!(%error, "the configuration was changed and can't be used; collections and servers stay as they are");
+                return;
+            }
+        };
+        files.set(&self.inputs, &config);
+        self.docs.replace(collections::of(&config));
+        logging::mask(&config.secrets());
+        servers::reconfigure(&self.hub, &self.dial, &config);
+        self.oddities.tell(&config);
+    }
+}
+
+impl Files {
+    fn are_in(&self, batch: &Batch) -> bool {
+        let paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        batch.lost || batch.paths.iter().any(|path| paths.contains(path))
+    }
+
+    /// Follows those that a configuration is made of: its own, whether they are there or not, and those that they name.
+    fn set(&self, inputs: &Inputs, config: &Config) {
+        let mut paths = config::files_of(inputs);
+        paths.extend(config.secret_files.iter().cloned());
+        let Some(watch) = self.watch.get().and_then(Weak::upgrade) else { return };
+        let folders = paths.iter().filter_map(|file| file.parent());
+        for folder in folders.filter(|folder: &&Path| folder.is_dir()) {
+            if let Err(error) = watch.add(folder) {
+                tracing::warn!(%error, "changes of the configuration are not seen without SIGHUP");
+            }
+        }
+        *self.paths.lock().unwrap_or_else(PoisonError::into_inner) = paths;
+    }
+}

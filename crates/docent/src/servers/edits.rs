@@ -1,0 +1,112 @@
+//! `docent servers add` and `remove`: entries written to the user's own file, and taken out of it.
+
+use super::{
+    command::{AddFlags, Common},
+    memory,
+};
+use crate::{
+    analyze::{Printed, UsedWrongly},
+    config::{self, Config},
+};
+use anyhow::{Context as _, bail};
+use docent_registry::{RemoteKind, Server, Way, with_table, without_table};
+use indexmap::IndexMap;
+use serde_json::json;
+use std::{fmt::Write as _, fs};
+
+/// How addresses of servers begin.
+const SCHEMES: [&str; 4] = ["https://", "http://", "wss://", "ws://"];
+
+pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
+    let inputs = flags.common.inputs()?;
+    let file = flags.common.file(&inputs, "add the entry under `mcpServers` by hand")?;
+    if let Some(problem) = config::refused_name(&flags.name) {
+        bail!(UsedWrongly(problem.to_string()));
+    }
+    let server = Server::new(flags.name.clone(), way(flags)?);
+    let text = fs::read_to_string(&file).ok();
+    let edited = with_table(text.as_deref(), &server, flags.replace).map_err(|problem| {
+        let is_there = !flags.replace && with_table(text.as_deref(), &server, true).is_ok();
+        let more = if is_there { "; --replace puts this one in its place" } else { "" };
+        UsedWrongly(format!("{problem}{more}"))
+    })?;
+    config::write_file(&file, &edited.text)?;
+    let mut told =
+        format!("Added to {}. Try it: docent servers test {}\n", file.display(), flags.name);
+    let notes = faults_of(&flags.name, &inputs);
+    for note in &notes {
+        writeln!(told, "note: {note}").unwrap_or_default();
+    }
+    Ok(flags.common.printed(told, &json!({"added": flags.name, "file": file, "notes": notes})))
+}
+
+/// What is wrong with an entry where it is written now, such as a variable that is not set.
+fn faults_of(name: &str, inputs: &config::Inputs) -> Vec<String> {
+    let faults = Config::load(inputs).map(|config| config.faults).unwrap_or_default();
+    let its = faults.into_iter().filter(|fault| fault.server.as_deref() == Some(name));
+    its.map(|fault| fault.told).collect()
+}
+
+fn way(flags: &AddFlags) -> anyhow::Result<Way> {
+    let refuse = |used: bool, flag: &str, whose: &str| -> anyhow::Result<()> {
+        if used {
+            bail!(UsedWrongly(format!("{flag} is for {whose}: leave it out")));
+        }
+        Ok(())
+    };
+    match (&flags.url, flags.program.split_first()) {
+        (Some(url), _) => {
+            refuse(!flags.env.is_empty(), "--env", "a program")?;
+            refuse(flags.cwd.is_some(), "--cwd", "a program")?;
+            let lower = url.to_ascii_lowercase();
+            if !url.contains("${") && !SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
+                bail!(UsedWrongly(format!(
+                    "{url:?} is no address of a server: it must begin with {}",
+                    SCHEMES.join(", ")
+                )));
+            }
+            refuse(flags.sse && lower.starts_with("ws"), "--sse", "an address of http or https")?;
+            let kind = flags.sse.then_some(RemoteKind::Sse);
+            Ok(Way::Remote { url: url.clone(), kind, headers: pairs(&flags.header)? })
+        }
+        (None, Some((command, args))) => {
+            refuse(!flags.header.is_empty(), "--header", "an address")?;
+            refuse(flags.sse, "--sse", "an address")?;
+            Ok(Way::Program {
+                command: command.clone(),
+                args: args.to_vec(),
+                env: pairs(&flags.env)?,
+                inherit: Vec::new(),
+                cwd: flags.cwd.clone(),
+            })
+        }
+        (None, None) => {
+            bail!(UsedWrongly("name a program after --, or an address with --url".into()))
+        }
+    }
+}
+
+fn pairs(texts: &[String]) -> anyhow::Result<IndexMap<String, String>> {
+    let pair = |text: &String| {
+        let split = text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        split.ok_or_else(|| UsedWrongly(format!("{text:?} must be NAME=VALUE")).into())
+    };
+    texts.iter().map(pair).collect()
+}
+
+pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
+    let inputs = common.inputs()?;
+    let file = common.file(&inputs, "take the entry out of `mcpServers` by hand")?;
+    let text =
+        fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
+    let edited = without_table(&text, name).map_err(|problem| UsedWrongly(problem.to_string()))?;
+    if !edited.changed {
+        bail!(UsedWrongly(format!("{} has no server {name:?}", file.display())));
+    }
+    config::write_file(&file, &edited.text)?;
+    if let Ok(config) = Config::load(&inputs) {
+        memory(&config).forget(name);
+    }
+    let told = format!("Removed from {}.\n", file.display());
+    Ok(common.printed(told, &json!({"removed": name, "file": file})))
+}

@@ -1,0 +1,121 @@
+//! `docent servers test`: each server started, asked what it offers, and ended.
+
+use super::{
+    Dial,
+    command::{Common, NONE, entry, why_not_started},
+    keeper, memory, one,
+};
+use crate::{
+    analyze::Printed,
+    config::{Config, Fault},
+};
+use anyhow::bail;
+use docent_hub::{Hub, Spec, State, Status};
+use serde_json::json;
+use std::{fmt::Write as _, sync::Arc};
+
+pub(super) fn test(names: &[String], common: &Common) -> anyhow::Result<Printed> {
+    let inputs = common.inputs()?;
+    let config = Config::load(&inputs)?;
+    let is_meant = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    let faults: Vec<&Fault> = config
+        .faults
+        .iter()
+        .filter(|fault| fault.server.as_deref().map_or(names.is_empty(), is_meant))
+        .collect();
+    for name in names.iter().filter(|name| !is_broken(name, &faults)) {
+        let entry = entry(&config, name)?;
+        if let Some(why) = why_not_started(entry) {
+            bail!("the server {name:?} is {why}");
+        }
+    }
+    let usable = config.servers.iter().filter(|entry| why_not_started(entry).is_none());
+    let mut specs: Vec<Spec> = usable.map(|entry| one(entry, &config)).collect();
+    specs.retain(|spec| is_meant(&spec.name));
+    for spec in &mut specs {
+        spec.warm = true;
+    }
+    let statuses = if specs.is_empty() {
+        Vec::new()
+    } else {
+        let keeper = keeper(&config, &inputs.environment)?;
+        let means = super::Means::new(&config, Some(keeper), inputs.environment.clone());
+        tried(&config, specs, Arc::new(Dial::new(config.clone(), means)))?
+    };
+    let mut text: String = statuses.iter().map(told).collect();
+    for fault in &faults {
+        let mark = if fault.fatal { "FAIL  " } else { "note: " };
+        writeln!(text, "{mark}{}", fault.told).unwrap_or_default();
+    }
+    if text.is_empty() {
+        text.push_str(NONE);
+    }
+    let failed = statuses.iter().any(|status| status.state != State::Ready)
+        || faults.iter().any(|fault| fault.fatal);
+    let problem =
+        |fault: &&Fault| json!({"server": fault.server, "what": fault.told, "fatal": fault.fatal});
+    let problems: Vec<_> = faults.iter().map(problem).collect();
+    Ok(common.printed_with(text, &json!({"servers": statuses, "problems": problems}), failed))
+}
+
+fn is_broken(name: &str, faults: &[&Fault]) -> bool {
+    faults.iter().any(|fault| fault.fatal && fault.server.as_deref() == Some(name))
+}
+
+fn tried(config: &Config, specs: Vec<Spec>, dial: Arc<Dial>) -> anyhow::Result<Vec<Status>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(async {
+        let hub = Hub::new(config.hub.settings.clone(), dial, memory(config));
+        hub.configure(specs);
+        for server in hub.servers() {
+            server.try_now().await;
+        }
+        let statuses = hub.status();
+        hub.close().await;
+        statuses
+    }))
+}
+
+fn told(status: &Status) -> String {
+    let mut text = String::new();
+    if status.state == State::Ready {
+        let server = |field: &str| {
+            status.server.get(field).and_then(|value| value.as_str()).unwrap_or("?").to_owned()
+        };
+        writeln!(
+            text,
+            "ok    {}: {} {}, {} tools, revision {}",
+            status.name,
+            server("name"),
+            server("version"),
+            status.tools,
+            status.protocol.as_deref().unwrap_or("?")
+        )
+        .unwrap_or_default();
+    } else {
+        writeln!(
+            text,
+            "FAIL  {}: {}",
+            status.name,
+            status.health.last_failure.as_deref().unwrap_or("it did not start")
+        )
+        .unwrap_or_default();
+    }
+    for held in &status.held_back {
+        writeln!(text, "      held back: {} has changed", held.tool).unwrap_or_default();
+    }
+    for (tool, flags) in &status.flagged {
+        writeln!(text, "      odd: the description of {tool}: {}", flags.join(", "))
+            .unwrap_or_default();
+    }
+    if status.health.noise > 0 {
+        writeln!(
+            text,
+            "      {} lines of its output were no messages; the last: {}",
+            status.health.noise,
+            status.health.last_noise.as_deref().unwrap_or_default()
+        )
+        .unwrap_or_default();
+    }
+    text
+}

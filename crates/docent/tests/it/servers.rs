@@ -1,0 +1,401 @@
+//! `docent servers` as it is typed. The server behind docent is another docent.
+
+use crate::{Place, Run};
+use serde_json::json;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    net::TcpListener,
+    process::Stdio,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+const DOCENT: &str = env!("CARGO_BIN_EXE_docent");
+
+/// Long enough for a busy machine, and only waited for where something is wrong.
+const SOON: Duration = Duration::from_secs(60);
+
+fn home(place: &Place, name: &str, text: &str) {
+    let file = place.0.path().join(name);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, text).unwrap();
+}
+
+fn settings(place: &Place) -> String {
+    fs::read_to_string(place.0.path().join(".config/docent/docent.toml")).unwrap_or_default()
+}
+
+#[test]
+fn a_server_is_added_tried_listed_and_removed() {
+    let place = Place::new();
+    place.run(&["servers", "list"]).ends(0).prints("No server is configured");
+    place.run(&["servers", "test"]).ends(0).prints("No server is configured");
+    let added = ["servers", "add", "other", "--", DOCENT, "serve"];
+    place.run(&added).ends(0).prints("Try it: docent servers test other");
+    place.run(&["servers", "list"]).ends(0).prints("other  ").prints("(not seen yet)");
+    place.run(&["servers", "test"]).ends(0).prints("ok    other: docent ");
+    place.run(&["servers", "list"]).ends(0).prints(" tools, 20");
+    let tried = place.run(&["servers", "test", "other", "--json"]).ends(0).json();
+    assert_eq!(tried["servers"][0]["name"], "other");
+    assert_eq!(tried["problems"], json!([]));
+    place.run(&["servers", "approve", "other"]).ends(0).prints("Nothing of `other` is held back");
+    place.run(&["servers", "login", "other"]).ends(1).says("it is a program");
+    place.run(&["servers", "remove", "other"]).ends(0).prints("Removed from ");
+    place.run(&["servers", "remove", "other"]).ends(2).says("has no server \"other\"");
+    assert!(!settings(&place).contains("other"), "{}", settings(&place));
+}
+
+#[test]
+fn what_is_added_is_said_and_nothing_is_dropped() {
+    let place = Place::new();
+    for (args, want) in [
+        (&["a__b", "--", "true"][..], "it has `__` in its name"),
+        (&["repo", "--", "true"], "it is the name of one of docent's own suites"),
+        (&["a"], "name a program after --, or an address with --url"),
+        (&["a", "--header", "A=b", "--", "true"], "--header is for an address"),
+        (&["a", "--sse", "--", "true"], "--sse is for an address"),
+        (&["a", "--url", "http://h/", "--env", "A=b"], "--env is for a program"),
+        (&["a", "--url", "http://h/", "--cwd", "/"], "--cwd is for a program"),
+        (&["a", "--url", "ws://h/", "--sse"], "--sse is for an address of http or https"),
+        (&["a", "--url", "ftp://h/"], "must begin with https://, http://, wss://, ws://"),
+        (&["a", "--env", "A", "--", "true"], "must be NAME=VALUE"),
+    ] {
+        let words: Vec<&str> = ["servers", "add"].into_iter().chain(args.iter().copied()).collect();
+        place.run(&words).ends(2).says(want);
+    }
+    assert_eq!(settings(&place), "");
+    let added = place.run(&["servers", "add", "a", "--json", "--", "true"]).ends(0).json();
+    assert_eq!(added["added"], "a");
+    place
+        .run(&["servers", "add", "a", "--", "false"])
+        .ends(2)
+        .says("--replace puts this one in its place");
+    place.run(&["servers", "add", "a", "--replace", "--", "false"]).ends(0);
+    place
+        .run(&["servers", "add", "b", "--env", "K=${NOPE}", "--", "true"])
+        .ends(0)
+        .prints("note: ")
+        .prints("the variable NOPE is not set");
+    let removed = place.run(&["servers", "remove", "b", "--json"]).ends(0).json();
+    assert_eq!(removed["removed"], "b");
+}
+
+#[test]
+fn json_is_edited_by_hand() {
+    let place = Place::new();
+    home(
+        &place,
+        ".config/docent/docent.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"true\"}}}",
+    );
+    place
+        .run(&["servers", "add", "b", "--", "true"])
+        .ends(1)
+        .says("add the entry under `mcpServers` by hand");
+    place
+        .run(&["servers", "remove", "a"])
+        .ends(1)
+        .says("take the entry out of `mcpServers` by hand");
+}
+
+#[test]
+fn broken_entries_are_told_and_fail() {
+    let place = Place::new();
+    place.settings(
+        "[mcp_servers.b]\nargs = []\n[mcp_servers.repo]\ncommand = \"true\"\n\
+         [mcp_servers.loose]\ncommand = \"true\"\nsandbox = \"loose\"\n[mcp_servers.off]\ncommand = \"true\"\ndisabled = true\n",
+    );
+    let run = place.run(&["servers", "test"]);
+    run.ends(1)
+        .prints("FAIL  mcp_servers: \"b\", command: the entry has neither a command nor an address")
+        .prints("FAIL  \"repo\": it is the name of one of docent's own suites")
+        .prints("FAIL  \"loose\", sandbox: it can't be read; write off, guarded or strict");
+    place.run(&["servers", "test", "b"]).ends(1).prints("neither a command nor an address");
+    place.run(&["servers", "test", "off"]).ends(1).says("is disabled");
+    place
+        .run(&["servers", "test", "nope"])
+        .ends(2)
+        .says("there is no server \"nope\"; there are off");
+    place
+        .run(&["servers", "list"])
+        .ends(0)
+        .prints("note: \"repo\": it is the name")
+        .prints("\"loose\", sandbox");
+    place.run(&["servers", "approve", "nope"]).ends(2).says("there is no server \"nope\"");
+    place.run(&["servers", "login", "b"]).ends(1).says("the server \"b\" can't be used");
+    place.settings("hub.registries = [\"none.json\"]");
+    place.run(&["servers", "test"]).ends(1).prints("FAIL  `hub.registries` names ");
+    let told = place.run(&["servers", "test", "--json"]).ends(1).json();
+    assert_eq!(told["problems"][0]["fatal"], true);
+}
+
+#[test]
+fn a_misspelt_key_is_told_and_costs_nothing() {
+    let place = Place::new();
+    place.settings(&format!(
+        "[mcp_servers.a]\ncommand = \"{DOCENT}\"\nargs = [\"serve\"]\nconcurency = 3\nidle_ms = \"x\"\nwarm = \"yes\"\n"
+    ));
+    place
+        .run(&["servers", "test"])
+        .ends(0)
+        .prints("ok    a: ")
+        .prints("note: \"a\", concurency: there is no such field, and it is passed over; the nearest is `concurrency`")
+        .prints("note: \"a\", idle_ms: it can't be read; write a whole number of milliseconds")
+        .prints("note: \"a\", warm: it can't be read; write true or false");
+}
+
+#[test]
+fn a_server_that_fails_says_why() {
+    let place = Place::new();
+    place.settings(
+        "[mcp_servers.slow]\ncommand = \"sleep\"\nargs = [\"60\"]\nstart_timeout_ms = 200\n",
+    );
+    let path = std::env::var("PATH").unwrap_or_default();
+    Run::of(place.command(&["servers", "test"]).env("PATH", &path))
+        .ends(1)
+        .prints("FAIL  slow: it did not come up within 0.2 s; `start_timeout_ms` in its entry gives it longer");
+    place.settings(
+        "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no key >&2; exit 3\"]\n",
+    );
+    Run::of(place.command(&["servers", "test"]).env("PATH", &path))
+        .ends(1)
+        .prints("it ended with exit code 3; its last words: no key");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            stream
+                .write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+                .unwrap_or_default();
+        }
+    });
+    place.settings(&format!(
+        "[mcp_servers.plain]\nurl = \"https://127.0.0.1:{port}/mcp\"\ntype = \"http\"\n"
+    ));
+    place
+        .run(&["servers", "test"])
+        .ends(1)
+        .prints("nothing speaks TLS at that port: write http://");
+}
+
+#[test]
+fn servers_of_other_clients_are_taken_over() {
+    let place = Place::new();
+    place.run(&["servers", "import"]).ends(1).says("no configuration of a client is found here");
+    place.run(&["servers", "import", "cursor"]).ends(1).says(".cursor/mcp.json");
+    place.run(&["servers", "import", "nobody"]).ends(2).says("neither a file nor a client");
+    home(
+        &place,
+        ".claude.json",
+        r#"{"mcpServers": {"mine": {"command": "a"}, "web": {"command": "b"}, "docent": {"command": "docent"}},
+            "projects": {"/p": {"mcpServers": {"theirs": {"command": "c"}}}}}"#,
+    );
+    place.write(".mcp.json", r#"{"mcpServers": {"project": {"command": "d"}}}"#);
+    let run = place.run(&["servers", "import", "--dry-run"]);
+    run.ends(0)
+        .prints("mine  a  (from ")
+        .prints("left out: \"web\": it is the name of one of docent's own suites")
+        .prints("left out: theirs of /p: it is for that project alone")
+        .prints("1 servers would be added to ");
+    assert!(!run.out.contains("project  d"), "{}", run.out);
+    assert_eq!(settings(&place), "");
+    let taken = place.run(&["servers", "import", "--json"]).ends(0).json();
+    assert_eq!(taken["added"][0]["name"], "mine");
+    assert_eq!(taken["written"], true);
+    place.run(&["servers", "import"]).ends(0).prints("mine  is there already");
+    place.run(&["servers", "import", ".mcp.json"]).ends(0).prints("project  d  (from ");
+    let taken = settings(&place);
+    assert!(taken.contains("[mcp_servers.mine]") && !taken.contains("theirs"), "{taken}");
+    place.run(&["servers", "import", "claude-code"]).ends(0).prints("theirs  c  (from ");
+}
+
+#[test]
+fn what_cannot_be_taken_over_is_told() {
+    let place = Place::new();
+    place.write("broken.json", "{\"mcpServers\": ");
+    place
+        .run(&["servers", "import", "broken.json"])
+        .ends(1)
+        .prints("left out: ")
+        .prints("0 servers added");
+    place.write("empty.json", "{\"mcpServers\": {}}");
+    place.run(&["servers", "import", "empty.json"]).ends(1).prints("empty.json names no server");
+    place.write(
+        "mcp.json",
+        r#"{"servers": {"asks": {"command": "x", "env": {"K": "${input:key}"}, "gallery": true}}}"#,
+    );
+    place
+        .run(&["servers", "import", "mcp.json"])
+        .ends(0)
+        .prints("note: gallery means nothing to docent, and is left out")
+        .prints("an editor asks its user for \"key\"");
+    assert!(!settings(&place).contains("gallery"), "{}", settings(&place));
+}
+
+/// A running docent, asked over its pipes.
+struct Served {
+    child: std::process::Child,
+    lines: mpsc::Receiver<String>,
+    log: mpsc::Receiver<String>,
+    id: u64,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().unwrap_or_default();
+        self.child.wait().map(drop).unwrap_or_default();
+    }
+}
+
+fn lines(stream: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+impl Served {
+    fn start(place: &Place) -> Self {
+        let mut command = place.command(&["serve", "--rate-limit", "0"]);
+        command.env("PATH", std::env::var("PATH").unwrap_or_default());
+        // Whoever has no file yet can't say so there.
+        command.env("DOCENT_HUB_EXPOSURE", "direct");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (out, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+        let mut served = Self { child, lines: out, log, id: 0 };
+        served.ask("initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}));
+        served.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        served
+    }
+
+    fn send(&mut self, message: &serde_json::Value) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn ask(&mut self, method: &str, params: serde_json::Value) -> serde_json::Value {
+        self.id += 1;
+        self.send(&json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}));
+        loop {
+            let line = self.lines.recv_timeout(SOON).unwrap();
+            let message: serde_json::Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == self.id {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// Waits until a list has, or has not, a tool of this name.
+    #[track_caller]
+    fn until(&mut self, name: &str, is_there: bool) {
+        let end = Instant::now() + SOON;
+        loop {
+            let listed = self.ask("tools/list", json!({})).to_string();
+            if listed.contains(&format!("\"{name}\"")) == is_there {
+                return;
+            }
+            assert!(
+                Instant::now() < end,
+                "{name} is there: {}; {:?}",
+                !is_there,
+                self.log.try_iter().collect::<Vec<_>>()
+            );
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    #[track_caller]
+    fn logs(&self, want: &str) {
+        let end = Instant::now() + SOON;
+        let mut seen = Vec::new();
+        while let Ok(line) = self.log.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            if line.contains(want) {
+                return;
+            }
+            seen.push(line);
+        }
+        panic!("no {want:?} in {seen:#?}");
+    }
+}
+
+#[test]
+fn who_has_no_settings_adds_a_server_to_a_running_docent() {
+    let place = Place::new();
+    let mut served = Served::start(&place);
+    served.until("other__analyze_repository", false);
+    place.run(&["servers", "add", "other", "--", DOCENT, "serve"]).ends(0);
+    served.until("other__analyze_repository", true);
+    let call =
+        json!({"name": "other__analyze_repository", "arguments": {"path": ".", "depth": "quick"}});
+    assert_ne!(served.ask("tools/call", call)["isError"], true);
+    place.run(&["servers", "remove", "other"]).ends(0);
+    served.until("other__analyze_repository", false);
+}
+
+#[test]
+fn registries_that_are_named_later_are_read_and_followed() {
+    let place = Place::new();
+    place.settings("");
+    let mut served = Served::start(&place);
+    let entry = |name: &str| {
+        format!(
+            "{{\"servers\": [{{\"id\": \"{name}\", \"mcp\": {{\"transport\": \"stdio\", \"command\": \"{DOCENT}\", \"args\": [\"serve\"]}}}}]}}"
+        )
+    };
+    place.write("mcp.registry.json", &entry("one"));
+    let file = place.project().join("mcp.registry.json");
+    place.settings(&format!("hub.registries = [\"{}\"]", file.display()));
+    served.until("one__analyze_repository", true);
+    place.write("mcp.registry.json", &entry("two"));
+    served.until("two__analyze_repository", true);
+    served.until("one__analyze_repository", false);
+    place.settings("hub.registries = [\"/none/at-all.json\"]\n[mcp_servers.b]\ncommand = \"x\"\nenv = { K = \"${NOPE}\" }");
+    served.logs("the variable NOPE is not set");
+    served.until("two__analyze_repository", false);
+}
+
+#[test]
+fn a_path_that_the_sandbox_closes_is_told() {
+    let (place, elsewhere) = (Place::new(), tempfile::tempdir().unwrap());
+    place.settings("");
+    let served = Served::start(&place);
+    let file = elsewhere.path().join("mcp.registry.json");
+    fs::write(&file, "{\"servers\": []}").unwrap();
+    place.settings(&format!("hub.registries = [\"{}\"]", file.display()));
+    served.logs("the sandbox stays as it was at the start: restart docent to open ");
+}
+
+#[test]
+fn a_secret_that_changes_reaches_its_server() {
+    let place = Place::new();
+    home(&place, "secrets/key", "first-secret\n");
+    // A server whose tools are named after what it was given.
+    let script = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}' ;;
+    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t_'${KEY%-secret}'","inputSchema":{"type":"object"}}]}}' ;;
+    *'"id"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}' ;;
+  esac
+done
+"#;
+    place.write("server.sh", script);
+    place.settings(&format!(
+        "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{}\"]\nwarm = true\npinned = false\nenv = {{ KEY = {{ file = \"{}\" }} }}\n",
+        place.project().join("server.sh").display(),
+        place.0.path().join("secrets/key").display()
+    ));
+    let mut served = Served::start(&place);
+    served.until("s__t_first", true);
+    home(&place, "secrets/key", "second-secret\n");
+    served.until("s__t_second", true);
+}
