@@ -319,7 +319,6 @@ pub(crate) fn failure(error: reqwest::Error) -> Failure {
         }
         cause = inner.source();
     }
-    told.push_str(tls::remedy(&told));
     if unsent { Failure::Unreachable(told) } else { Failure::Lost(told) }
 }
 

@@ -179,7 +179,7 @@ impl Server {
 
     /// Every tool that can be called, with the key of its provider, as a list shows it or would show it: some are in no
     /// list and can be called all the same.
-    pub fn definitions(&self) -> Vec<(String, serde_json::Value)> {
+    pub fn definitions(&self) -> Vec<(String, Value)> {
         let catalogue = self.catalogue();
         let definition = |route: &Arc<Route>| {
             let listed = serde_json::to_value(&route.listed).unwrap_or_default();
