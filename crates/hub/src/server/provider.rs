@@ -91,7 +91,7 @@ impl Part {
             Contents::Raw(contents)
         };
         let contents = contents.into_iter().map(public).collect();
-        Ok(Reading { contents, meta: Some(rest_of(result)) })
+        Ok(Reading { contents, meta: rest_of(result) })
     }
 
     /// The server's own name of a template.
@@ -277,8 +277,7 @@ impl Part {
         if result.get("completion") == Some(&json!({})) {
             result["completion"].take();
         }
-        let meta = Some(rest_of(result)).filter(|meta| !meta.is_empty());
-        Some(Completed { values: texts.collect(), total, more, meta })
+        Some(Completed { values: texts.collect(), total, more, meta: rest_of(result) })
     }
 
     fn rendered(&self, mut result: Value) -> PromptAnswer {
@@ -309,7 +308,7 @@ impl Part {
         PromptAnswer {
             about: about.and_then(|about| about.as_str().map(str::to_owned)),
             messages,
-            meta: Some(rest_of(result)),
+            meta: rest_of(result),
         }
     }
 }
@@ -324,14 +323,14 @@ fn with_meta<const N: usize>(params: [(&str, Value); N], meta: Object) -> Object
     params
 }
 
-/// `_meta` of a result, with the fields that have no place of their own.
-fn rest_of(mut result: Value) -> Object {
+/// `_meta` of a result, with the fields that have no place of their own; `None` where there is nothing.
+fn rest_of(mut result: Value) -> Option<Object> {
     let mut meta = match result.get_mut("_meta").map(Value::take) {
         Some(Value::Object(meta)) => meta,
         _ => Object::new(),
     };
     keep_rest(&mut meta, result);
-    meta
+    (!meta.is_empty()).then_some(meta)
 }
 
 /// Says where something comes from.

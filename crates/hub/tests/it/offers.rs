@@ -74,7 +74,10 @@ async fn parts(hub: &Arc<Hub>) -> Vec<Arc<dyn Provider>> {
 }
 
 fn object(value: Value) -> Object {
-    value.as_object().unwrap().clone()
+    match value {
+        Value::Object(object) => object,
+        other => panic!("{other}"),
+    }
 }
 
 #[tokio::test]
