@@ -164,9 +164,7 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
     let backup = receipt.backup.clone();
     store.keep(receipt, &plan)?;
     let mut told = if flags.yes { diff } else { String::new() };
-    let kept = backup.map_or_else(String::new, |backup| {
-        format!("  As it was, it is kept in {}\n", backup.display())
-    });
+    let kept = kept_in(backup.as_deref());
     let named = if flags.name == NAME { String::new() } else { format!(" --name {}", flags.name) };
     let project = if flags.project { " --project" } else { "" };
     // Writing to a string can't fail.
@@ -178,6 +176,13 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
         client.id()
     );
     Ok(told)
+}
+
+/// Where the file as it was can be found.
+fn kept_in(backup: Option<&Path>) -> String {
+    backup.map_or_else(String::new, |backup| {
+        format!("  As it was, it is kept in {}\n", backup.display())
+    })
 }
 
 /// Shows the change and asks.
@@ -215,18 +220,12 @@ fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::R
         return Ok(format!("{}: left as it is\n", path.display()));
     }
     let mut told = if flags.yes { diff } else { String::new() };
-    match (&restored, &receipt) {
-        (Some(_), Some(kept)) => {
-            undo(&kept.receipt)?;
-            let _ok = writeln!(told, "{}: put back as it was", path.display());
-        }
-        _ => {
-            let backup = plan.apply(&store.backups(), Folders::Keep)?.backup;
-            let backup = backup.map_or_else(String::new, |backup| {
-                format!("  As it was, it is kept in {}\n", backup.display())
-            });
-            let _ok = write!(told, "{}: taken out\n{backup}", path.display());
-        }
+    if let (Some(_), Some(kept)) = (&restored, &receipt) {
+        undo(&kept.receipt)?;
+        let _ok = writeln!(told, "{}: put back as it was", path.display());
+    } else {
+        let backup = plan.apply(&store.backups(), Folders::Keep)?.backup;
+        let _ok = write!(told, "{}: taken out\n{}", path.display(), kept_in(backup.as_deref()));
     }
     forget(receipt);
     Ok(told)
@@ -330,7 +329,7 @@ impl Store {
 
     fn free(&self, client: Client) -> PathBuf {
         let name = |number: u32| self.0.join(format!("receipts/{}-{number}.json", client.id()));
-        (1..).map(name).find(|file| !file.exists()).unwrap_or_else(|| name(0))
+        (1..u32::MAX).map(name).find(|file| !file.exists()).unwrap_or_else(|| name(0))
     }
 }
 

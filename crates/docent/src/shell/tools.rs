@@ -249,8 +249,7 @@ pub(crate) fn describe(
         let (cost, essential) = (cost(tool), essential_cost(tool));
         let _ok = writeln!(
             page,
-            "\n{cost} tokens; {essential} for the name, the description and the arguments alone.\n{}",
-            COUNTED
+            "\n{cost} tokens; {essential} for the name, the description and the arguments alone.\n{COUNTED}"
         );
     }
     console.print(&page)

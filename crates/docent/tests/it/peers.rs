@@ -109,6 +109,11 @@ fn what_lists_leave_out_can_be_called_and_completed() {
         run(exposure, &["tools", "me__parse_files"]).ends(0).prints("Arguments");
         run(exposure, &["call", "execute_mcp_code", "code=return 6 * 7"]).ends(0).prints("42");
     }
+    let code = "code=await mcp.me.parse_files({files: ['a.py']}); throw new Error('x')";
+    let failed = run("direct", &["call", "execute_mcp_code", code]);
+    failed.ends(1).says("Error: x (line 1").says("1 call had been made");
+    assert!(!failed.err.contains("Error: Error"), "{}", failed.err);
+    run("direct", &["call", "list_mcp_capabilities", "limit=0"]).ends(1).says("`limit`");
     run("discover", &["tools", "--tokens"])
         .ends(0)
         .prints("hub.exposure is discover.")
@@ -143,11 +148,9 @@ async fn every_way_leads_to_a_server() {
         format!("http://{address}/sse"),
         format!("ws://{address}/ws"),
     ];
-    let mut settings = entry(&other, "");
-    for (name, url) in ["http", "sse", "ws"].iter().zip(&urls) {
-        settings.push_str(&format!("[mcp_servers.{name}]\nurl = {url:?}\n"));
-    }
-    place.settings(&settings);
+    let remote = ["http", "sse", "ws"].iter().zip(&urls);
+    let remote = remote.map(|(name, url)| format!("[mcp_servers.{name}]\nurl = {url:?}\n"));
+    place.settings(&(entry(&other, "") + &remote.collect::<String>()));
     let mut ways: Vec<(&Place, Vec<&str>)> =
         urls.iter().map(|url| (&bare, vec!["--url", url.as_str()])).collect();
     ways.push((&bare, program.to_vec()));

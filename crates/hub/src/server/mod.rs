@@ -188,11 +188,11 @@ impl Downstream {
     /// Its prompts by name.
     pub fn prompt_names(&self) -> Vec<Named> {
         let known = self.known();
-        let names =
-            known.remembered.prompts.iter().filter_map(|fields| fields.get("name")?.as_str());
-        let named =
-            |own: &str| Named { own: own.to_owned(), public: known::public_name(&self.spec, own) };
-        names.map(named).collect()
+        let prompt = |fields: &Object| {
+            let own = fields.get("name")?.as_str()?.to_owned();
+            Some(Named { public: known::public_name(&self.spec, &own), own })
+        };
+        known.remembered.prompts.iter().filter_map(prompt).collect()
     }
 
     /// An address that is this server's, whether or not a list or a family has it.
