@@ -5,6 +5,7 @@
 //! [`Dialer`]'s business; this crate speaks JSON-RPC over the [`Line`](docent_dial::Line) that it gets.
 
 mod discover;
+mod handshake;
 mod hub;
 mod memory;
 mod peer;
@@ -14,9 +15,10 @@ mod stderr;
 mod tokens;
 mod tolerant;
 
+pub use handshake::{Opened, handshake};
 pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
-pub use peer::{Era, Hears, Opened, Peer, Request, RequestError, Stream, handshake};
+pub use peer::{Era, Hears, Peer, Request, RequestError, Stream};
 pub use server::{Downstream, Health, Held, Named, State, Status};
 pub use spec::{About, Dialer, Exposure, Spec, Visibility, Way};
 pub use stderr::{Pace, Tail, Told};

@@ -1,4 +1,4 @@
-//! The client's side of one connection: ids, answers that come in any order, progress, questions, and the handshake.
+//! The client's side of one connection: ids, answers that come in any order, progress, questions.
 
 use crate::tolerant;
 use docent_dial::{Event, Failure, Line, Listener, Outgoing};
@@ -15,17 +15,8 @@ use std::{
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// The newest revision with sessions, which is what a server is asked for first.
-const SESSION_VERSION: &str = "2025-11-25";
-/// What the first servers answer, from before there were revisions.
-const PLAIN_VERSION: &str = "1.0";
 /// The revision without sessions.
-const STATELESS_VERSION: &str = "2026-07-28";
-/// A revision that the server does not speak.
-const UNSUPPORTED: i64 = -32022;
-/// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, missing header fields,
-/// version.
-const NO_HANDSHAKE: [i64; 5] = [-32601, -32602, -32600, -32020, UNSUPPORTED];
+pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 
 /// How a server wants to be spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -306,7 +297,7 @@ pub struct Peer {
     core: Arc<Core>,
     era: OnceLock<Era>,
     /// What may be asked of this side.
-    capabilities: Value,
+    pub(crate) capabilities: Value,
     /// Answers that may be under way.
     answers: Arc<Semaphore>,
 }
@@ -349,7 +340,7 @@ impl Peer {
         self.era.get()
     }
 
-    fn agree(&self, era: &Era) {
+    pub(crate) fn agree(&self, era: &Era) {
         self.line.agreed(era.version());
         if let Some(tap) = &self.core.tap {
             tap.speaks(era.version());
@@ -406,7 +397,7 @@ impl Peer {
         }
     }
 
-    fn stateless_meta(&self) -> [(String, Value); 3] {
+    pub(crate) fn stateless_meta(&self) -> [(String, Value); 3] {
         [
             ("io.modelcontextprotocol/protocolVersion".into(), STATELESS_VERSION.into()),
             ("io.modelcontextprotocol/clientInfo".into(), own_name()),
@@ -527,96 +518,6 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// What a server said of itself.
-#[derive(Debug, Clone)]
-pub struct Opened {
-    /// How it is spoken to.
-    pub era: Era,
-    /// Its name, version and the like.
-    pub info: Value,
-    /// What it can do.
-    pub capabilities: Value,
-    /// How a model should use it.
-    pub instructions: Option<String>,
-}
-
-fn own_name() -> Value {
+pub(crate) fn own_name() -> Value {
     json!({"name": "docent", "version": env!("CARGO_PKG_VERSION")})
-}
-
-/// Finds out how a server wants to be spoken to, beginning with what worked the last time.
-pub async fn handshake(peer: &Peer, last: Option<&Era>) -> Result<Opened, RequestError> {
-    if last == Some(&Era::Stateless) {
-        // Where a server has gone back to sessions, the handshake says so.
-        match discover(peer).await {
-            Err(
-                RequestError::Rpc { .. }
-                | RequestError::Failed(Failure::Refused { status: 400..=499, .. }),
-            ) => {}
-            other => return other,
-        }
-    }
-    match initialize(peer).await {
-        Err(RequestError::Rpc { code, message, data }) if NO_HANDSHAKE.contains(&code) => {
-            let refused = RequestError::Rpc { code, message, data };
-            match discover(peer).await {
-                Err(RequestError::Rpc { .. }) => Err(refused),
-                other => other,
-            }
-        }
-        Err(RequestError::Failed(Failure::Refused { status: 400, text })) => {
-            let refused = Failure::Refused { status: 400, text };
-            discover(peer).await.map_err(|_| refused.into())
-        }
-        other => other,
-    }
-}
-
-async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
-    let mut params = Object::new();
-    params.insert("protocolVersion".into(), SESSION_VERSION.into());
-    params.insert("capabilities".into(), peer.capabilities.clone());
-    params.insert("clientInfo".into(), own_name());
-    let mut result = peer.request("initialize", Request::new(params)).await?;
-    let version = result.get("protocolVersion").and_then(Value::as_str);
-    let version = version.unwrap_or(SESSION_VERSION).to_owned();
-    let opened = opened(Era::Session(version), &mut result);
-    peer.agree(&opened.era);
-    peer.notify("notifications/initialized", Object::new()).await?;
-    if opened.era.version() == PLAIN_VERSION {
-        // The first servers wait for it under its older name.
-        peer.notify("initialized", Object::new()).await?;
-    }
-    Ok(opened)
-}
-
-async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
-    let mut params = Object::new();
-    params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
-    let mut result = match peer.request("server/discover", Request::new(params.clone())).await {
-        // It speaks this revision after all: it is asked once more, as the revision has it.
-        Err(RequestError::Rpc { code: UNSUPPORTED, data: Some(data), .. }) if names_ours(&data) => {
-            peer.request("server/discover", Request::new(params)).await?
-        }
-        other => other?,
-    };
-    let opened = opened(Era::Stateless, &mut result);
-    peer.agree(&opened.era);
-    Ok(opened)
-}
-
-/// Whether a server that refused a revision has ours among those that it speaks.
-fn names_ours(data: &Value) -> bool {
-    let supported = data.get("supported").and_then(Value::as_array);
-    supported.into_iter().flatten().any(|version| version == STATELESS_VERSION)
-}
-
-fn opened(era: Era, result: &mut Value) -> Opened {
-    let mut take = |name: &str| result.get_mut(name).map(Value::take).unwrap_or_default();
-    Opened {
-        era,
-        info: take("serverInfo"),
-        capabilities: take("capabilities"),
-        instructions: take("instructions").as_str().map(str::to_owned),
-    }
 }

@@ -182,8 +182,7 @@ mod tests {
     #[tokio::test]
     async fn every_tool_of_docent_s_own_is_known_here() {
         let place = tempfile::tempdir().unwrap();
-        let inputs =
-            Inputs { working_dir: place.path().into(), ..Default::default() };
+        let inputs = Inputs { working_dir: place.path().into(), ..Default::default() };
         let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
         let means = crate::servers::Means::new(&config, None, inputs.environment.clone());
         let (hub, _dial) = crate::servers::hub(&config, means, None);

@@ -155,7 +155,7 @@ fn a_server_that_fails_says_why() {
     let path = std::env::var("PATH").unwrap_or_default();
     Run::of(place.command(&["servers", "test"]).env("PATH", &path))
         .ends(1)
-        .prints("FAIL  slow: it did not come up within 0.2 s; `start_timeout_ms` in its entry gives it longer");
+        .prints("FAIL  slow: it did not come up within 0.2 s; raise its `start_timeout_ms` if it needs longer");
     place.settings(
         "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no key >&2; exit 3\"]\n",
     );
@@ -178,7 +178,7 @@ fn a_server_that_fails_says_why() {
     place
         .run(&["servers", "test"])
         .ends(1)
-        .prints("nothing speaks TLS at that port: write http://");
+        .prints("it does not speak TLS on this port; write http://");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn stateless(message: &Value) -> Does {
     match message["method"].as_str() {
         Some("server/discover") => result(
             message,
-            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "serverInfo": {"name": "new", "version": "2"}}),
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "new", "version": "2"}}}),
         ),
         Some("tools/list") => {
             result(message, json!({"tools": [tool("echo")], "resultType": "complete"}))
@@ -42,6 +42,7 @@ async fn a_server_without_sessions_is_found_out_and_remembered() {
     assert_eq!(words(&call(&first, "new__echo", &nobody()).await.unwrap()), "new");
     assert_eq!(scripts.of("initialize").len(), 1);
     assert_eq!(first.status()[0].protocol.as_deref(), Some("2026-07-28"));
+    assert_eq!(first.status()[0].server["name"], "new");
     until(|| memory.load(&spec("new")).is_some()).await;
     first.close().await;
     let again = hub(&scripts, memory, vec![spec("new")]);
