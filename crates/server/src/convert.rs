@@ -126,14 +126,15 @@ pub(crate) fn resource_contents(contents: Contents) -> ResourceContents {
         Contents::Blob { uri, mime, blob } => {
             ResourceContents::BlobResourceContents { uri, mime_type: mime, blob, meta: None }
         }
-        Contents::Raw(value) => match ResourceContents::deserialize_from(&value) {
-            Some(contents) => verbatim::keep_content(contents, &value),
-            None => {
+        Contents::Raw(value) => {
+            if let Some(contents) = ResourceContents::deserialize_from(&value) {
+                verbatim::keep_content(contents, &value)
+            } else {
                 let uri = value.get("uri").and_then(Value::as_str).unwrap_or_default().to_owned();
                 let text = value.to_string();
                 ResourceContents::TextResourceContents { uri, mime_type: None, text, meta: None }
             }
-        },
+        }
     }
 }
 

@@ -278,7 +278,7 @@ impl Extra {
 mod tests {
     use super::*;
 
-    fn read_of(entry: Value, own: bool) -> (Extra, Vec<(String, bool)>) {
+    fn read_of(entry: &Value, own: bool) -> (Extra, Vec<(String, bool)>) {
         let tables = json!({ "a": entry });
         let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
         let (extra, faults) = read(&reading.servers[0], own);
@@ -289,7 +289,7 @@ mod tests {
     fn what_is_wrong_is_told_and_costs_nothing_else() {
         let check = |field: &str, value: Value, want: &str, fatal: bool| {
             let (extra, faults) =
-                read_of(json!({"command": "x", "warm": true, (field): value}), true);
+                read_of(&json!({"command": "x", "warm": true, (field): value}), true);
             let told = format!("\"a\", {field}: {want}");
             assert_eq!(faults, [(told, fatal)]);
             assert!(extra.warm, "{field}");
@@ -320,7 +320,7 @@ mod tests {
             false,
         );
         let (_, faults) = read_of(
-            json!({"url": "https://a/", "oauth": {"clientId": "i", "client_secrt": "s"}}),
+            &json!({"url": "https://a/", "oauth": {"clientId": "i", "client_secrt": "s"}}),
             true,
         );
         assert_eq!(
@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn files_of_others_may_say_more() {
-        let (_, faults) = read_of(json!({"command": "x", "owner": "me", "concurency": 1}), false);
+        let (_, faults) = read_of(&json!({"command": "x", "owner": "me", "concurency": 1}), false);
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].0.contains("concurency"), "{faults:?}");
     }
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn what_docent_alone_reads() {
         let (extra, faults) = read_of(
-            json!({
+            &json!({
                 "command": "x", "idle_ms": 0, "rename": {"old": "new"}, "cacheMs": 5, "sandbox": {"write": ["/data"]},
             }),
             true,

@@ -15,7 +15,9 @@ use std::{
 const DOCENT: &str = env!("CARGO_BIN_EXE_docent");
 
 /// Long enough for a busy machine, and only waited for where something is wrong.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
+/// Where the programs of the tests are.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 fn home(place: &Place, name: &str, text: &str) {
     let file = place.0.path().join(name);
@@ -152,14 +154,13 @@ fn a_server_that_fails_says_why() {
     place.settings(
         "[mcp_servers.slow]\ncommand = \"sleep\"\nargs = [\"60\"]\nstart_timeout_ms = 200\n",
     );
-    let path = std::env::var("PATH").unwrap_or_default();
-    Run::of(place.command(&["servers", "test"]).env("PATH", &path))
+    Run::of(place.command(&["servers", "test"]).env("PATH", PATH))
         .ends(1)
         .prints("FAIL  slow: it did not come up within 0.2 s; raise its `start_timeout_ms` if it needs longer");
     place.settings(
         "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no key >&2; exit 3\"]\n",
     );
-    Run::of(place.command(&["servers", "test"]).env("PATH", &path))
+    Run::of(place.command(&["servers", "test"]).env("PATH", PATH))
         .ends(1)
         .prints("it ended with exit code 3; its last words: no key");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -265,14 +266,14 @@ fn lines(stream: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> 
 impl Served {
     fn start(place: &Place) -> Self {
         let mut command = place.command(&["serve", "--rate-limit", "0"]);
-        command.env("PATH", std::env::var("PATH").unwrap_or_default());
+        command.env("PATH", PATH);
         // Whoever has no file yet can't say so there.
         command.env("DOCENT_HUB_EXPOSURE", "direct");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (out, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
         let mut served = Self { child, lines: out, log, id: 0 };
-        served.ask("initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}));
+        served.ask("initialize", &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}));
         served.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         served
     }
@@ -281,7 +282,7 @@ impl Served {
         writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn ask(&mut self, method: &str, params: serde_json::Value) -> serde_json::Value {
+    fn ask(&mut self, method: &str, params: &serde_json::Value) -> serde_json::Value {
         self.id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params}));
         loop {
@@ -298,7 +299,7 @@ impl Served {
     fn until(&mut self, name: &str, is_there: bool) {
         let end = Instant::now() + SOON;
         loop {
-            let listed = self.ask("tools/list", json!({})).to_string();
+            let listed = self.ask("tools/list", &json!({})).to_string();
             if listed.contains(&format!("\"{name}\"")) == is_there {
                 return;
             }
@@ -335,7 +336,7 @@ fn who_has_no_settings_adds_a_server_to_a_running_docent() {
     served.until("other__analyze_repository", true);
     let call =
         json!({"name": "other__analyze_repository", "arguments": {"path": ".", "depth": "quick"}});
-    assert_ne!(served.ask("tools/call", call)["isError"], true);
+    assert_ne!(served.ask("tools/call", &call)["isError"], true);
     place.run(&["servers", "remove", "other"]).ends(0);
     served.until("other__analyze_repository", false);
 }

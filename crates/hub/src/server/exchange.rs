@@ -418,7 +418,7 @@ impl Downstream {
             }
             Lost::Request(RequestError::Rpc { code, message, data }) => {
                 let code = i32::try_from(code).unwrap_or(-32603);
-                ToolError::Refused { code, message, data: named(data, name) }
+                ToolError::Refused { code, message, data: Some(named(data, name)) }
             }
             Lost::Request(RequestError::TimedOut(time)) => ToolError::failed(format!(
                 "the server `{name}` did not answer within {} s, and the call was cancelled; raise its `timeout_ms` if it needs longer",
@@ -507,13 +507,13 @@ fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
 }
 
 /// The server's name beside what it said.
-fn named(data: Option<Value>, name: &str) -> Option<Value> {
+fn named(data: Option<Value>, name: &str) -> Value {
     match data {
-        None | Some(Value::Null) => Some(json!({"server": name})),
+        None | Some(Value::Null) => json!({"server": name}),
         Some(Value::Object(mut fields)) => {
             fields.entry("server").or_insert_with(|| name.into());
-            Some(Value::Object(fields))
+            Value::Object(fields)
         }
-        Some(other) => Some(json!({"server": name, "data": other})),
+        Some(other) => json!({"server": name, "data": other}),
     }
 }
