@@ -75,12 +75,24 @@ pub(crate) struct Place {
 impl Place {
     /// Writes the configurations.
     pub(crate) fn new(servers: Vec<Downstream>, exposure: Exposure) -> Result<Self> {
+        Self::open(servers, exposure, &[])
+    }
+
+    /// The same where servers lie in folders that docent does not open to them by itself, as a user's cache.
+    pub(crate) fn open(
+        servers: Vec<Downstream>,
+        exposure: Exposure,
+        folders: &[&Path],
+    ) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("docent-hub-").tempdir()?;
         let place = Self { folder, servers };
         let blocks: Map<String, Value> =
             place.servers.iter().map(|server| (server.name.clone(), server.json())).collect();
-        let toml =
-            toml::to_string(&json!({"mcp_servers": blocks, "hub": {"exposure": exposure.word()}}))?;
+        let toml = toml::to_string(&json!({
+            "mcp_servers": blocks,
+            "hub": {"exposure": exposure.word()},
+            "policy": {"sandbox": {"read": folders}},
+        }))?;
         // `serve` is told where its file is. Commands without that option have it where a user's own lies; a home that
         // `serve` has too would have it read both.
         let own = place.user().join(".config/docent");

@@ -102,7 +102,8 @@ fn through(bench: &Bench<'_>, servers: &[Downstream], exposure: Exposure) -> Res
         let tools = listing::tools(&mut server)?;
         tools.iter().map(|tool| listing::name(tool).to_owned()).collect()
     };
-    let place = Place::new(servers.to_vec(), exposure)?;
+    let tools = bench.workspace.tools();
+    let place = Place::open(servers.to_vec(), exposure, &[&tools])?;
     let (mut server, _) = Server::start(place.serve(bench.docent))?;
     let whole = |tools: &[Value]| match exposure {
         Exposure::Direct => {
