@@ -264,14 +264,12 @@ impl Downstream {
             (asking.method, asking.is_task, asking.tool.map(str::to_owned));
         let reply = Box::pin(async move {
             let connection = this.connection().await.map_err(Lost::Unavailable)?;
-            let is_changed = |tool: &String| this.known().tool(tool).is_some_and(|now| now.changed);
-            if tool.as_ref().is_some_and(is_changed) {
+            let is_changed = |tool: &String| this.known().is_held_back(tool);
+            if tool.as_ref().is_some_and(&is_changed) {
                 this.look_for_approval();
             }
             // A server that was started for this call may only now have said that it is another tool.
-            if let Some(tool) =
-                tool.filter(|tool| this.known().tool(tool).is_some_and(|now| now.changed))
-            {
+            if let Some(tool) = tool.filter(&is_changed) {
                 return Err(Lost::HeldBack(tool));
             }
             this.may_be_asked().map_err(Lost::Unavailable)?;

@@ -131,6 +131,11 @@ impl Known {
         *self.tokens.get_or_init(|| self.tools.iter().map(cost).sum())
     }
 
+    /// Whether a tool has changed since it was approved. By the server's own name of it: another tool may be shown under it.
+    pub(crate) fn is_held_back(&self, own: &str) -> bool {
+        self.remembered.held_back.contains_key(own)
+    }
+
     /// A tool by the name that discovery shows, or by one that it has elsewhere.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Definition>> {
         let named = |of: fn(&Definition) -> &str| self.tools.iter().find(|tool| of(tool) == name);
@@ -263,8 +268,12 @@ mod tests {
             renamed.rename.insert(tool.into(), other.into());
         }
         let tools = ["a", "b", "c", "d", "e"].map(|name| tool(name, "")).to_vec();
-        let known = Remembered { tools, ..Remembered::default() };
+        let held_back = [("a".to_owned(), tool("a", "changed"))].into();
+        let known = Remembered { tools, held_back, ..Remembered::default() };
         let known = Known::new(known, &renamed, &Addresses::default());
+        // The tool that is shown under that name is another one.
+        assert!(known.is_held_back("a") && !known.is_held_back("b"));
+        assert!(known.tool("b").unwrap().changed && !known.tool("a").unwrap().changed);
         let cases = [
             ("a", Some("b")),
             ("b", Some("a")),
