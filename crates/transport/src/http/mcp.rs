@@ -4,6 +4,7 @@ use super::{
     Shared, State,
     body::{held, read_json, refused},
     events::{event, respond, resumable},
+    line::LineError,
     listen::Peer,
     oauth, plain,
     recorded::recorded,
@@ -12,7 +13,7 @@ use super::{
 use crate::{
     Origin, Seat,
     link::count,
-    message::{self, decode, fill_opening},
+    message::{self, decode, fill_opening, wire_id},
 };
 use axum::{
     body::Body,
@@ -154,7 +155,7 @@ async fn answer<H: ServerHandler>(
             }
             Err(refusal) => refused(StatusCode::BAD_REQUEST, &refusal),
             Ok(Checked::Opening(opening)) => open(shared, &origin, tap, (parts, opening)).await,
-            Ok(Checked::Shutdown(id)) => session::shut(shared, &parts.headers, &id).await,
+            Ok(Checked::Shutdown(id)) => session::shut(shared, &parts.headers, &id),
             Ok(Checked::Request(request)) if in_session(&parts.headers) => {
                 session::answer(shared, &origin, &parts.headers, *request).await
             }
@@ -259,7 +260,7 @@ async fn open<H: ServerHandler>(
     tap: Option<Tap>,
     (parts, opening): (Parts, Value),
 ) -> Response {
-    let Some(seat) = seat(shared).await else { return unseated(shared) };
+    let Some(seat) = seat(shared) else { return unseated(shared) };
     // Known also where recording begins later.
     if let (Some(tap), Some(name)) = (&tap, opening["params"]["clientInfo"]["name"].as_str()) {
         tap.named(name);
@@ -272,13 +273,13 @@ async fn open<H: ServerHandler>(
 }
 
 /// A seat for a session, if need be that of one which nobody uses.
-pub(super) async fn seat<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Option<Seat> {
+pub(super) fn seat<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Option<Seat> {
     let web = &shared.web;
     loop {
         if let Some(seat) = web.door.open_session() {
             return Some(seat);
         }
-        if !shared.sessions.make_room(web.bounds.session).await {
+        if !shared.sessions.make_room(web.bounds.session) {
             return None;
         }
         web.tally.count_ended_sessions(1);
@@ -322,16 +323,19 @@ async fn batch<H: ServerHandler>(
     }
     let id: SessionId = session.into();
     let origin = Origin { dialect: Some(dialect), ..origin.clone() };
+    let told = |refusal: &Refusal| event("message", refusal.to_value().to_string().as_bytes());
     let (mut refusals, mut streams) = (Vec::new(), Vec::new());
     for (at, verdict) in verdicts.into_iter().enumerate() {
         match member(shared, &origin, at, verdict) {
-            Err(refusal) => {
-                refusals.push(event("message", refusal.to_value().to_string().as_bytes()));
-            }
+            Err(refusal) => refusals.push(told(&refusal)),
             Ok(None) => {}
-            Ok(Some(message @ JsonRpcMessage::Request(_))) => {
-                match shared.sessions.create_stream(&id, message).await {
+            Ok(Some(JsonRpcMessage::Request(request))) => {
+                let asked = wire_id(&request.id);
+                match shared.sessions.create_stream(&id, JsonRpcMessage::Request(request)).await {
                     Ok(messages) => streams.push(messages.map(|said| resumable(&said)).boxed()),
+                    Err(error @ LineError::Taken) => {
+                        refusals.push(told(&session::taken(Some(asked), &error)));
+                    }
                     Err(_) => return not_found(),
                 }
             }

@@ -5,6 +5,7 @@ mod bounds;
 mod connection;
 mod events;
 mod guard;
+mod line;
 mod listen;
 mod mcp;
 mod oauth;
@@ -179,7 +180,7 @@ async fn end_unused(sessions: Arc<Sessions>, idle: Duration, tally: Arc<Tally>) 
     let pause = (idle / 8).clamp(often, seldom);
     loop {
         tokio::time::sleep(pause).await;
-        tally.count_ended_sessions(sessions.end_unused(idle).await);
+        tally.count_ended_sessions(sessions.end_unused(idle));
     }
 }
 

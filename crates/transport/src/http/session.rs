@@ -4,6 +4,7 @@ use super::{
     Shared,
     body::{json, json_bytes, refused},
     events::{respond, resumable},
+    line::LineError,
     mcp::{SESSION, not_found, text},
 };
 use crate::{
@@ -29,15 +30,13 @@ use tokio::time::timeout;
 const SOON: Duration = Duration::from_millis(20);
 
 /// Ends a session at its own wish.
-pub(super) async fn shut<H: ServerHandler>(
+pub(super) fn shut<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     headers: &HeaderMap,
     id: &Id,
 ) -> Response {
-    if let Some(session) = text(headers, SESSION)
-        && let Err(error) = shared.sessions.close_session(&session.into()).await
-    {
-        tracing::debug!(%error, "the session was gone already");
+    if let Some(session) = text(headers, SESSION) {
+        shared.sessions.end(&session.into());
     }
     json(&json!({ "jsonrpc": "2.0", "id": id, "result": null }))
 }
@@ -51,29 +50,25 @@ pub(super) async fn answer<H: ServerHandler>(
 ) -> Response {
     let Some(id) = text(headers, SESSION) else { return not_found() };
     let session: SessionId = id.into();
-    let mut claim = None;
+    let mut asked = None;
     if let JsonRpcMessage::Request(request) = &mut request {
         let dialect = shared.sessions.dialect_for(id, &origin.caller.principal);
         request.request.extensions_mut().insert(Origin { dialect, ..origin.clone() });
-        claim = shared.sessions.claim(&session, &request.id);
-        if claim.is_none() {
-            let told = "Invalid Request: a request with this id is still being answered";
-            let id = Some(wire_id(&request.id));
-            return refused(StatusCode::OK, &Refusal::new(id, code::INVALID_REQUEST, told));
-        }
+        asked = Some(wire_id(&request.id));
     }
     match shared.sessions.create_stream(&session, request).await {
-        Ok(messages) => {
-            let claimed = messages.inspect(move |_| {
-                let _held = &claim;
-            });
-            one_or_many(claimed, takes_json(headers)).await
-        }
+        Ok(messages) => one_or_many(messages, takes_json(headers)).await,
+        Err(error @ LineError::Taken) => refused(StatusCode::OK, &taken(asked, &error)),
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
             not_found()
         }
     }
+}
+
+/// Its id is that of a request which has no answer yet.
+pub(super) fn taken(id: Option<Id>, error: &LineError) -> Refusal {
+    Refusal::new(id, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
 }
 
 /// Takes the client's answer to what it was asked.

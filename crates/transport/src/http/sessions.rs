@@ -1,8 +1,9 @@
-//! Sessions of Streamable HTTP: `rmcp`'s own, with an owner, a seat and a dialect each.
+//! Sessions of Streamable HTTP: each has a line, an owner, a seat and a dialect.
 //!
 //! Many clients leave without a word. A session that nobody uses is ended after a while: a client that comes back to it
 //! hears 404 and begins another, as the protocol has it.
 
+use super::line::{Line, LineError, ServerEnd, line};
 use crate::{Principal, PrincipalKind, Seat, message::to_value};
 use docent_traffic::Tap;
 use docent_wire::{Dialect, needs_shaping};
@@ -10,21 +11,19 @@ use futures::{Stream, StreamExt, future::Either};
 use rmcp::{
     model::{
         ClientJsonRpcMessage, ClientRequest, CustomNotification, CustomResult, JsonRpcMessage,
-        RequestId, ServerJsonRpcMessage, ServerNotification, ServerResult,
+        ServerJsonRpcMessage, ServerNotification, ServerResult,
     },
-    transport::streamable_http_server::session::{
-        ServerSseMessage, SessionId, SessionManager,
-        local::{LocalSessionManager, LocalSessionManagerError},
-    },
+    transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
 };
 use serde_json::Value;
 use std::{
     cmp::Reverse,
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
+use uuid::Uuid;
 
 struct Known {
     principal: Principal,
@@ -72,38 +71,21 @@ impl Drop for Visit {
     }
 }
 
-/// A session in which nothing is said for this long is closed, whether a stream is open or not.
-const IDLE: Duration = Duration::from_hours(4);
-
 /// When every seat is taken, a session that has been unused for this part of its time makes room for a new one.
 const PART: u32 = 30;
 
 /// Sessions by id. An id is no authentication: it serves the principal that opened it and nobody else.
+#[derive(Default)]
 pub(super) struct Sessions {
-    local: LocalSessionManager,
+    open: Mutex<HashMap<SessionId, Open>>,
     known: Mutex<HashMap<SessionId, Known>>,
-    dialects: Mutex<HashMap<SessionId, Dialect>>,
-    asked: Arc<Mutex<HashSet<(SessionId, RequestId)>>>,
 }
 
-impl Default for Sessions {
-    fn default() -> Self {
-        let mut local = LocalSessionManager::default();
-        local.session_config.keep_alive = Some(IDLE);
-        Self { local, known: Mutex::default(), dialects: Mutex::default(), asked: Arc::default() }
-    }
-}
-
-/// An id that is being answered. Dropping it frees the id.
-pub(super) struct Claim {
-    asked: Arc<Mutex<HashSet<(SessionId, RequestId)>>>,
-    key: (SessionId, RequestId),
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key);
-    }
+/// A session, from its first word.
+#[derive(Clone)]
+struct Open {
+    line: Line,
+    dialect: Dialect,
 }
 
 impl Sessions {
@@ -111,22 +93,19 @@ impl Sessions {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn dialects(&self) -> MutexGuard<'_, HashMap<SessionId, Dialect>> {
-        self.dialects.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an id for as long as its request is being answered; `None` while another request has it.
-    pub(super) fn claim(&self, session: &SessionId, id: &RequestId) -> Option<Claim> {
-        let key = (Arc::clone(session), id.clone());
-        let is_free = self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
-        is_free.then(|| Claim { asked: Arc::clone(&self.asked), key })
+    fn find(&self, id: &SessionId) -> Result<Open, LineError> {
+        self.open().get(id).cloned().ok_or(LineError::Ended)
     }
 
     /// Remembers who opened a session. It keeps its seat for as long as it lasts.
     pub(super) fn own(&self, id: &str, principal: Principal, seat: Seat, tap: Option<Tap>) {
         let id: SessionId = id.into();
         // A session that has already ended must not leave an owner behind.
-        if let Some(dialect) = self.dialects().get(&id).copied() {
+        if let Ok(Open { dialect, .. }) = self.find(&id) {
             let used = Arc::new(Mutex::new(Used { open: 0, last: Instant::now() }));
             if let Some(tap) = &tap {
                 tap.speaks(dialect.version());
@@ -142,40 +121,32 @@ impl Sessions {
         known.get(id).filter(|one| one.principal.is_same(principal)).map(Visit::begin)
     }
 
-    /// Ends the sessions that nobody has used for this long; gives back how many.
-    pub(super) async fn end_unused(&self, idle: Duration) -> usize {
-        let unused: Vec<SessionId> = {
-            let is_over = |one: &Known| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
-            let mut known = self.known();
-            known.extract_if(|_, one| is_over(one)).map(|(id, _)| id).collect()
-        };
-        for id in &unused {
-            self.end(id).await;
-        }
+    /// Ends the sessions that nobody has used for this long; gives back how many. The others forget what nobody came for.
+    pub(super) fn end_unused(&self, idle: Duration) -> usize {
+        self.open().values().for_each(|one| one.line.forget_left());
+        let is_over = |one: &Known| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
+        let unused: Vec<_> = self.known().extract_if(|_, one| is_over(one)).collect();
+        unused.iter().for_each(|(id, _)| self.end(id));
         unused.len()
     }
 
     /// Ends one session so that another can begin: the one that has been unused for longest, of whoever has most of them.
     /// False if all are in use, or were until a moment ago.
-    pub(super) async fn make_room(&self, idle: Duration) -> bool {
-        let chosen = {
-            let mut known = self.known();
-            let chosen = longest_unused(&known, idle / PART);
-            if let Some(id) = &chosen {
-                known.remove(id);
-            }
-            chosen
-        };
-        if let Some(id) = &chosen {
-            self.end(id).await;
+    pub(super) fn make_room(&self, idle: Duration) -> bool {
+        let mut known = self.known();
+        let chosen = longest_unused(&known, idle / PART);
+        let ended = chosen.and_then(|id| known.remove_entry(&id));
+        drop(known);
+        if let Some((id, _)) = &ended {
+            self.end(id);
         }
-        chosen.is_some()
+        ended.is_some()
     }
 
-    async fn end(&self, id: &SessionId) {
-        if let Err(error) = self.close_session(id).await {
-            tracing::debug!(%error, "an unused session was gone already");
-        }
+    /// Ends a session, if there is one.
+    pub(super) fn end(&self, id: &SessionId) {
+        self.open().remove(id);
+        self.known().remove(id);
     }
 
     /// The dialect of a session, if it is this principal's.
@@ -184,10 +155,6 @@ impl Sessions {
             .get(id)
             .filter(|known| known.principal.is_same(principal))
             .map(|known| known.dialect)
-    }
-
-    fn dialect_of(&self, id: &SessionId) -> Dialect {
-        self.dialects().get(id).copied().unwrap_or(Dialect::FALLBACK)
     }
 }
 
@@ -259,65 +226,75 @@ where
 }
 
 impl SessionManager for Sessions {
-    type Error = LocalSessionManagerError;
-    type Transport = <LocalSessionManager as SessionManager>::Transport;
+    type Error = LineError;
+    type Transport = ServerEnd;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        let (id, transport) = self.local.create_session().await?;
-        self.dialects().insert(Arc::clone(&id), Dialect::FALLBACK);
-        Ok((id, transport))
+    async fn create_session(&self) -> Result<(SessionId, ServerEnd), LineError> {
+        let id: SessionId = Uuid::new_v4().to_string().into();
+        let (line, server) = line();
+        self.open().insert(Arc::clone(&id), Open { line, dialect: Dialect::FALLBACK });
+        Ok((id, server))
     }
 
     async fn initialize_session(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+    ) -> Result<ServerJsonRpcMessage, LineError> {
         let dialect = asked_dialect(&message);
-        self.dialects().insert(Arc::clone(id), dialect);
-        let answer = self.local.initialize_session(id, message).await?;
-        Ok(if needs_shaping(dialect) { shaped(dialect, &answer).unwrap_or(answer) } else { answer })
+        let line = {
+            let mut open = self.open();
+            let one = open.get_mut(id).ok_or(LineError::Ended)?;
+            one.dialect = dialect;
+            one.line.clone()
+        };
+        let mut said = line.ask(message).await?.filter_map(async |event| event.message).boxed();
+        let answer = said.next().await.ok_or(LineError::Ended)?;
+        let shaped = if needs_shaping(dialect) { shaped(dialect, &answer) } else { None };
+        Ok(shaped.unwrap_or_else(|| Arc::unwrap_or_clone(answer)))
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        self.local.has_session(id).await
+    async fn has_session(&self, id: &SessionId) -> Result<bool, LineError> {
+        Ok(self.open().contains_key(id))
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.dialects().remove(id);
-        self.known().remove(id);
-        self.local.close_session(id).await
+    async fn close_session(&self, id: &SessionId) -> Result<(), LineError> {
+        self.end(id);
+        Ok(())
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(shaping(self.dialect_of(id), self.local.create_stream(id, message).await?))
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
+        let Open { line, dialect } = self.find(id)?;
+        Ok(shaping(dialect, line.ask(message).await?))
     }
 
     async fn accept_message(
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<(), Self::Error> {
-        self.local.accept_message(id, message).await
+    ) -> Result<(), LineError> {
+        self.find(id)?.line.send(message).await
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(shaping(self.dialect_of(id), self.local.create_standalone_stream(id).await?))
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
+        let Open { line, dialect } = self.find(id)?;
+        Ok(shaping(dialect, line.listen()?))
     }
 
     async fn resume(
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        Ok(shaping(self.dialect_of(id), self.local.resume(id, last_event_id).await?))
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
+        let Open { line, dialect } = self.find(id)?;
+        Ok(shaping(dialect, line.resume(&last_event_id)?))
     }
 }
 
@@ -332,8 +309,9 @@ mod tests {
     }
 
     impl Sessions {
-        fn open(&self, id: &str, owner: &str) {
-            self.dialects().insert(id.into(), Dialect::FALLBACK);
+        fn begin(&self, id: &str, owner: &str) {
+            let dialect = Dialect::FALLBACK;
+            self.open().insert(id.into(), Open { line: line().0, dialect });
             self.own(id, principal(owner), Box::new(()), None);
         }
 
@@ -342,7 +320,7 @@ mod tests {
             let mut ids: Vec<String> = self.known().keys().map(ToString::to_string).collect();
             ids.sort_unstable();
             assert_eq!(ids.join(" "), want);
-            assert_eq!(self.dialects().len(), ids.len());
+            assert_eq!(self.open().len(), ids.len());
         }
     }
 
@@ -350,23 +328,23 @@ mod tests {
     async fn sessions_end_when_nobody_has_used_them_for_their_time() {
         let sessions = Sessions::default();
         for id in ["asked", "left", "listens"] {
-            sessions.open(id, "a");
+            sessions.begin(id, "a");
         }
         let stream = sessions.visit("listens", &principal("a")).unwrap();
         assert!(sessions.visit("left", &principal("b")).is_none());
         tokio::time::advance(HOUR / 2).await;
         drop(sessions.visit("asked", &principal("a")).unwrap());
-        assert_eq!(sessions.end_unused(HOUR).await, 0);
+        assert_eq!(sessions.end_unused(HOUR), 0);
         tokio::time::advance(HOUR / 2).await;
-        assert_eq!(sessions.end_unused(HOUR).await, 1);
+        assert_eq!(sessions.end_unused(HOUR), 1);
         sessions.check("asked listens");
         assert!(sessions.visit("left", &principal("a")).is_none());
         tokio::time::advance(HOUR * 9).await;
-        assert_eq!(sessions.end_unused(HOUR).await, 1);
+        assert_eq!(sessions.end_unused(HOUR), 1);
         drop(stream);
-        assert_eq!(sessions.end_unused(HOUR).await, 0);
+        assert_eq!(sessions.end_unused(HOUR), 0);
         tokio::time::advance(HOUR).await;
-        assert_eq!(sessions.end_unused(HOUR).await, 1);
+        assert_eq!(sessions.end_unused(HOUR), 1);
         sessions.check("");
     }
 
@@ -375,18 +353,18 @@ mod tests {
         let sessions = Sessions::default();
         for (id, owner) in [("1", "a"), ("2", "b"), ("3", "b"), ("4", "b"), ("5", "a"), ("6", "b")]
         {
-            sessions.open(id, owner);
+            sessions.begin(id, owner);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert!(!sessions.make_room(HOUR).await);
+        assert!(!sessions.make_room(HOUR));
         tokio::time::advance(HOUR / PART).await;
         let visit = sessions.visit("2", &principal("b")).unwrap();
         for want in ["1 2 4 5 6", "2 4 5 6", "2 5 6", "2 6", "2"] {
-            assert!(sessions.make_room(HOUR).await);
+            assert!(sessions.make_room(HOUR));
             sessions.check(want);
         }
-        assert!(!sessions.make_room(HOUR).await);
+        assert!(!sessions.make_room(HOUR));
         drop(visit);
-        assert!(!sessions.make_room(HOUR).await);
+        assert!(!sessions.make_room(HOUR));
     }
 }

@@ -98,7 +98,7 @@ pub(super) async fn open<H: ServerHandler>(
     Extension(origin): Extension<Origin>,
 ) -> Response {
     let door = &shared.web.door;
-    let Some(session) = seat(&shared).await else { return unseated(&shared) };
+    let Some(session) = seat(&shared) else { return unseated(&shared) };
     let Some(stream) = door.open_stream() else { return full("streams") };
     let id = Uuid::new_v4();
     let (posts, posted) = mpsc::channel(IN);

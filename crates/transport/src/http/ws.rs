@@ -52,8 +52,7 @@ pub(super) async fn upgrade<H: ServerHandler>(
     let certificate = parts.extensions.get::<Peer>().and_then(|peer| peer.certificate.clone());
     let door = &shared.web.door;
     // Nobody unknown ends a session of somebody's.
-    let session =
-        if is_locked(&shared, &origin) { door.open_session() } else { seat(&shared).await };
+    let session = if is_locked(&shared, &origin) { door.open_session() } else { seat(&shared) };
     let Some(session) = session else { return unseated(&shared) };
     let Some(stream) = door.open_stream() else { return full("streams") };
     let shared = Arc::clone(&shared);

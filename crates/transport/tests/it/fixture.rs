@@ -164,6 +164,8 @@ impl ServerHandler for Echo {
                 context.ct.cancelled().await;
                 return Err(ErrorData::internal_error("cancelled", None));
             }
+            // Long enough for its answer to come as events.
+            "later" => tokio::time::sleep(Duration::from_millis(100)).await,
             "pieces" => {
                 for text in ["one", "two"] {
                     let params = json!({"requestId": context.id, "content": [{"type": "text", "text": text}]});

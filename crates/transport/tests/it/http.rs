@@ -356,6 +356,31 @@ async fn an_id_is_one_request_s_at_a_time_in_a_session() {
 }
 
 #[tokio::test]
+async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, id) = open_session(&site, "2025-11-25", &[]).await;
+    let headers = [BOTH, ("Mcp-Session-Id", id.as_str()), ("Content-Type", "application/json")];
+    let later = |id| request(id, "tools/call", &json!({"name": "later"}));
+    let mut lost = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    let ask = site.raw("POST /mcp", &headers, &later(7).to_string());
+    lost.write_all(ask.as_bytes()).await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("retry: ") {
+        heard.push(char::from(lost.read_u8().await.unwrap()));
+    }
+    drop(lost);
+    let event = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    // Asked for later, so the first has its answer too.
+    site.post(&headers[..2], &later(8)).await;
+    let back = [headers[0], headers[1], ("Last-Event-ID", event)];
+    let (status, _, body) = site.send("GET /mcp", &back, "").await;
+    assert_eq!((status, body.contains("\"id\":7")), (200, true), "{body}");
+    // It was taken.
+    let (status, _, body) = site.send("GET /mcp", &back, "").await;
+    assert_eq!((status, body.contains("\"id\":7")), (200, false), "{body}");
+}
+
+#[tokio::test]
 async fn versions_that_do_not_exist_are_named() {
     let site = Site::open(TestDoor::default()).await;
     let (status, _, body) = site.post(&[("MCP-Protocol-Version", "1999-01-01")], &ping()).await;
