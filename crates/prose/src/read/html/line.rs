@@ -77,7 +77,8 @@ impl Line {
         }
     }
 
-    /// Puts backticks around the code. A link within it stays if it is all of it: Markdown has none within code.
+    /// Puts backticks around the code. A link within it stays if it is all of it: Markdown has none within code. One that
+    /// ends or begins within it ends before it, or begins behind it.
     pub(super) fn close_code(&mut self) {
         let Some(start) = self.code.take() else { return };
         let end = self.text.plain.len();
@@ -93,8 +94,16 @@ impl Line {
         self.text.plain.insert_str(start, &tick);
         self.text.plain.push_str(&closing);
         let now = self.text.plain.len();
+        if let Some((open, _)) = &mut self.link
+            && *open > start
+        {
+            *open = now;
+        }
         let within = self.text.links.partition_point(|link| link.label.start < start);
         let mut links = self.text.links.split_off(within).into_iter();
+        if let Some(link) = self.text.links.last_mut().filter(|link| link.label.end > start) {
+            link.label.end = if link.label.end == end { now } else { start };
+        }
         if let (Some(link), None) = (links.next(), links.next())
             && link.label == (start..end)
         {
@@ -202,14 +211,44 @@ mod tests {
     }
 
     #[test]
+    fn links_that_cross_the_end_of_code_are_cut_there() {
+        let mut line = Line::default();
+        for closes_in_code in [true, false] {
+            line.open_link("x".into());
+            line.push("a ");
+            line.open_code();
+            line.push("☺");
+            if closes_in_code {
+                line.close_link();
+            }
+            line.push("b");
+            line.close_code();
+            line.close_link();
+            line.apart();
+        }
+        line.open_code();
+        line.push("☺");
+        line.open_link("y".into());
+        line.push("b");
+        line.close_code();
+        line.push("c");
+        line.close_link();
+        assert_eq!(shown(&line.take()), "[a ](x)`☺b` [a `☺b`](x) `☺b`[c](y)");
+    }
+
+    #[test]
     fn what_is_open_goes_on_in_the_next_text() {
         let mut line = Line::default();
         line.open_link("x".into());
         line.push("a");
+        line.open_code();
+        line.push("☺");
         let first = line.take();
         line.push("b");
+        line.close_code();
         line.close_link();
-        assert_eq!((shown(&first).as_str(), shown(&line.take()).as_str()), ("[a](x)", "[b](x)"));
+        let both = (shown(&first), shown(&line.take()));
+        assert_eq!((both.0.as_str(), both.1.as_str()), ("[a`☺`](x)", "[`b`](x)"));
     }
 
     #[test]
