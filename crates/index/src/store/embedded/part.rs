@@ -290,14 +290,18 @@ impl Part {
     pub(super) fn source(&self, slot: u32) -> Result<SourceEntry<'_>, StoreError> {
         let offset = u32_at(self.array(self.source_offsets), slot as usize) as usize;
         let mut reader = Reader::new(self.array(self.sources + offset), &self.meta.records.name);
-        Ok(SourceEntry {
+        let entry = SourceEntry {
             collection: reader.text()?,
             path: reader.text()?,
             genre: if reader.u8()? == 0 { Genre::Code } else { Genre::Prose },
             digest: Digest::from_bytes(reader.take(16)?.try_into().unwrap_or_default()),
             first: reader.u32()?,
             units: reader.u32()?,
-        })
+        };
+        // Whoever reads a source goes through all its units.
+        let is_within =
+            entry.first.checked_add(entry.units).is_some_and(|end| end <= self.meta.units);
+        if is_within { Ok(entry) } else { Err(reader.damaged("it has fewer units than a source")) }
     }
 }
 
@@ -347,5 +351,29 @@ impl Vectors {
     pub(super) fn vector(&self, n: usize) -> Vector {
         let codes = self.codes(n, n + 1).iter().map(|code| code.cast_signed()).collect();
         Vector::from_parts(codes, self.scale(n))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_has_no_units_but_those_of_its_part() {
+        let folder = tempfile::tempdir().unwrap();
+        for (units, is_whole) in [(1, true), (2, false), (u32::MAX, false)] {
+            let mut part = PartWriter::create(folder.path(), u64::from(units), "m").unwrap();
+            let digest = Digest::of(&[b"x"]);
+            let (collection, path) = ("c", "a.rs");
+            let genre = Genre::Code;
+            part.source(&SourceEntry { collection, path, genre, digest, first: 0, units });
+            let (kind, language) = ("function", "rust");
+            let (record, codes) = (b"r".as_slice(), [0, 0].as_slice());
+            let lengths = [1; 5];
+            part.unit(0, &Stored { kind, language, lengths, record, codes, scale: 1.0 }).unwrap();
+            let part = Part::open(folder.path(), &part.finish().unwrap(), 2).unwrap();
+            let source = part.source(0);
+            assert_eq!(source.is_ok(), is_whole, "{units}: {source:?}");
+        }
     }
 }

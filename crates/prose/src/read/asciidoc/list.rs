@@ -85,10 +85,11 @@ impl Reader {
         loop {
             let place = lines.place();
             lines.skip_blank();
-            // An anchor may stand above an item.
+            // An anchor may stand above an item. What is an item itself is none: the list has to take it.
             while let Some(line) = lines.peek()
                 && line.starts_with('[')
                 && line.ends_with(']')
+                && marker(line).is_none()
                 && lines.peek_after().is_some()
             {
                 if let Some(id) = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {

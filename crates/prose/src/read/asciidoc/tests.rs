@@ -86,6 +86,7 @@ fn hostile_documents_end() {
         "|===\n|a ",
         "99*|b\n",
         "[a,b]\n",
+        "[[x]a:: b]\n",
         "+\n",
         "ifdef::x[]\n",
         "a::\n",
