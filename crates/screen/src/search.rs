@@ -131,13 +131,14 @@ impl Screen {
             return vec![Finding { kind: "text that can't be screened", range: 0..text.len() }];
         };
         let mut hits: Vec<Hit> = Vec::new();
-        let (mut rules_from, mut names_from) = (0, 0);
+        // A form may begin long before its secret: only what lies within the secret itself is passed over.
+        let (mut taken, mut names_from) = (0..0, 0);
         for anchor in anchors.find_overlapping_iter(text) {
             let at = anchor.start();
             match self.leads.get(anchor.pattern().as_usize()) {
-                Some(Lead::Rule(row)) if at >= rules_from => {
+                Some(Lead::Rule(row)) if !taken.contains(&at) => {
                     let Some(range) = self.follow(*row, text, anchor.range()) else { continue };
-                    rules_from = range.end;
+                    taken = range.clone();
                     let kind = RULES.get(*row).map_or("secret", |rule| rule.kind);
                     hits.push(Hit { kind, rank: 1 + row, range });
                 }
@@ -310,6 +311,16 @@ mod tests {
             [r#"[redacted: password="hunter2!x9""#, r#"[redacted: "password":"hunter2!x9"]"#]
         {
             assert!(!screens[0].redact(text).contains("hunter2"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_secret_before_that_of_another_form_is_found() {
+        let text = "machine https://u:p4rdxmiNe7@db.test/ login me password partition9\n";
+        for screen in [Screen::default(), Screen::new(Vec::new(), Options::for_logs())] {
+            let once = screen.redact(text);
+            assert!(!once.contains("p4rdxmiNe7") && !once.contains("partition9"), "{once}");
+            assert_eq!(screen.redact(&once), once);
         }
     }
 

@@ -538,13 +538,13 @@ mod tests {
                 break;
             };
             let said = event.message.map(|message| serde_json::to_value(&*message).unwrap());
-            let about = said.map_or_else(String::new, |said| {
-                let of = &said["params"]["progressToken"];
-                let names = [&said["method"], &said["id"], of, &said["params"]["progress"]];
-                let names = names.into_iter().filter(|name| !name.is_null());
-                names.map(|name| format!(" {name}")).collect::<String>().replace('"', "")
-            });
-            heard.push(event.event_id.unwrap() + &about);
+            let said = said.unwrap_or_default();
+            let params = &said["params"];
+            let names =
+                [&said["method"], &said["id"], &params["progressToken"], &params["progress"]];
+            let names = names.into_iter().filter(|name| !name.is_null()).map(Value::to_string);
+            let all: Vec<String> = event.event_id.into_iter().chain(names).collect();
+            heard.push(all.join(" ").replace('"', ""));
         }
         heard.join(", ")
     }

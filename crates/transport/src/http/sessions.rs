@@ -126,7 +126,9 @@ impl Sessions {
         self.open().values().for_each(|one| one.line.forget_left());
         let is_over = |one: &Known| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
         let unused: Vec<_> = self.known().extract_if(|_, one| is_over(one)).collect();
-        unused.iter().for_each(|(id, _)| self.end(id));
+        for (id, _) in &unused {
+            self.end(id);
+        }
         unused.len()
     }
 
