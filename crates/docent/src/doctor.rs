@@ -7,7 +7,7 @@ use crate::{
     state::StateDir,
     unmet,
 };
-use docent_sandbox::{Control, Mode, Offered, State};
+use docent_sandbox::{Control, Launch, Mode, Offered, Refused, State};
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -15,6 +15,7 @@ use std::{
     io,
     net::{TcpListener, TcpStream, ToSocketAddrs},
     path::Path,
+    process::Stdio,
     time::Duration,
 };
 
@@ -336,5 +337,37 @@ fn sandbox(config: &Config, report: &mut Report) {
             Err(error) => format!("strict would refuse to start: {error}"),
         };
         report.add("sandbox", Mark::Ok, detail);
+    }
+    if config.policy.sandbox.bubblewrap && mode != Mode::Off {
+        let (mark, detail) = bubblewrap(config, mode);
+        report.add("sandbox", mark, format!("bubblewrap: {detail}"));
+    }
+}
+
+/// Whether programs start in bubblewrap. One that is installed may not have what it needs: some systems give users no
+/// namespaces of their own.
+fn bubblewrap(config: &Config, mode: Mode) -> (Mark, String) {
+    // The one program that is surely here.
+    let launch = std::env::current_exe().map(|docent| {
+        let launch = Launch::new(docent, ["--version"], crate::sandbox::of_a_program(config), mode);
+        Launch { bubblewrap: true, ..launch }
+    });
+    let launch = launch.map_err(Refused::NoLauncher);
+    let mut ready = match launch.and_then(|launch| launch.command()) {
+        Ok(ready) => ready,
+        Err(error) => return (Mark::Fail, error.to_string()),
+    };
+    if let Some(missing) = ready.report.missing().find(|control| control.name == "bubblewrap") {
+        return (Mark::Warn, format!("{}; other programs start without it", missing.detail));
+    }
+    match ready.command.stdin(Stdio::null()).output() {
+        Ok(ran) if ran.status.success() => {
+            (Mark::Ok, "in force around other programs; one was started in it".to_owned())
+        }
+        Ok(ran) => {
+            let words = String::from_utf8_lossy(&ran.stderr);
+            (Mark::Fail, format!("no program starts in it: {}", words.trim()))
+        }
+        Err(error) => (Mark::Fail, format!("it can't be started: {error}")),
     }
 }

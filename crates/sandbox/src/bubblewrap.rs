@@ -44,17 +44,22 @@ pub(crate) fn arguments(
         arguments.extend([option.into(), path.clone().into_os_string(), path.into_os_string()]);
     }
     if let Some(folder) = cwd {
-        arguments.extend(["--chdir".into(), folder.as_os_str().to_owned()]);
+        // An empty one, where no bind shows it: without it bubblewrap would not start.
+        for option in ["--dir", "--chdir"] {
+            arguments.extend([option.into(), folder.as_os_str().to_owned()]);
+        }
     }
     arguments.push("--".into());
     arguments
 }
 
 /// Paths to show and whether they can be written to, each after the folders above it: a later bind covers an earlier one.
+/// So what is in a folder to write to has no bind of its own.
 fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> {
     let readable = confinement.read.iter().chain(&confinement.execute).map(PathBuf::as_path);
     let mut binds: BTreeMap<PathBuf, bool> =
         readable.chain(files.iter().copied()).map(|path| (path.to_path_buf(), false)).collect();
+    binds.retain(|path, _| !confinement.write.iter().any(|folder| path.starts_with(folder)));
     binds.extend(confinement.write.iter().map(|path| (path.clone(), true)));
     binds.retain(|path, _| path.is_absolute() && !OWN.iter().any(|own| path.starts_with(own)));
     binds
@@ -83,7 +88,7 @@ mod tests {
         check(
             Confinement::default(),
             Some("/srv"),
-            format!("{start} {places} {own} --chdir /srv --"),
+            format!("{start} {places} {own} --dir /srv --chdir /srv --"),
         );
         for open in [
             Confinement::default().udp(true),
@@ -96,7 +101,7 @@ mod tests {
         check(
             Confinement::default()
                 .write(["/srv/a/out", "/srv/both", "/dev/null", "relative"])
-                .read(["/srv/a", "/srv/both", "/proc/self"])
+                .read(["/srv/a", "/srv/both", "/srv/both/in", "/proc/self"])
                 .execute(["/usr"]),
             None,
             format!(

@@ -73,7 +73,7 @@ impl InForce {
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// Strict mode asks for what this machine does not offer. Nothing is applied.
-    #[error("the strict sandbox is not to be had here: {}; use a newer kernel, or mode auto", .missing.join("; "))]
+    #[error("the strict sandbox is not to be had here: {}; get what is missing, or use mode auto", .missing.join("; "))]
     Missing {
         /// Each missing control with the reason.
         missing: Vec<String>,

@@ -118,7 +118,7 @@ impl Default for RawRedaction {
 pub(super) struct RawSandbox {
     /// `auto` takes what the kernel offers, `strict` refuses to start without all of it.
     pub(super) mode: SandboxMode,
-    /// Whether `docent run` uses bubblewrap, where it is installed.
+    /// Whether other programs run in bubblewrap, where it is installed.
     pub(super) bubblewrap: bool,
     /// Further paths that may be read.
     pub(super) read: Vec<String>,

@@ -280,6 +280,23 @@ fn doctor_reports_each_control() {
     assert_eq!(fs::read_dir(state).unwrap().count(), 1, "doctor left files behind");
 }
 
+/// What is installed may not work, so a program is started in it.
+#[cfg(target_os = "linux")]
+#[test]
+fn doctor_tries_bubblewrap_where_it_is_asked_for() {
+    let place = Place::new();
+    let ask = |mode: &str| {
+        let text = format!("[policy.sandbox]\nmode = \"{mode}\"\nbubblewrap = true\n");
+        place.write("own.toml", &text).run(&["doctor", "--port", "0", "--config", "own.toml"])
+    };
+    if docent_sandbox::Offered::look().bubblewrap.is_some() {
+        ask("strict").ends(0).prints("bubblewrap: in force around other programs");
+    } else {
+        ask("strict").ends(1).prints("bubblewrap is not installed");
+        ask("auto").ends(0).prints("warn  sandbox").prints("other programs start without it");
+    }
+}
+
 #[test]
 fn doctor_fails_on_what_would_stop_the_server() {
     let place = Place::new();

@@ -37,6 +37,10 @@ fn check(attempts: &[Attempt]) {
         let stage = Stage::new();
         let answer = stage.python(code, change(stage.confinement()), Mode::Strict);
         assert!(stopped.contains(&answer.as_str()), "{code}: {answer}, not one of {stopped:?}");
+        // Which error it is depends on which of the two stops it.
+        let stage = Stage::new();
+        let wrapped = stage.wrapped(code, change(stage.confinement()), None);
+        assert_ne!(wrapped.as_deref(), Some("done"), "in bubblewrap: {code}");
         if root || !takes_root {
             let stage = Stage::new();
             let answer = stage.python(code, change(stage.confinement()), Mode::Off);

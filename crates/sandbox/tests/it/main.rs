@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod arguments;
+mod bubblewrap;
 mod escape;
 mod here;
 mod kernels;

@@ -1,6 +1,6 @@
 //! Folders and listeners for a child to work with, and Python as the child: it can make any system call.
 
-use docent_sandbox::{Confinement, Launch, Mode};
+use docent_sandbox::{Confinement, Launch, Mode, Offered};
 use std::{
     ffi::OsString,
     fs,
@@ -92,18 +92,47 @@ impl Stage {
 
     /// What `code` says: `done`, or the name of the error that it ended with.
     pub(crate) fn python(&self, code: &str, confinement: Confinement, mode: Mode) -> String {
+        said(code, &self.launch(code, confinement, mode), &Offered::look())
+    }
+
+    /// The same with the real bubblewrap around the child, where there is one.
+    pub(crate) fn wrapped(
+        &self,
+        code: &str,
+        confinement: Confinement,
+        cwd: Option<PathBuf>,
+    ) -> Option<String> {
+        let (launch, offered) = self.wrapping(code, confinement)?;
+        Some(said(code, &Launch { cwd, ..launch }, &offered))
+    }
+
+    /// A child that the real bubblewrap, the installed one or that which the caller of the tests has brought, is to be around.
+    pub(crate) fn wrapping(
+        &self,
+        code: &str,
+        confinement: Confinement,
+    ) -> Option<(Launch, Offered)> {
+        let mut offered = Offered::look();
+        let brought = || std::env::var_os("BUBBLEWRAP_FOR_TESTS").map(PathBuf::from);
+        offered.bubblewrap = Some(offered.bubblewrap.or_else(brought)?);
+        let launch = self.launch(code, confinement, Mode::Strict);
+        Some((Launch { bubblewrap: true, ..launch }, offered))
+    }
+
+    fn launch(&self, code: &str, confinement: Confinement, mode: Mode) -> Launch {
         let udp = self.udp.local_addr().unwrap().port().to_string();
         let mut args: Vec<OsString> = ["-I", "-c", PRELUDE, code].map(Into::into).into();
         args.extend(["inside", "out", "outside"].map(|place| self.path(place).into_os_string()));
         args.extend([self.port().to_string(), udp, self.name.clone(), numbers()].map(Into::into));
-        let output = launch(PYTHON, args, confinement, mode);
-        assert!(
-            output.status.success(),
-            "{mode} {code}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        through_probe(PYTHON, args, confinement, mode)
     }
+}
+
+fn said(code: &str, launch: &Launch, offered: &Offered) -> String {
+    let output = launch.command_with(offered).unwrap().command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} {code}: {told}", launch.mode);
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 /// Runs `program` to its end.
@@ -113,9 +142,17 @@ pub(crate) fn launch(
     confinement: Confinement,
     mode: Mode,
 ) -> Output {
-    let mut launch = Launch::new(program.as_ref(), args, confinement, mode);
-    launch.through = Some(PROBE.into());
-    launch.command().unwrap().command.output().unwrap()
+    through_probe(program, args, confinement, mode).command().unwrap().command.output().unwrap()
+}
+
+fn through_probe(
+    program: impl AsRef<Path>,
+    args: Vec<OsString>,
+    confinement: Confinement,
+    mode: Mode,
+) -> Launch {
+    let launch = Launch::new(program.as_ref(), args, confinement, mode);
+    Launch { through: Some(PROBE.into()), ..launch }
 }
 
 fn numbers() -> String {

@@ -1,0 +1,77 @@
+//! The real bubblewrap around a child, where there is one: what it adds to the kernel's own controls, and the work that goes
+//! on in it. The attempts to get out are made in it too.
+
+use crate::stage::Stage;
+use docent_sandbox::{Confinement, Mode};
+use std::{io::Read, process::Stdio};
+
+/// What `code` says in bubblewrap, if it is here.
+fn check(code: &str, change: impl Fn(Confinement, &Stage) -> Confinement, expected: &str) {
+    let stage = Stage::new();
+    if let Some(answer) = stage.wrapped(code, change(stage.confinement(), &stage), None) {
+        assert_eq!(answer, expected, "{code}");
+    }
+}
+
+/// Landlock lets a child ask whether a file is there.
+#[test]
+fn what_is_not_named_is_out_of_sight() {
+    let process = format!("os.stat('/proc/{}')", std::process::id());
+    for code in ["os.stat(outside + '/file')", "os.stat('/etc/shadow')", &process] {
+        let stage = Stage::new();
+        assert_eq!(stage.python(code, stage.confinement(), Mode::Strict), "done", "{code}");
+        check(code, |same, _| same, "ENOENT");
+    }
+}
+
+#[test]
+fn work_goes_on() {
+    let done = |code: &str| check(code, |same, _| same, "done");
+    done("assert open(inside + '/file').read() == 'text'");
+    done(
+        "os.mkdir(out + '/a'); open(out + '/a/new', 'w').write('x'); os.rename(out + '/a', out + '/b')",
+    );
+    done("assert subprocess.run(['/bin/sh', '-c', 'true | cat > /dev/null']).returncode == 0");
+    done("assert open('/proc/self/status').read(); os.urandom(8)");
+    // Both in either order: what is to be written to stays so.
+    let both = |same: Confinement, stage: &Stage| {
+        same.write([stage.path("inside/file")]).read([stage.path("out/file")])
+    };
+    check(
+        "open(out + '/file', 'a').write('x'); open(inside + '/file', 'a').write('x')",
+        both,
+        "done",
+    );
+    check("open(inside + '/script', 'a').write('x')", both, "EROFS");
+}
+
+/// A server's folder is the user's home unless it has one of its own, and nobody has to show it that.
+#[test]
+fn a_working_folder_need_not_be_in_sight() {
+    let stage = Stage::new();
+    for (folder, code) in [
+        ("outside", "assert os.getcwd() == outside and not os.path.exists('file')"),
+        ("inside", "assert open('file').read() == 'text'"),
+        ("out", "open('new', 'w').write('x')"),
+    ] {
+        let answer = stage.wrapped(code, stage.confinement(), Some(stage.path(folder)));
+        assert!(answer.is_none_or(|answer| answer == "done"), "{folder}: {code}");
+    }
+}
+
+/// docent knows the process of bubblewrap alone.
+#[test]
+fn what_runs_in_it_ends_with_it() {
+    let stage = Stage::new();
+    let code = "print('here', flush=True); os.execv('/bin/sleep', ['sleep', '600'])";
+    let Some((launch, offered)) = stage.wrapping(code, stage.confinement()) else { return };
+    let mut command = launch.command_with(&offered).unwrap().command;
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let mut said = [0; 5];
+    pipe.read_exact(&mut said).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The pipe ends with the last process that holds it.
+    assert_eq!(pipe.read_to_string(&mut String::new()).unwrap(), 0);
+}
