@@ -4,6 +4,7 @@ use crate::{
     issuer::BadSetting,
     scope::{is_own, not_own},
 };
+use std::collections::{BTreeSet, HashMap};
 use subtle::ConstantTimeEq as _;
 
 /// The SHA-256 of a certificate in DER.
@@ -59,12 +60,21 @@ enum Test {
 }
 
 impl Certificates {
-    /// Checks rules as the configuration has them.
+    /// Checks rules as the configuration has them. Rules of one name stand for one caller, who has one set of scopes.
     pub fn new(rules: Vec<CertificateRule>) -> Result<Self, BadSetting> {
-        rules.into_iter().map(Rule::check).collect::<Result<_, _>>().map(Self)
+        let rules: Vec<Rule> = rules.into_iter().map(Rule::check).collect::<Result<_, _>>()?;
+        let mut known: HashMap<&str, BTreeSet<&String>> = HashMap::new();
+        for rule in &rules {
+            let scopes: BTreeSet<&String> = rule.scopes.iter().collect();
+            if known.entry(&rule.name).or_insert_with(|| scopes.clone()) != &scopes {
+                let reason = "two rules of this name have different scopes: give both the same, or one another name";
+                return Err(BadSetting::new(format!("certificates.{:?}", rule.name), reason));
+            }
+        }
+        Ok(Self(rules))
     }
 
-    /// What the rule of a name opens, where there is one.
+    /// What the rules of a name open, where there are any.
     pub fn scopes_of(&self, name: &str) -> Option<&[String]> {
         self.0.iter().find(|rule| rule.name == name).map(|rule| rule.scopes.as_slice())
     }
@@ -248,6 +258,26 @@ mod tests {
         for scopes in [vec![], vec!["co de".to_owned()]] {
             let rule = CertificateRule { scopes, ..rule("a", named("b")) };
             assert!(Certificates::new(vec![rule]).is_err());
+        }
+    }
+
+    #[test]
+    fn rules_of_one_name_open_the_same() {
+        let opens = |host: &str, scopes: &[&str]| CertificateRule {
+            scopes: scopes.iter().map(ToString::to_string).collect(),
+            ..rule("ci", named(host))
+        };
+        let both = |second: &[&str]| {
+            let first = opens("a.example.com", &["*"]);
+            Certificates::new(vec![first, rule("x", named("x")), opens("b.example.com", second)])
+        };
+        let error = both(&["docs:*"]).unwrap_err().to_string();
+        assert!(error.contains("\"ci\"") && error.contains("different scopes"), "{error}");
+        both(&["*", "docs:*"]).unwrap_err();
+        let same = both(&["*", "*"]).unwrap();
+        for host in ["a.example.com", "b.example.com"] {
+            let (name, _) = same.identify(&[0; 32], &[host]).unwrap();
+            assert_eq!((name, same.scopes_of(name)), ("ci", Some(&["*".to_owned()][..])));
         }
     }
 

@@ -62,6 +62,20 @@ async fn a_reload_opens_no_door() {
     assert_eq!(status, 401);
 }
 
+const TWO_OF_ONE_NAME: &str = r#"
+server.tls = { certificate = "server.pem", key = "server.key", client_ca = "ca.pem" }
+
+[[server.auth.certificates]]
+name = "ci"
+subject = "deploy.example.com"
+scopes = ["*"]
+
+[[server.auth.certificates]]
+name = "ci"
+subject = "*.example.com"
+scopes = ["docs:*"]
+"#;
+
 #[test]
 fn a_policy_that_does_not_parse_stops_the_start() {
     let place = Place::new();
@@ -73,6 +87,7 @@ fn a_policy_that_does_not_parse_stops_the_start() {
         ("[[policy.rules]]\ntools = [\"*\"]", "needs an `action`"),
         ("[[policy.rules]]\naction = \"deny\"", "needs `tools`"),
         ("policy.sandbox.mode = \"loose\"", "one of off, auto, strict"),
+        (TWO_OF_ONE_NAME, "two rules of this name have different scopes"),
     ] {
         place.settings(text);
         place.run(&["serve"]).ends(1).says(want).says("docent.toml");
