@@ -9,7 +9,7 @@ use crate::{
     strangers,
 };
 use docent_hub::Hub;
-use docent_server::{Server, Strangers, Terms};
+use docent_server::{Server, Strangers};
 use docent_suites::docs::DocsSuite;
 use docent_transport::tls::Tls;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -74,8 +74,7 @@ impl Reload {
             tracing::error!("the configuration can't be used; what was in force stays: {reason}");
             return;
         }
-        let renewed = self.terms(&next).and_then(|terms| Ok(self.server.renew(terms)?));
-        if let Err(error) = renewed {
+        if let Err(error) = self.renew(&next) {
             tracing::error!("the configuration can't be used; what was in force stays: {error:#}");
             return;
         }
@@ -102,20 +101,23 @@ impl Reload {
         Ok(())
     }
 
-    /// The terms of another configuration. Issuers that are as they were keep the keys that were read of them.
-    fn terms(&self, next: &Config) -> anyhow::Result<Terms> {
+    /// Puts the terms of another configuration in force. Issuers that are as they were keep the keys that were read of them.
+    fn renew(&self, next: &Config) -> anyhow::Result<()> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
             last.server.oauth == next.server.oauth && last.policy.network == next.policy.network;
         drop(last);
-        let mut strangers = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        let renewed = strangers::of(next)?;
-        let tokens = if same { strangers.tokens.clone() } else { renewed.tokens };
-        *strangers = Strangers::new(tokens, renewed.certificates);
+        let mut held = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = strangers::of(next)?;
+        let tokens = if same { held.tokens.clone() } else { read.tokens };
+        let strangers = Strangers::new(tokens, read.certificates);
+        // Nobody is trusted or asked for keys before the server has taken the terms as a whole.
+        self.server.renew(serve::terms(next, strangers.clone()))?;
         if !same {
             strangers::warm(&strangers);
         }
-        Ok(serve::terms(next, strangers.clone()))
+        *held = strangers;
+        Ok(())
     }
 
     /// Says what is in force now, and what waits for a restart.

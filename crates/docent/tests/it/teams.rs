@@ -2,7 +2,7 @@
 
 use crate::{
     Place, Run,
-    serving::{LEGACY, MODERN, call, ends_well, listen, serve},
+    serving::{LEGACY, MODERN, call, ends_well, listen, serve, signal},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use docent_testkit::HttpPeer;
@@ -11,6 +11,7 @@ use ring::{
     rand::SystemRandom,
     signature::{Ed25519KeyPair, KeyPair as _},
 };
+use rustix::process::Signal;
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
@@ -161,6 +162,37 @@ async fn an_issuer_s_token_opens_what_its_scopes_say() {
         assert_eq!(document["resource"], RESOURCE);
         assert_eq!(document["authorization_servers"], json!([issuer.address]));
     }
+}
+
+#[tokio::test]
+async fn a_reload_that_is_refused_leaves_no_issuer_behind() {
+    let (first, second) = (Issuer::start(), Issuer::start());
+    let place = Place::new();
+    // The port of the second issuer is none that a sandbox would open.
+    let of = |issuer| format!("policy.sandbox.mode = \"off\"\n{}", settings(issuer));
+    place.settings(&of(&first));
+    let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let check = |when: &str| {
+        for (issuer, status) in [(&first, 200), (&second, 401)] {
+            let answer = post(&address, &issuer.token(RESOURCE, "docent.all", 600), &asked);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{when}: {answer}");
+        }
+    };
+    check("at the start");
+    let key = |name: &str| {
+        format!(
+            "[[server.auth.keys]]\nname = \"{name}\"\ntoken = \"a-token-of-two-keys\"\nscopes = [\"*\"]\n"
+        )
+    };
+    place.settings(&format!("{}{}{}", of(&second), key("one"), key("two")));
+    signal(&server, Signal::HUP);
+    server.log_line("what was in force stays").await.unwrap();
+    check("after a reload that was refused");
+    place.settings(&of(&first));
+    signal(&server, Signal::HUP);
+    server.log_line("the configuration was read again").await.unwrap();
+    check("after the first configuration was read again");
 }
 
 /// An authority, and a certificate that it signed, as PEM files in a folder.
