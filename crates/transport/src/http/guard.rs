@@ -2,7 +2,8 @@
 
 use super::{
     Shared, State, Web,
-    body::{closing, refused},
+    body::{closing, held, refused},
+    line::is_of_request,
     listen::Peer,
     oauth,
 };
@@ -14,6 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use docent_wire::{Refusal, code};
+use hyper::body::Body as _;
 use rmcp::ServerHandler;
 use serde_json::json;
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -65,13 +67,22 @@ pub(super) async fn check<H: ServerHandler>(
             Ok(origin) => {
                 request.extensions_mut().insert(origin);
                 // Held until there is an answer, so that the server does not close before it.
-                let _answering = shared.posts.token();
-                next.run(request).await
+                let answering = shared.posts.token();
+                let brings_answer = brings_answer(&request);
+                let response = next.run(request).await;
+                let is_whole = response.body().size_hint().exact().is_some();
+                if brings_answer && !is_whole { held(response, answering) } else { response }
             }
             Err(response) => closing(*response),
         }
     };
     with_headers(response, allowed_origin, asked.as_ref())
+}
+
+/// Whether the body of the answer ends with what was asked for. Other streams stay open until the server ends them.
+fn brings_answer(request: &Request) -> bool {
+    let resumed = request.headers().get("last-event-id").and_then(|event| event.to_str().ok());
+    request.method() == Method::POST || resumed.is_some_and(is_of_request)
 }
 
 fn check_origin(

@@ -439,6 +439,11 @@ fn parse_event(event: &str) -> Option<(usize, Option<u64>)> {
     }
 }
 
+/// Whether an event is one of a request's stream.
+pub(super) fn is_of_request(event: &str) -> bool {
+    parse_event(event).is_some_and(|(_, number)| number.is_some())
+}
+
 /// Reads one stream.
 pub(super) struct Reader {
     outbox: Arc<Outbox>,

@@ -131,7 +131,7 @@ struct Shared<H: ServerHandler> {
     streams: sse::Streams,
     /// Connections that are no longer HTTP's.
     sockets: TaskTracker,
-    /// Requests that have no answer yet.
+    /// Requests whose answer is not whole yet.
     posts: TaskTracker,
 }
 
@@ -184,7 +184,8 @@ async fn end_unused(sessions: Arc<Sessions>, idle: Duration, tally: Arc<Tally>) 
     }
 }
 
-/// Cancelled once nothing runs any more and every request has its answer.
+/// Cancelled once nothing runs any more and every request has its whole answer. Streams that wait for one would end
+/// without it.
 fn finish_when_answered(stopped: CancellationToken, posts: TaskTracker) -> CancellationToken {
     let finished = CancellationToken::new();
     let told = finished.clone();

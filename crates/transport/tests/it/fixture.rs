@@ -123,9 +123,12 @@ fn guarded(door: TestDoor) -> Arc<dyn Door> {
     Arc::new(Counting { door, admitted, learnt, seated })
 }
 
-/// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first.
+/// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first, `last` says
+/// something and answers when the server has begun to close.
 #[derive(Clone)]
-pub(crate) struct Echo;
+pub(crate) struct Echo {
+    closing: CancellationToken,
+}
 
 impl ServerHandler for Echo {
     fn get_info(&self) -> ServerConfig {
@@ -166,6 +169,15 @@ impl ServerHandler for Echo {
             }
             // Long enough for its answer to come as events.
             "later" => tokio::time::sleep(Duration::from_millis(100)).await,
+            "last" => {
+                let params = json!({"level": "info", "data": "begun"});
+                let begun = CustomNotification::new("notifications/message", Some(params));
+                let note = ServerNotification::CustomNotification(begun);
+                context.peer.send_notification(note).await.unwrap();
+                self.closing.cancelled().await;
+                // By then everything that ends with the server has ended.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
             "pieces" => {
                 for text in ["one", "two"] {
                     let params = json!({"requestId": context.id, "content": [{"type": "text", "text": text}]});
@@ -205,7 +217,8 @@ impl Pipes {
             message_bytes: LIMIT,
             closing: closing.clone(),
         };
-        let serving = tokio::spawn(stdio::serve_on(Echo, setup, reader, writer));
+        let serving =
+            tokio::spawn(stdio::serve_on(Echo { closing: closing.clone() }, setup, reader, writer));
         let (reader, writer) = tokio::io::split(ours);
         Self { lines: BufReader::new(reader).lines(), writer: Some(writer), closing, serving }
     }
@@ -308,7 +321,8 @@ impl Site {
             closing: closing.clone(),
             stopped: closing.clone(),
         };
-        let serving = tokio::spawn(http::serve(listener, Arc::new(|| Echo), web));
+        let echo = Echo { closing: closing.clone() };
+        let serving = tokio::spawn(http::serve(listener, Arc::new(move || echo.clone()), web));
         Self { port, closing, serving, tally }
     }
 

@@ -264,6 +264,67 @@ async fn closing_lets_open_requests_end() {
     site.serving.await.unwrap().unwrap();
 }
 
+/// Reads until the text has come, or to the end.
+async fn read_until(socket: &mut TcpStream, text: &str) -> String {
+    let mut heard = Vec::new();
+    while !String::from_utf8_lossy(&heard).contains(text) {
+        if socket.read_buf(&mut heard).await.unwrap() == 0 {
+            break;
+        }
+    }
+    String::from_utf8(heard).unwrap()
+}
+
+#[tokio::test]
+async fn a_stateless_stream_gets_its_answer_while_the_server_closes() {
+    let site = Site::open(TestDoor::default()).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+    });
+    let call = request(7, "tools/call", &json!({"name": "last", "arguments": {}, "_meta": meta}));
+    let headers = [
+        BOTH,
+        ("Content-Type", "application/json"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "last"),
+    ];
+    let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    let ask = site.raw("POST /mcp", &headers, &call.to_string());
+    socket.write_all(ask.as_bytes()).await.unwrap();
+    let begun = read_until(&mut socket, "begun").await;
+    assert!(begun.contains("text/event-stream"), "{begun}");
+    site.closing.cancel();
+    let rest = read_until(&mut socket, "\"id\":7").await;
+    assert!(rest.contains("\"id\":7"), "{rest}");
+    drop(socket);
+    site.serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_resumed_stream_gets_its_answer_while_the_server_closes() {
+    let site = Site::open(TestDoor::default()).await;
+    let (_, id) = open_session(&site, "2025-11-25", &[]).await;
+    let headers = [BOTH, ("Mcp-Session-Id", id.as_str()), ("Content-Type", "application/json")];
+    let call = request(7, "tools/call", &json!({"name": "last"})).to_string();
+    let mut lost = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    lost.write_all(site.raw("POST /mcp", &headers, &call).as_bytes()).await.unwrap();
+    let heard = read_until(&mut lost, "retry: ").await;
+    let event = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
+    drop(lost);
+    let back = [headers[0], headers[1], ("Last-Event-ID", event)];
+    let mut again = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    again.write_all(site.raw("GET /mcp", &back, "").as_bytes()).await.unwrap();
+    read_until(&mut again, "HTTP/1.1 200").await;
+    site.closing.cancel();
+    let rest = read_until(&mut again, "\"id\":7").await;
+    assert!(rest.contains("\"id\":7"), "{rest}");
+    drop(again);
+    site.serving.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn the_header_of_a_socket_opens_no_other_route() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
