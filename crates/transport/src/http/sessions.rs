@@ -227,6 +227,18 @@ where
     }))
 }
 
+/// A session whose opening has no answer. Dropping it ends the session.
+struct Unanswered<'a> {
+    sessions: &'a Sessions,
+    id: &'a SessionId,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.sessions.end(self.id);
+    }
+}
+
 impl SessionManager for Sessions {
     type Error = LineError;
     type Transport = ServerEnd;
@@ -243,6 +255,9 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, LineError> {
+        // A client that leaves before the answer never learns of the session. Nothing is awaited between the answer and
+        // `own`, so that a session which stays open has an owner.
+        let opening = Unanswered { sessions: self, id };
         let dialect = asked_dialect(&message);
         let line = {
             let mut open = self.open();
@@ -252,6 +267,7 @@ impl SessionManager for Sessions {
         };
         let mut said = line.ask(message).await?.filter_map(async |event| event.message).boxed();
         let answer = said.next().await.ok_or(LineError::Ended)?;
+        std::mem::forget(opening);
         let shaped = if needs_shaping(dialect) { shaped(dialect, &answer) } else { None };
         Ok(shaped.unwrap_or_else(|| Arc::unwrap_or_clone(answer)))
     }
@@ -348,6 +364,36 @@ mod tests {
         tokio::time::advance(HOUR).await;
         assert_eq!(sessions.end_unused(HOUR), 1);
         sessions.check("");
+    }
+
+    #[tokio::test]
+    async fn a_session_whose_client_left_while_it_opened_is_gone() {
+        use futures::FutureExt;
+        use rmcp::transport::Transport;
+        let opening = || {
+            let params = serde_json::json!({
+                "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" },
+            });
+            let opening = serde_json::json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+            serde_json::from_value::<ClientJsonRpcMessage>(opening).unwrap()
+        };
+        let sessions = Sessions::default();
+        let (id, mut server) = sessions.create_session().await.unwrap();
+        assert!(sessions.initialize_session(&id, opening()).now_or_never().is_none());
+        sessions.check("");
+        assert!(server.receive().await.is_some());
+        assert!(server.receive().await.is_none());
+
+        let (id, mut server) = sessions.create_session().await.unwrap();
+        let answer = async {
+            assert!(server.receive().await.is_some());
+            let answer = serde_json::json!({ "jsonrpc": "2.0", "id": 0, "result": {} });
+            server.send(serde_json::from_value(answer).unwrap()).await.unwrap();
+        };
+        let (opened, ()) = tokio::join!(sessions.initialize_session(&id, opening()), answer);
+        opened.unwrap();
+        sessions.own(&id, principal("a"), Box::new(()), None);
+        sessions.check(&id);
     }
 
     #[tokio::test(start_paused = true)]
