@@ -5,7 +5,7 @@ use crate::{
     refusal::FetchError,
     unpack::{self, Taken},
 };
-use roxmltree::{Document, Node, ParsingOptions};
+use docent_xml::{BadXml, Node};
 use std::collections::HashSet;
 use url::Url;
 
@@ -60,7 +60,7 @@ pub enum BadSitemap {
     Packed(#[source] std::io::Error),
     /// It is no XML, or XML that defines entities.
     #[error("the sitemap can't be read as XML")]
-    Xml(#[source] roxmltree::Error),
+    Xml(#[source] BadXml),
     /// It is XML about something else.
     #[error("<{0}> is neither <urlset> nor <sitemapindex>")]
     Other(String),
@@ -86,13 +86,7 @@ impl Sitemap {
             let lines = text.lines().filter_map(|line| place(line, None));
             return Ok(Self::Pages(lines.take(MOST_URLS).collect()));
         }
-        // Without a DTD there are no entities to blow up.
-        let options = ParsingOptions {
-            allow_dtd: false,
-            nodes_limit: MOST_NODES,
-            ..ParsingOptions::default()
-        };
-        let document = Document::parse_with_options(text, options).map_err(BadSitemap::Xml)?;
+        let document = docent_xml::parse_within(text, MOST_NODES).map_err(BadSitemap::Xml)?;
         let root = document.root_element();
         let entries = root.children().filter_map(|entry| {
             place(said(entry, "loc")?, said(entry, "lastmod").map(|text| text.trim().to_owned()))

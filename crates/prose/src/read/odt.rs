@@ -8,7 +8,7 @@ use crate::{
     document::{Document, Kind, Text, squeeze},
     format::Unreadable,
 };
-use roxmltree::Node;
+use docent_xml::Node;
 use std::collections::HashMap;
 
 /// Deeper nesting is machine-made to be deep.
@@ -28,7 +28,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let xml = package.xml("content.xml", &text)?;
     let mut styles = HashMap::new();
     let shared = package.text("styles.xml").ok().flatten().unwrap_or_default();
-    if let Ok(xml) = roxmltree::Document::parse(&shared) {
+    if let Ok(xml) = docent_xml::parse(&shared) {
         styles_of(xml.root(), &mut styles);
     }
     styles_of(xml.root(), &mut styles);
@@ -47,7 +47,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
 }
 
 fn title_of(meta: &str) -> Option<String> {
-    let xml = roxmltree::Document::parse(meta).ok()?;
+    let xml = docent_xml::parse(meta).ok()?;
     Some(squeeze(&text_of(find(xml.root_element(), "title")?))).filter(|title| !title.is_empty())
 }
 

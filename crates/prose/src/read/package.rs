@@ -4,15 +4,13 @@ use crate::{
     archive::zip::{self, Member},
     format::Unreadable,
 };
-use roxmltree::{Node, ParsingOptions};
+use docent_xml::{Document, Node};
 use std::{cell::Cell, collections::HashMap};
 
-/// Larger parts are no text.
-const PART: u64 = 64 << 20;
-/// All parts that are read together.
-const ALL: u64 = 512 << 20;
-/// Elements and texts of one part; each takes many times its length in memory.
-const NODES: u32 = 4_000_000;
+/// Larger parts are no text: a thick book has five million letters.
+const PART: u64 = 32 << 20;
+/// All parts that are read together. Each byte of them may take fifty in memory.
+const ALL: u64 = 128 << 20;
 
 /// A document's parts.
 pub(super) struct Package<'a> {
@@ -66,16 +64,8 @@ impl<'a> Package<'a> {
     }
 
     /// Parses the text of a part.
-    pub(super) fn xml<'t>(
-        &self,
-        name: &str,
-        text: &'t str,
-    ) -> Result<roxmltree::Document<'t>, Unreadable> {
-        // Declarations are allowed, as old contents pages have them; the parser bounds what entities grow to.
-        let options =
-            ParsingOptions { allow_dtd: true, nodes_limit: NODES, ..ParsingOptions::default() };
-        roxmltree::Document::parse_with_options(text, options)
-            .map_err(|error| self.damaged(format!("{name}: {error}")))
+    pub(super) fn xml<'t>(&self, name: &str, text: &'t str) -> Result<Document<'t>, Unreadable> {
+        docent_xml::parse(text).map_err(|error| self.damaged(format!("{name}: {error}")))
     }
 }
 

@@ -129,6 +129,9 @@ fn xml_that_is_made_to_hurt_does_not() {
         write!(entities, "<!ENTITY {name} \"{}\">", format!("&{inner};").repeat(10)).unwrap();
     }
     entities.push_str("]><d>&i;</d>");
+    let often =
+        format!("<!DOCTYPE d [<!ENTITY a \"{}\">]><d>{}</d>", "x".repeat(1000), "&a;".repeat(1000));
+    let wide: String = (0..100_000).map(|number| format!(" a{number}=''")).collect();
     let cases = [
         ("sections in sections", deep("<w:sdt>", "</w:sdt>", 100_000), true, 1),
         ("tables in tables", deep("<w:tbl><w:tr><w:tc>", "</w:tc></w:tr></w:tbl>", 2_000), true, 0),
@@ -143,6 +146,8 @@ fn xml_that_is_made_to_hurt_does_not() {
             1,
         ),
         ("entities", entities, false, 0),
+        ("one entity, often", often, false, 0),
+        ("attributes", format!("<d{wide}/>"), false, 0),
         ("cut off", "<w:document><w:body>".to_owned(), false, 0),
         ("nothing", "<d/>".to_owned(), true, 0),
     ];

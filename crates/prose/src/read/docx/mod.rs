@@ -10,7 +10,7 @@ use crate::{
     document::{Document, Kind, Text, squeeze},
     format::Unreadable,
 };
-use roxmltree::Node;
+use docent_xml::Node;
 use std::collections::HashMap;
 use style::{Lists, Role, Styles};
 
@@ -59,7 +59,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
 /// Where the text is, as the package says, or where nearly all have it.
 fn main_part(package: &Package<'_>) -> Result<String, Unreadable> {
     let relations = package.text("_rels/.rels")?.unwrap_or_default();
-    let parsed = roxmltree::Document::parse(&relations).ok();
+    let parsed = docent_xml::parse(&relations).ok();
     let target = parsed.as_ref().and_then(|xml| {
         let mut all = xml.descendants();
         let main = all.find(|node| {
@@ -72,7 +72,7 @@ fn main_part(package: &Package<'_>) -> Result<String, Unreadable> {
 
 /// What is linked to, by its id.
 fn relations(text: &str) -> HashMap<String, String> {
-    let Ok(xml) = roxmltree::Document::parse(text) else { return HashMap::new() };
+    let Ok(xml) = docent_xml::parse(text) else { return HashMap::new() };
     let links = xml
         .descendants()
         .filter(|node| attribute(*node, "Type").is_some_and(|kind| kind.ends_with("/hyperlink")));
@@ -83,7 +83,7 @@ fn relations(text: &str) -> HashMap<String, String> {
 
 /// The texts of notes, by their kind and id.
 fn notes_of(kind: &'static str, text: &str, notes: &mut HashMap<(&'static str, String), String>) {
-    let Ok(xml) = roxmltree::Document::parse(text) else { return };
+    let Ok(xml) = docent_xml::parse(text) else { return };
     for note in xml.root_element().children().filter(|node| node.tag_name().name() == kind) {
         // Separators are kept as notes with a type.
         if attribute(note, "type").is_some_and(|kind| kind != "normal") {
@@ -103,7 +103,7 @@ fn notes_of(kind: &'static str, text: &str, notes: &mut HashMap<(&'static str, S
 }
 
 fn title_of(core: &str) -> Option<String> {
-    let xml = roxmltree::Document::parse(core).ok()?;
+    let xml = docent_xml::parse(core).ok()?;
     Some(squeeze(&text_of(find(xml.root_element(), "title")?))).filter(|title| !title.is_empty())
 }
 

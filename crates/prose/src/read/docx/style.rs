@@ -1,7 +1,7 @@
 //! What the styles and lists of a DOCX mean for its paragraphs.
 
 use crate::read::package::{attribute, child};
-use roxmltree::Node;
+use docent_xml::Node;
 use std::collections::HashMap;
 
 /// Styles that are based on each other in a longer chain are made to be a ring.
@@ -37,7 +37,7 @@ pub(super) struct Styles(HashMap<String, Style>);
 impl Styles {
     /// Reads the part of the styles. Without it, or where it is broken, ids alone tell.
     pub(super) fn read(text: &str) -> Self {
-        let Ok(xml) = roxmltree::Document::parse(text) else { return Self::default() };
+        let Ok(xml) = docent_xml::parse(text) else { return Self::default() };
         let styles = xml.root_element().children().filter(|node| node.tag_name().name() == "style");
         let pair = |node| Some((attribute(node, "styleId")?.to_owned(), style(node)));
         Self(styles.filter_map(pair).collect())
@@ -99,7 +99,7 @@ impl Lists {
     /// Reads the part of the numbering.
     pub(super) fn read(text: &str) -> Self {
         let mut lists = Self::default();
-        let Ok(xml) = roxmltree::Document::parse(text) else { return lists };
+        let Ok(xml) = docent_xml::parse(text) else { return lists };
         for node in xml.root_element().children() {
             match node.tag_name().name() {
                 "abstractNum" => lists.kind(node),

@@ -10,8 +10,8 @@ use crate::{
     document::{Document, Section, Text, Writer, squeeze},
     format::Unreadable,
 };
+use docent_xml::Node;
 use markup::expanded;
-use roxmltree::Node;
 use std::collections::{HashMap, HashSet};
 
 /// Chapters that are read; more are made to take time.

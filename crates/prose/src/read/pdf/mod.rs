@@ -166,7 +166,7 @@ fn title(pdf: &Pdf) -> Option<String> {
         let root = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id())?;
         let data = root.get::<Stream<'_>>(b"Metadata")?.decoded_data().ok()?;
         let text = String::from_utf8_lossy(&data);
-        let xml = roxmltree::Document::parse(text.trim_start_matches('\u{feff}').trim()).ok()?;
+        let xml = docent_xml::parse(text.trim_start_matches('\u{feff}').trim()).ok()?;
         Some(text_of(find(xml.root_element(), "title")?))
     };
     let good = |title: String| {

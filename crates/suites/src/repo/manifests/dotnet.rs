@@ -9,7 +9,7 @@ use super::{
     lock::{Fixed, Lock},
     reading::{Draft, Fault, Reading, Wanted, outwards},
 };
-use roxmltree::{Document, Node};
+use docent_xml::Node;
 use serde::Deserialize;
 use std::collections::HashMap;
 
@@ -115,7 +115,7 @@ fn item(node: Node<'_, '_>) -> Option<Item> {
 }
 
 fn parse(xml: &str) -> Result<Build, Fault> {
-    let document = Document::parse(xml)?;
+    let document = docent_xml::parse(xml)?;
     let mut build = Build::default();
     for node in document.descendants().filter(Node::is_element) {
         let within =
@@ -242,7 +242,7 @@ fn fill(reading: &Reading<'_>, build: &Build, above: &Above, draft: &mut Draft) 
 }
 
 fn fill_packages(text: &str, draft: &mut Draft) -> Result<(), Fault> {
-    let document = Document::parse(text)?;
+    let document = docent_xml::parse(text)?;
     for node in document.descendants().filter(|node| node.tag_name().name() == "package") {
         let Some(name) = attribute(node, "id") else { continue };
         let development = attribute(node, "developmentDependency");
@@ -273,7 +273,7 @@ fn read_solution(reading: &mut Reading<'_>, path: &str) {
 }
 
 fn solution_elements(xml: &str) -> Result<Vec<String>, Fault> {
-    let document = Document::parse(xml)?;
+    let document = docent_xml::parse(xml)?;
     let projects = document.descendants().filter(|node| node.tag_name().name() == "Project");
     Ok(projects.filter_map(|node| attribute(node, "Path")).collect())
 }

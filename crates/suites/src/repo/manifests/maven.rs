@@ -8,7 +8,7 @@ use super::{
     format::Format,
     reading::{Draft, Fault, Reading, on_one_line},
 };
-use roxmltree::{Document, Node};
+use docent_xml::Node;
 use std::collections::HashMap;
 
 /// Parents that are followed, one above the other.
@@ -109,7 +109,7 @@ fn elements<'a>(node: Option<Node<'a, 'a>>) -> impl Iterator<Item = Node<'a, 'a>
 }
 
 fn parse(xml: &str) -> Result<Pom, Fault> {
-    let document = Document::parse(xml)?;
+    let document = docent_xml::parse(xml)?;
     let root = document.root_element();
     if root.tag_name().name() != "project" {
         return Err(Fault::Other("a Maven project: its outermost element is not `project`"));

@@ -32,7 +32,7 @@ pub(super) enum Fault {
     #[error("is not valid YAML: {}", first_line(&.0.to_string()).trim_start_matches("error: "))]
     Yaml(#[source] Box<serde_saphyr::Error>),
     #[error("is not valid XML: {0}")]
-    Xml(#[from] roxmltree::Error),
+    Xml(#[from] docent_xml::BadXml),
     #[error("is not {0}")]
     Other(&'static str),
 }

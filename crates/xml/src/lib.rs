@@ -1,0 +1,155 @@
+//! XML of strangers, parsed in time and memory in proportion to its length.
+//!
+//! The parser bounds nodes and nothing else: it compares each attribute with those before it, hands namespaces down to each
+//! element that declares one, and repeats an entity as often as it is named. What would cost more than its length is looked
+//! for in one pass before, and refused.
+
+pub use roxmltree::{Attribute, Document, Node};
+
+use roxmltree::ParsingOptions;
+use std::collections::HashSet;
+
+/// Elements, texts and comments in one file; each takes many times its length in memory.
+pub const MOST_NODES: u32 = 4_000_000;
+/// Attributes of one element.
+const MOST_ATTRIBUTES: usize = 256;
+/// Prefixes that namespaces are given in one file. Offices use about fifty.
+const MOST_PREFIXES: usize = 256;
+/// Namespaces that are handed down, over all elements.
+const MOST_HANDED_DOWN: usize = 4_000_000;
+/// The parser makes room for one attribute at each.
+const MOST_EQUALS: usize = 16_000_000;
+
+/// Why XML is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum BadXml {
+    /// It is none.
+    #[error("{0}")]
+    Parse(#[from] roxmltree::Error),
+    /// It would take far more than its length to read.
+    #[error("it is refused: it has more {0} than any document needs")]
+    TooCostly(&'static str),
+    /// It declares entities, which can be made to grow without end.
+    #[error("it is refused: it declares entities; write out what they stand for")]
+    Entities,
+}
+
+/// Parses a file of at most [`MOST_NODES`]. A document type may be named, as old files do.
+pub fn parse(text: &str) -> Result<Document<'_>, BadXml> {
+    parse_within(text, MOST_NODES)
+}
+
+/// Parses a file of at most so many nodes.
+pub fn parse_within(text: &str, nodes: u32) -> Result<Document<'_>, BadXml> {
+    look_over(text, nodes as usize)?;
+    let options =
+        ParsingOptions { allow_dtd: true, nodes_limit: nodes, ..ParsingOptions::default() };
+    Ok(Document::parse_with_options(text, options)?)
+}
+
+fn look_over(text: &str, nodes: usize) -> Result<(), BadXml> {
+    if text.contains("<!DOCTYPE") && text.contains("<!ENTITY") {
+        return Err(BadXml::Entities);
+    }
+    // An element has one at its start and one at its end.
+    if text.bytes().filter(|byte| *byte == b'<').count() > nodes.saturating_mul(2) {
+        return Err(BadXml::TooCostly("elements"));
+    }
+    if text.bytes().filter(|byte| *byte == b'=').count() > MOST_EQUALS {
+        return Err(BadXml::TooCostly("attributes"));
+    }
+    let mut prefixes = HashSet::new();
+    let mut declared: usize = 0;
+    // No tag has a `<` within, so that each is seen whole. What else is taken for a tag is in comments and the like.
+    for tag in text.split('<').skip(1) {
+        let mut attributes = 0;
+        for name in names(tag) {
+            attributes += 1;
+            if name == "xmlns" || name.starts_with("xmlns:") {
+                prefixes.insert(name);
+                declared += 1;
+            }
+        }
+        if attributes > MOST_ATTRIBUTES {
+            return Err(BadXml::TooCostly("attributes in one element"));
+        }
+        let handed_down = declared.saturating_mul(prefixes.len());
+        if prefixes.len() > MOST_PREFIXES || handed_down > MOST_HANDED_DOWN {
+            return Err(BadXml::TooCostly("namespaces"));
+        }
+    }
+    Ok(())
+}
+
+/// The names of a tag's attributes. Nothing that the parser takes is left out; what it refuses may be.
+fn names(tag: &str) -> impl Iterator<Item = &str> {
+    let start = tag.find(|letter: char| letter.is_ascii_whitespace() || letter == '>');
+    let mut rest = start.map_or("", |start| tag.split_at(start).1);
+    std::iter::from_fn(move || {
+        let (name, after) = rest.split_once('=')?;
+        let value = after.trim_ascii_start();
+        let quote = value.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
+        rest = value.get(1..)?.split_once(quote)?.1;
+        // Where the tag has ended, this is text.
+        (!name.contains('>')).then(|| name.trim_ascii())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+
+    fn refusal(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    fn attributes(count: usize) -> String {
+        (0..count).fold(String::new(), |mut text, number| {
+            write!(text, " a{number}='>'").unwrap();
+            text
+        })
+    }
+
+    #[test]
+    fn ordinary_files_are_read() {
+        let text = "<?xml version='1.0'?>\n<!DOCTYPE ncx PUBLIC '-//x' \"y\">\n\
+            <a xmlns='u' xmlns:w = \"v=w\" w:b='1'>x = \"y\" <!-- <b c='d'> --><w:c/><![CDATA[<e f=\"g\">]]></a>";
+        let document = parse(text).unwrap();
+        assert_eq!(document.root_element().attribute(("v=w", "b")), Some("1"));
+        assert_eq!(document.descendants().filter(Node::is_element).count(), 2);
+        // A document with pictures declares two namespaces at each.
+        let picture = "<p:pic xmlns:p='p'><a:blip xmlns:a='a'/></p:pic>".repeat(20_000);
+        parse(&format!("<w:body xmlns:w='w'>{picture}</w:body>")).unwrap();
+        parse(&format!("<a{}/>", attributes(MOST_ATTRIBUTES))).unwrap();
+        // Text is no attribute.
+        parse(&format!("<a>{}</a>", "x = 'y', ".repeat(1000))).unwrap();
+        assert!(matches!(parse("<a"), Err(BadXml::Parse(_))));
+    }
+
+    #[test]
+    fn entities_are_refused_wherever_they_are_declared() {
+        let body = "<a>&x;</a>";
+        for declared in ["<!ENTITY x 'y'>", "<!ELEMENT a ANY>\n<!ENTITY x \"<b c='d'/>\">"] {
+            let told = refusal(&format!("<!DOCTYPE a [{declared}]>{body}"));
+            assert!(told.contains("entities"), "{told}");
+        }
+        assert!(matches!(parse(body), Err(BadXml::Parse(_))));
+    }
+
+    #[test]
+    fn what_costs_more_than_its_length_is_refused_at_once() {
+        let told = refusal(&format!("<a>x<b{}/></a>", attributes(400_000)));
+        assert!(told.contains("attributes in one element"), "{told}");
+        let nested = (0..3000).fold(String::new(), |mut text, number| {
+            write!(text, "<a xmlns:n{number}='u{number}'>").unwrap();
+            text
+        });
+        assert!(refusal(&nested).contains("namespaces"));
+        let shared: String = (0..200).map(|number| format!(" xmlns:p{number}='u'")).collect();
+        let handed = format!("<a{shared}>{}</a>", "<b xmlns:p0='v'/>".repeat(30_000));
+        assert!(refusal(&handed).contains("namespaces"));
+        assert!(refusal(&"<a>".repeat(3 * MOST_NODES as usize)).contains("elements"));
+        assert!(parse_within("<a><b/><c/><d/></a>", 3).is_err());
+    }
+}
