@@ -187,6 +187,16 @@ impl Client {
         Self { limits, until: Some(self.until.map_or(at, |until| until.min(at))), ..self.clone() }
     }
 
+    /// The same client for one of so many requests that are made one after the other: a server that never answers leaves
+    /// the others their share of the time.
+    #[must_use]
+    pub fn sharing(&self, requests: usize) -> Self {
+        let now = Instant::now();
+        let left = self.deadline().saturating_duration_since(now);
+        let share = left / u32::try_from(requests.max(1)).unwrap_or(u32::MAX);
+        self.until(now.checked_add(share).unwrap_or(now))
+    }
+
     /// Fetches a page, following redirects. Each of them is checked as the first address is.
     pub fn get(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
         self.get_body(url, conditional, Body::AtMost(self.limits.body))

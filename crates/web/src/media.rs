@@ -50,6 +50,25 @@ const TEXTS: [(&str, &str); 12] = [
     ("text/css", "css"),
 ];
 
+impl Reading {
+    /// Whether a part of it can be read as the whole can.
+    pub(crate) fn is_text(&self) -> bool {
+        match self {
+            Self::Verbatim(_) => true,
+            Self::Document(format) => matches!(
+                format,
+                Format::Html
+                    | Format::Markdown
+                    | Format::Rst
+                    | Format::AsciiDoc
+                    | Format::Man
+                    | Format::Plain
+            ),
+            Self::Refused(_) => false,
+        }
+    }
+}
+
 /// How to read an answer.
 pub(crate) fn reading(media_type: Option<&str>, path: &str, bytes: &[u8]) -> Reading {
     let path = path.trim_end_matches('/');

@@ -15,9 +15,15 @@ use docent_net::{Body, Client, FetchError, Refusal, Response, Validators};
 use docent_prose::{Document, Format, Unreadable, Writer};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 use url::Url;
 
+/// Longer anchors are left out; the section has a heading.
+const LONGEST_ANCHOR: usize = 200;
 /// The most sections that are listed.
 const MOST_SECTIONS: usize = 200;
 /// Less text than this is what is left of a page whose script did not run.
@@ -26,6 +32,12 @@ const NOTHING: usize = 40;
 const LITTLE: usize = 200;
 /// Less text than this, beside a field for a password, is a door.
 const A_DOOR: usize = 600;
+
+/// Bytes of a page that is text, of which far less is given back. Reading takes up to a hundred times as much memory.
+const MOST_TEXT: usize = 4 << 20;
+/// Pages of more bytes are read one after the other, for what they take.
+const LARGE: usize = 1 << 20;
+static READING_LARGE: Mutex<()> = Mutex::new(());
 
 /// What one page may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,7 +323,9 @@ fn read(response: Response) -> Result<Read, FetchPageError> {
     let modified = response.header("last-modified").and_then(|date| said(date, LONGEST_FACT));
     let content_type = response.header("content-type").map(str::to_owned);
     let url = response.url;
-    let bytes = charset::as_utf8(response.body, content_type.as_deref());
+    let mut bytes = charset::as_utf8(response.body, content_type.as_deref());
+    let _alone =
+        (bytes.len() > LARGE).then(|| READING_LARGE.lock().unwrap_or_else(PoisonError::into_inner));
     let unreadable = |source| match source {
         Unreadable::Binary => FetchPageError::Binary {
             url: url.to_string(),
@@ -324,7 +338,13 @@ fn read(response: Response) -> Result<Read, FetchPageError> {
     };
     let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
     let (mut facts, mut notes) = (Facts::default(), Vec::new());
-    let (document, format) = match reading(media_type.as_deref(), &path, &bytes) {
+    let reading = reading(media_type.as_deref(), &path, &bytes);
+    if bytes.len() > MOST_TEXT && reading.is_text() {
+        cut(&mut bytes, MOST_TEXT);
+        let most = MOST_TEXT >> 20;
+        notes.push(format!("The page is longer than {most} MiB; what follows is left out."));
+    }
+    let (document, format) = match reading {
         Reading::Refused(media_type) => {
             return Err(FetchPageError::Binary { url: url.to_string(), media_type });
         }
@@ -353,11 +373,19 @@ fn read(response: Response) -> Result<Read, FetchPageError> {
     Ok(Read { url, base, document, facts, format, notes })
 }
 
+/// Leaves at most so many bytes, and no part of a character at their end.
+fn cut(bytes: &mut Vec<u8>, most: usize) {
+    let continues = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let end = (most.saturating_sub(3)..=most).rev().find(|at| !continues(at));
+    bytes.truncate(end.unwrap_or(most));
+}
+
 /// Text that is no prose: in a fence, as it is. JSON is laid out.
 fn verbatim(language: &str, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let text = charset::html(bytes)?;
     let laid_out = || {
-        let value: Value = serde_json::from_str(&text).ok()?;
+        let text = Some(&text).filter(|text| text.len() <= LARGE)?;
+        let value: Value = serde_json::from_str(text).ok()?;
         serde_json::to_string_pretty(&value).ok()
     };
     let text = if language == "json" { laid_out().unwrap_or_else(|| text.clone()) } else { text };
@@ -451,7 +479,7 @@ impl Read {
             listed.push(PageSection {
                 heading: heading.to_owned(),
                 level: section.level,
-                anchor: section.anchor.clone(),
+                anchor: section.anchor.clone().filter(|anchor| anchor.len() <= LONGEST_ANCHOR),
                 characters: markdown::length(section) + below.map(markdown::length).sum::<usize>(),
             });
         }

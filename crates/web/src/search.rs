@@ -104,18 +104,22 @@ pub fn search(
     }
     refuse_if_none_is_allowed(providers, client)?;
     let mut failures = Vec::new();
+    let mut others: usize = providers.iter().map(|provider| provider.addresses().len()).sum();
     for provider in providers {
-        for (address, is_last) in with_last(&provider.addresses()) {
+        let addresses = provider.addresses();
+        others -= addresses.len();
+        for (at, address) in addresses.iter().enumerate() {
             if stop() {
                 return Err(SearchError::Stopped);
             }
-            match ask(query, provider, address, client) {
+            let left = addresses.len() - at;
+            match ask(query, provider, address, &client.sharing(left + others)) {
                 Ok(Answered { results, notes }) => {
                     let (name, host) = (provider.name(), host_of(address));
                     return Ok(Found { provider: name, host, results, notes, failures });
                 }
                 Err(trouble) => {
-                    let over = is_last || trouble.ends_the_service();
+                    let over = left == 1 || trouble.ends_the_service();
                     failures.push(Failure { provider: provider.name(), trouble });
                     if over {
                         break;
@@ -125,10 +129,6 @@ pub fn search(
         }
     }
     Err(SearchError::Failed(failures))
-}
-
-fn with_last<T: Copy>(all: &[T]) -> impl Iterator<Item = (T, bool)> {
-    all.iter().enumerate().map(|(at, one)| (*one, at + 1 == all.len()))
 }
 
 /// Nothing is sent, and one set of lines is told, where no provider may be asked.

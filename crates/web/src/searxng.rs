@@ -21,7 +21,9 @@ struct Page {
 
 #[derive(Deserialize)]
 struct One {
-    url: String,
+    /// None for answers that are no pages.
+    #[serde(default)]
+    url: Option<String>,
     #[serde(default)]
     title: Option<String>,
     #[serde(default)]
@@ -54,7 +56,7 @@ pub(crate) fn ask(query: &Query, base: &Url, client: &Client) -> Result<Answered
     }
     let hit = |one: One| Hit {
         title: one.title.unwrap_or_default(),
-        url: one.url,
+        url: one.url.unwrap_or_default(),
         snippet: one.content.unwrap_or_default(),
         date: one.published,
         source: one.engine,

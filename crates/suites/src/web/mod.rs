@@ -13,7 +13,13 @@ pub use search::{Page, SearchAnswer, SearchArgs, Span, WebSearch};
 use docent_net::{Client, Limits, Policy};
 use docent_tool::{AnyTool, CallContext, Provider, ToolError, erase};
 use docent_web::PageLimits;
-use std::{error::Error, fmt, sync::Arc, thread};
+use std::{
+    error::Error,
+    fmt,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 use tokio::sync::{Semaphore, oneshot};
 
 /// Gives the client of a call. Asked once for each, so that a policy that was read again takes effect.
@@ -88,7 +94,8 @@ impl Provider for WebSuite {
 
 /// Runs a call to the network on a thread of its own, with a client that knows the call's deadline. A call that must stop
 /// answers at once: the request under way asks nobody else, ends within the client's limits, and keeps nobody waiting, as
-/// a thread of the runtime would when the server ends.
+/// a thread of the runtime would when the server ends. Nothing of the web is known in part, so that a call whose time is
+/// almost up fails, and says why.
 async fn reach<T: Send + 'static>(
     settings: &Settings,
     context: &CallContext,
@@ -97,6 +104,16 @@ async fn reach<T: Send + 'static>(
     if let Some(stop) = context.stop() {
         return Err(ToolError::Stopped(stop));
     }
+    let (network, whole) = context.deadline().map(ends).unzip();
+    let late = async {
+        match whole {
+            Some(at) => tokio::time::sleep_until(at.into()).await,
+            None => std::future::pending().await,
+        }
+        ToolError::failed(
+            "the web did not answer in the time that the call had; try again, or allow more with `limits.tools`",
+        )
+    };
     // Held by the thread, which may outlive a call that was cancelled.
     let permit = Arc::clone(&settings.threads).acquire_owned();
     let permit = tokio::select! {
@@ -105,7 +122,7 @@ async fn reach<T: Send + 'static>(
         permit = permit => permit.map_err(|closed| ToolError::Bug(closed.into()))?,
     };
     let client = (settings.client)();
-    let client = context.deadline().map_or_else(|| client.clone(), |at| client.until(at));
+    let client = network.map_or_else(|| client.clone(), |at| client.until(at));
     let (answer, answered) = oneshot::channel();
     let seen = context.clone();
     let worker = move || {
@@ -121,7 +138,15 @@ async fn reach<T: Send + 'static>(
     tokio::select! {
         biased;
         stop = context.stopped() => Err(ToolError::Stopped(stop)),
+        error = late => Err(error),
         // The other end is gone where the thread has panicked.
         result = answered => result.unwrap_or_else(|gone| Err(bug(gone.into()))),
     }
+}
+
+/// When the network has to be done, and when the call gives up, before the deadline ends it without a word.
+fn ends(deadline: Instant) -> (Instant, Instant) {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let spare = (left / 10).min(Duration::from_millis(500));
+    (deadline - spare, deadline - spare / 2)
 }

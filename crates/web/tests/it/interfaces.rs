@@ -4,8 +4,14 @@ use crate::{
     client,
     server::{Asked, Reply, Server},
 };
+use docent_net::{Client, Limits, Policy};
 use docent_web::{Key, Provider, Query, Recency, Region, search};
 use serde_json::{Value, json};
+use std::{
+    net::TcpListener,
+    time::{Duration, Instant},
+};
+use url::Url;
 
 const KEY: &str = "hunter2-key";
 
@@ -73,7 +79,7 @@ fn answers_are_read() {
     for (name, page, title) in [
         (
             "searxng",
-            json!({"results": [hit], "unresponsive_engines": [["x", "timeout"]]}),
+            json!({"results": [{"url": null, "title": "sum"}, {}, hit], "unresponsive_engines": [["x", "timeout"]]}),
             "A <b> &amp;",
         ),
         ("tavily", json!({"results": [hit], "answer": null}), "A <b> &amp;"),
@@ -102,6 +108,7 @@ fn nothing_found_is_told_from_failures() {
             json!({"results": [], "unresponsive_engines": [["bing", "timeout"]]}),
             Err("bing: timeout"),
         ),
+        ("searxng", json!({"results": [{"url": null}]}), Err("layout that is not known")),
         ("searxng", json!({}), Err("not the JSON of a search")),
         ("brave", json!({"type": "search", "query": {}}), Ok(0)),
         ("brave", json!({"type": "ErrorResponse"}), Err("layout that is not known")),
@@ -176,6 +183,23 @@ fn the_next_provider_is_asked_and_all_failures_are_kept() {
 }
 
 #[test]
+fn a_provider_that_never_answers_leaves_the_next_one_its_time() {
+    let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
+    let searxng = Server::start(move |_| json_reply(&page));
+    // Its connections are made, and nobody takes them.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = Url::parse(&format!("http://{}/", silent.local_addr().unwrap())).unwrap();
+    let rules = [searxng.rule(), format!("{}:{}", base.host_str().unwrap(), base.port().unwrap())];
+    let policy = Policy::parse(rules.iter().map(String::as_str)).unwrap();
+    let client = Client::new(policy, Limits::default());
+    let client = client.until(Instant::now() + Duration::from_secs(4));
+    let providers = [Provider::SearXng { base }, provider("searxng", &searxng)];
+    let query = Query::parse("x", 1).unwrap();
+    let found = search(&query, &providers, &client, &|| false).unwrap();
+    assert_eq!((found.results.len(), found.failures.len()), (1, 1));
+}
+
+#[test]
 fn a_key_is_not_sent_on_even_to_a_host_that_is_named() {
     let other = Server::start(|_| Reply::html("thanks"));
     let place = other.url("/").to_string();
@@ -209,10 +233,10 @@ fn without_a_key_nothing_is_asked() {
 
 #[test]
 fn a_key_goes_only_where_nobody_can_read_it_on_the_way() {
-    let base = docent_net::Url::parse("http://api.example.test/").unwrap();
+    let base = Url::parse("http://api.example.test/").unwrap();
     let provider = Provider::Brave { base, key: Key::parse(KEY) };
-    let policy = docent_net::Policy::parse(["api.example.test"]).unwrap();
-    let client = docent_net::Client::new(policy, docent_net::Limits::default());
+    let policy = Policy::parse(["api.example.test"]).unwrap();
+    let client = Client::new(policy, Limits::default());
     let query = Query::parse("x", 1).unwrap();
     let told = search(&query, &[provider], &client, &|| false).unwrap_err().to_string();
     assert!(told.contains("is not encrypted"), "{told}");

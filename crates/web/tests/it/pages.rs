@@ -119,6 +119,32 @@ fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
     assert_eq!(fetch(&server, "/", None).unwrap().links.len(), 100);
 }
 
+/// What a page costs to read is many times its length, and most of it would not be shown.
+#[test]
+fn a_page_of_many_megabytes_is_read_in_part() {
+    let text = format!("<html><body><h1>Ö</h1>{}</body></html>", "<p>ö ö ö ö</p>".repeat(300_000));
+    let page = fetch(&serve(Reply::html(&text)), "/", None).unwrap();
+    assert_eq!(page.title, "Ö");
+    assert!(page.notes[0].contains("longer than 4 MiB"), "{:?}", page.notes);
+    // Cut within a character, it would be taken for another encoding.
+    assert!(page.markdown.starts_with("# Ö\n\nö ö ö ö\n\n"), "{:.60}", page.markdown);
+    let json = |count: usize| {
+        let body = format!("[{}0]", "[0],".repeat(count));
+        let reply = Reply::new(200).with("content-type", "application/json");
+        fetch(&serve(reply.body(body.as_bytes())), "/", None).unwrap().markdown
+    };
+    assert!(json(10).starts_with("```json\n[\n  [\n    0\n"));
+    assert!(json(300_000).starts_with("```json\n[[0],[0],"));
+}
+
+#[test]
+fn an_anchor_that_is_no_name_is_left_out() {
+    let body = format!("<h2 id={}>Long</h2><p>a</p><h2 id=s>Short</h2><p>b</p>", "x".repeat(201));
+    let page = fetch(&serve(Reply::html(&format!("<html><body>{body}</body></html>"))), "/", None);
+    let anchors: Vec<_> = page.unwrap().sections.into_iter().map(|one| one.anchor).collect();
+    assert_eq!(anchors, [None, Some("s".to_owned())]);
+}
+
 #[test]
 fn other_formats_are_read_by_their_type() {
     let typed = |kind: &str, body: &[u8]| Reply::new(200).with("content-type", kind).body(body);
