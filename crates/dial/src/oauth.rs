@@ -17,7 +17,7 @@ use crate::{Challenge, Failure, Running, SignIn, courier::shortened, courier::we
 use outside::Outside;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, InMemoryCredentialStore,
-    OAuthClientConfig, StoredCredentials, WWWAuthenticateParams,
+    OAuthClientConfig, OAuthHttpClient, StoredCredentials, WWWAuthenticateParams,
 };
 use rmcp::transport::auth::{CredentialStore as _, OAuthTokenResponse};
 use serde_json::{Value, json};
@@ -271,11 +271,17 @@ impl OauthSignIn {
     /// Finds the authorization server, every time anew: it may have moved.
     async fn discover(&self, challenge: &Challenge) -> Result<Authority, Failure> {
         let outside = Arc::new(Outside::new(&self.url).await?);
-        let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), outside);
+        let client = Arc::clone(&outside) as Arc<dyn OAuthHttpClient>;
+        let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), client);
         let mut manager = made.await.map_err(|error| self.told(&error))?;
         let said = Some(challenge.www_authenticate.as_str()).filter(|said| !said.is_empty());
         let found = manager.resolve_metadata_from_challenge(said).await;
         let metadata = found.map_err(|error| self.told(&error))?.metadata;
+        if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
+            return Err(Failure::Unauthorized(format!(
+                "its authorization server says that it is {issuer}, but not in a place of that issuer's"
+            )));
+        }
         manager.set_metadata(metadata.clone());
         Ok(Authority { manager, metadata })
     }

@@ -10,10 +10,11 @@ use reqwest::{
 use rmcp::transport::auth::{
     OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
 };
+use serde::Deserialize;
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::net::lookup_host;
@@ -76,6 +77,11 @@ fn depth_v4(address: Ipv4Addr) -> Option<Depth> {
     }
 }
 
+/// How far inside a server is, by all of its addresses: one that it has beside a public one may be anybody's.
+fn deepest(addresses: impl Iterator<Item = IpAddr>) -> Depth {
+    addresses.filter_map(depth).min().unwrap_or(Depth::Public)
+}
+
 /// Lets names through that lead no further inside than `deepest`.
 #[derive(Debug, Clone, Copy)]
 struct Guard {
@@ -124,6 +130,8 @@ pub(super) struct Outside {
     following: Client,
     stopping: Client,
     guard: Guard,
+    /// Who said in which place that it is which issuer.
+    claims: Mutex<Vec<(Url, String)>>,
 }
 
 impl Outside {
@@ -133,8 +141,7 @@ impl Outside {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let found = lookup_host((bare, 0)).await;
         let found = found.map_err(|error| Failure::Unreachable(format!("{host}: {error}")))?;
-        let deepest = found.filter_map(|address| depth(address.ip())).max();
-        let guard = Guard { deepest: deepest.unwrap_or(Depth::Public) };
+        let guard = Guard { deepest: deepest(found.map(|address| address.ip())) };
         let follow = Policy::custom(move |attempt: Attempt<'_>| {
             if attempt.previous().len() > REDIRECTS || !guard.allows_url(attempt.url()) {
                 attempt.error(refused())
@@ -155,7 +162,30 @@ impl Outside {
                 .build()
                 .map_err(failure)
         };
-        Ok(Self { following: client(follow)?, stopping: client(Policy::none())?, guard })
+        Ok(Self {
+            following: client(follow)?,
+            stopping: client(Policy::none())?,
+            guard,
+            claims: Mutex::default(),
+        })
+    }
+
+    /// Whether an issuer was named in a place of its own. A server that names another would be given what is kept for
+    /// that one: the SDK takes its word where the place has an unknown form.
+    pub(super) fn is_vouched_for(&self, issuer: &str) -> bool {
+        let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
+        claims.iter().any(|(place, claimed)| claimed == issuer && is_place_of(place, issuer))
+    }
+
+    /// Keeps what the document of an authorization server says of itself.
+    fn note(&self, place: Url, body: &[u8]) {
+        #[derive(Deserialize)]
+        struct Claim {
+            issuer: String,
+        }
+        if let Ok(Claim { issuer }) = serde_json::from_slice(body) {
+            self.claims.lock().unwrap_or_else(PoisonError::into_inner).push((place, issuer));
+        }
     }
 
     /// Posts a form. The body of the answer is short.
@@ -185,14 +215,32 @@ impl OAuthHttpClient for Outside {
             if !self.guard.allows_url(request.url()) {
                 return Err(refused().into());
             }
+            let asked = (request.method() == http::Method::GET).then(|| request.url().clone());
             let response = client.execute(request).await.map_err(reqwest::Error::without_url)?;
             let mut answer = http::Response::builder().status(response.status());
             for (name, value) in response.headers() {
                 answer = answer.header(name, value);
             }
-            Ok(answer.body(body(response).await?)?)
+            let asked = asked.filter(|_| response.status().is_success());
+            let body = body(response).await?;
+            if let Some(place) = asked {
+                self.note(place, &body);
+            }
+            Ok(answer.body(body)?)
         })
     }
+}
+
+/// Whether documents of that issuer are in that place, by RFC 8414 or by `OpenID` Connect.
+fn is_place_of(place: &Url, issuer: &str) -> bool {
+    let Ok(issuer) = Url::parse(issuer) else { return false };
+    let path = issuer.path().trim_end_matches('/');
+    let known = ["oauth-authorization-server", "openid-configuration"];
+    place.origin() == issuer.origin()
+        && known.iter().any(|kind| {
+            let known = format!("/.well-known/{kind}");
+            place.path() == format!("{known}{path}") || place.path() == format!("{path}{known}")
+        })
 }
 
 async fn body(mut response: Response) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
@@ -209,6 +257,38 @@ async fn body(mut response: Response) -> Result<Vec<u8>, Box<dyn std::error::Err
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_issuer_has_places_of_its_own() {
+        for (place, issuer, expected) in [
+            ("https://a.test/.well-known/oauth-authorization-server", "https://a.test", true),
+            ("https://a.test/.well-known/openid-configuration", "https://a.test/", true),
+            ("https://a.test/.well-known/oauth-authorization-server/t", "https://a.test/t", true),
+            ("https://a.test/t/.well-known/openid-configuration", "https://a.test/t/", true),
+            ("https://a.test/x/.well-known/as", "https://a.test", false),
+            ("https://a.test/.well-known/oauth-authorization-server/u", "https://a.test/t", false),
+            ("https://b.test/.well-known/oauth-authorization-server", "https://a.test", false),
+            ("http://a.test/.well-known/oauth-authorization-server", "https://a.test", false),
+            ("https://a.test/.well-known/oauth-authorization-server", "a.test", false),
+        ] {
+            let place = Url::parse(place).unwrap();
+            assert_eq!(is_place_of(&place, issuer), expected, "{place} {issuer}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_as_far_inside_as_the_outermost_of_its_addresses() {
+        for (addresses, expected) in [
+            (&["127.0.0.1", "::1"][..], Depth::Loopback),
+            (&["10.0.0.1", "127.0.0.1"], Depth::Private),
+            (&["127.0.0.1", "93.184.216.34"], Depth::Public),
+            (&["169.254.169.254"], Depth::Public),
+            (&[], Depth::Public),
+        ] {
+            let parsed = addresses.iter().map(|address| address.parse().unwrap());
+            assert_eq!(deepest(parsed), expected, "{addresses:?}");
+        }
+    }
 
     #[test]
     fn addresses_have_depths() {

@@ -40,7 +40,12 @@ struct Manners {
     wrong_issuer: bool,
     /// The person says no.
     denies: bool,
+    /// It says that it is another issuer, in a place that the SDK asks nothing of.
+    impostor: bool,
 }
+
+/// An issuer that somebody has signed in at before.
+const OTHER: &str = "https://other.test";
 
 struct Authority {
     manners: Manners,
@@ -61,8 +66,21 @@ impl Authority {
         let (path, query) = seen.path.split_once('?').unwrap_or((&seen.path, ""));
         match path {
             "/mcp" => self.resource(seen, &base),
-            "/prm" => answered(
-                &json!({"resource": format!("{base}/mcp"), "authorization_servers": [base], "scopes_supported": ["read"]}).to_string(),
+            "/prm" => {
+                let issuer = if self.manners.impostor { format!("{base}/x/.well-known/as") } else { base.clone() };
+                answered(
+                    &json!({"resource": format!("{base}/mcp"), "authorization_servers": [issuer], "scopes_supported": ["read"]}).to_string(),
+                )
+            }
+            "/x/.well-known/as" => answered(
+                &json!({
+                    "issuer": OTHER,
+                    "authorization_endpoint": format!("{base}/authorize"),
+                    "token_endpoint": format!("{base}/token"),
+                    "response_types_supported": ["code"],
+                    "code_challenge_methods_supported": ["S256"],
+                })
+                .to_string(),
             ),
             "/.well-known/oauth-authorization-server" => answered(
                 &json!({
@@ -328,6 +346,24 @@ async fn a_token_that_is_refused_is_refreshed() {
     let (outcomes, _) = ask(settings(&server, &store, None), &["ping"]).await;
     assert!(outcomes[0].is_ok(), "{outcomes:?}");
     assert_eq!(person.pages.load(Ordering::SeqCst), 1);
+}
+
+/// What is kept for an issuer is sent to nobody who only says that it is that issuer.
+#[tokio::test]
+async fn an_issuer_is_not_taken_at_the_word_of_another() {
+    let (server, _) = authority(Manners { impostor: true, ..Manners::default() }).await;
+    let store = memory();
+    let url = server.url("/mcp");
+    let kept = json!({"resource": url, "issuer": OTHER, "client_id": "me", "client_secret": "secret-own",
+                      "refresh_token": "secret-refresh-0", "scopes": ["read"]});
+    store.save(&serde_json::from_value(kept).unwrap()).unwrap();
+    let (outcomes, _) = ask(settings(&server, &store, None), &["ping"]).await;
+    match &outcomes[0] {
+        Err(Failure::Unauthorized(text)) => assert!(text.contains(OTHER), "{text}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(count(&server, "/x/.well-known/as"), 1);
+    assert_eq!(count(&server, "/token"), 0);
 }
 
 #[tokio::test]
