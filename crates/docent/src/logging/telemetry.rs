@@ -45,8 +45,9 @@ pub(super) fn start(
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(PATIENCE))
         .http_status_as_error(false)
-        // A proxy from the environment would see every span.
+        // A proxy from the environment would see every span, and a redirect would take headers with keys elsewhere.
         .proxy(None)
+        .max_redirects(0)
         .build()
         .new_agent();
     let exporter = SpanExporter::builder()

@@ -26,7 +26,7 @@ use serde_json::Value;
 use std::{
     fs,
     io::Read,
-    net::{TcpListener, TcpStream},
+    net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::mpsc,
@@ -358,19 +358,19 @@ fn references_have_not_drifted() {
     }
 }
 
-/// A collector that hands over the first request it gets.
-fn collector() -> (String, mpsc::Receiver<Vec<u8>>) {
+/// A collector that hands over the first request it gets, and says that it has moved.
+fn collector(elsewhere: SocketAddr) -> (String, mpsc::Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        sender.send(read_request(stream)).unwrap();
+        sender.send(read_request(stream, elsewhere)).unwrap();
     });
     (address, receiver)
 }
 
-fn read_request(mut stream: TcpStream) -> Vec<u8> {
+fn read_request(mut stream: TcpStream, elsewhere: SocketAddr) -> Vec<u8> {
     use std::io::Write;
     let mut request = Vec::new();
     let mut chunk = [0; 4096];
@@ -386,7 +386,8 @@ fn read_request(mut stream: TcpStream) -> Vec<u8> {
             break;
         }
     }
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+    let head = format!("HTTP/1.1 302 Found\r\nlocation: http://{elsewhere}/\r\nconnection: close");
+    write!(stream, "{head}\r\ncontent-length: 0\r\n\r\n").unwrap();
     request
 }
 
@@ -394,7 +395,8 @@ fn read_request(mut stream: TcpStream) -> Vec<u8> {
 #[test]
 fn spans_are_exported_and_lines_are_masked() {
     let place = Place::new();
-    let (endpoint, spans) = collector();
+    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (endpoint, spans) = collector(elsewhere.local_addr().unwrap());
     place.write(
         "docent.toml",
         "server.auth.token = \"sekrit-token\"\nserver.logging.file = \"logs/docent.log\"",
@@ -425,6 +427,9 @@ fn spans_are_exported_and_lines_are_masked() {
     let request = spans.recv_timeout(Duration::from_secs(10)).expect("no spans came");
     let text = String::from_utf8_lossy(&request);
     assert!(text.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{text}");
+    // Its headers may hold a key, which is meant for the collector that is named.
+    elsewhere.set_nonblocking(true).unwrap();
+    assert!(elsewhere.accept().is_err(), "the collector's redirect was followed");
     assert!(text.contains("tools/call") && text.contains("a-docent"), "{text}");
     let trace = [
         0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31,

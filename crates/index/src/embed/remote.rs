@@ -83,6 +83,8 @@ impl Remote {
             .timeout_global(Some(endpoint.timeout))
             .http_status_as_error(false)
             .max_redirects(0)
+            // A proxy of the environment would see the key and every text.
+            .proxy(None)
             .build();
         let identity = Identity { model: endpoint.model.clone(), dimensions: 0 };
         let mut remote = Self { endpoint, identity, agent: config.into() };
