@@ -26,7 +26,7 @@ use serde_json::Value;
 use std::{
     fs,
     io::Read,
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::mpsc,
@@ -358,19 +358,24 @@ fn references_have_not_drifted() {
     }
 }
 
-/// A collector that hands over the first request it gets, and says that it has moved.
-fn collector(elsewhere: SocketAddr) -> (String, mpsc::Receiver<Vec<u8>>) {
+/// A collector that hands over the first request it gets.
+fn collector() -> (String, mpsc::Receiver<Vec<u8>>) {
+    collector_that_says("200 OK".to_owned())
+}
+
+/// The same with another status, and headers.
+fn collector_that_says(head: String) -> (String, mpsc::Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        sender.send(read_request(stream, elsewhere)).unwrap();
+        sender.send(read_request(stream, &head)).unwrap();
     });
     (address, receiver)
 }
 
-fn read_request(mut stream: TcpStream, elsewhere: SocketAddr) -> Vec<u8> {
+fn read_request(mut stream: TcpStream, answer: &str) -> Vec<u8> {
     use std::io::Write;
     let mut request = Vec::new();
     let mut chunk = [0; 4096];
@@ -386,8 +391,8 @@ fn read_request(mut stream: TcpStream, elsewhere: SocketAddr) -> Vec<u8> {
             break;
         }
     }
-    let head = format!("HTTP/1.1 302 Found\r\nlocation: http://{elsewhere}/\r\nconnection: close");
-    write!(stream, "{head}\r\ncontent-length: 0\r\n\r\n").unwrap();
+    let end = "content-length: 0\r\nconnection: close\r\n\r\n";
+    write!(stream, "HTTP/1.1 {answer}\r\n{end}").unwrap();
     request
 }
 
@@ -396,7 +401,8 @@ fn read_request(mut stream: TcpStream, elsewhere: SocketAddr) -> Vec<u8> {
 fn spans_are_exported_and_lines_are_masked() {
     let place = Place::new();
     let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (endpoint, spans) = collector(elsewhere.local_addr().unwrap());
+    let moved = format!("302 Found\r\nlocation: http://{}/", elsewhere.local_addr().unwrap());
+    let (endpoint, spans) = collector_that_says(moved);
     place.write(
         "docent.toml",
         "server.auth.token = \"sekrit-token\"\nserver.logging.file = \"logs/docent.log\"",
