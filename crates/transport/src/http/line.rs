@@ -1,8 +1,8 @@
 //! The line of a session: what its client sent on the way in, and what the server says on the way out, each message on the
 //! stream that it belongs to.
 //!
-//! A stream outlives its connection. Whoever comes back with the id of an event goes on behind it, and an answer that
-//! nobody took is kept for a while.
+//! A stream outlives its connection. Whoever comes back with the id of an event goes on behind it. An answer that nobody
+//! took is kept for a while, and so are the last ones that were taken: a connection can break with them on their way.
 
 use futures::Stream;
 use rmcp::{
@@ -17,6 +17,7 @@ use rmcp::{
 use std::{
     collections::{BTreeMap, VecDeque},
     convert::Infallible,
+    io,
     pin::{Pin, pin},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
@@ -33,10 +34,13 @@ const IN: usize = 16;
 /// Events of a stream that are kept for whoever comes back; as many may wait for its reader.
 const KEPT: usize = 16;
 
-/// Streams of a session whose answer nobody took.
-const LEFT: usize = 16;
+/// Streams of a session whose answer nobody took, and the bytes of all but the newest.
+const LEFT: (usize, usize) = (16, 1024 * 1024);
 
-/// How long such an answer is kept.
+/// Streams of a session that were read to their end, and the bytes of all. Every client that is served has some.
+const READ: (usize, usize) = (4, 128 * 1024);
+
+/// How long either are kept.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A client that opens a session says so at once.
@@ -53,7 +57,9 @@ const RETRY: Duration = Duration::from_secs(3);
 pub(super) enum LineError {
     #[error("the session has ended")]
     Ended,
-    #[error("a request with this id is still being answered")]
+    #[error(
+        "a request with this id is still being answered: go on with its stream, cancel it, or use another id"
+    )]
     Taken,
     #[error("no stream has the event {0:?}")]
     Event(String),
@@ -95,6 +101,8 @@ impl Line {
 
     /// Passes a request on; what the server says to it comes on the stream.
     pub(super) async fn ask(&self, message: ClientJsonRpcMessage) -> Result<Reader, LineError> {
+        // A stream is opened for a request that is sent, and not for one whose client left before there was room.
+        let room = self.inbox.reserve().await.map_err(|_| LineError::Ended)?;
         let key = match &message {
             JsonRpcMessage::Request(request) => {
                 let token = request.request.get_meta().get_progress_token();
@@ -105,7 +113,7 @@ impl Line {
             _ => None,
         };
         let reader = self.read(key, None).ok_or(LineError::Ended)?;
-        self.send(message).await?;
+        room.send(Box::new(message));
         Ok(reader)
     }
 
@@ -220,14 +228,15 @@ impl Streams {
         }
     }
 
-    /// A stream for a request; `None` while somebody waits for the answer to another with its id.
+    /// A stream for a request; `None` while another with its id runs, whether anybody waits for it or not: nothing tells
+    /// their answers apart.
     fn open(&mut self, id: RequestId, token: Option<ProgressToken>) -> Option<u64> {
         let has_id = |one: &Channel| one.request.as_ref() == Some(&id);
-        if self.requests.values().any(|one| has_id(one) && !one.readers.is_empty()) {
+        if self.requests.values().any(|one| has_id(one) && one.over.is_none()) {
             return None;
         }
         // Whoever asked with this id before has left, and asks again.
-        self.requests.retain(|_, one| !has_id(one));
+        self.requests.retain(|_, one| !(has_id(one) && one.is_left()));
         let number = self.opened;
         self.opened += 1;
         let mut channel = Channel { request: Some(id), token, ..Channel::default() };
@@ -327,23 +336,31 @@ impl Streams {
         self.requests.values_mut().for_each(Channel::wake_all);
     }
 
+    /// Drops the oldest of the streams that are over and not being read.
     fn drop_surplus(&mut self) {
-        let is_left = |one: &Channel| one.over.is_some() && one.readers.is_empty();
-        let left: Vec<u64> = self
-            .requests
-            .iter()
-            .filter(|(_, one)| is_left(one))
-            .map(|(number, _)| *number)
-            .collect();
-        for number in left.iter().rev().skip(LEFT) {
-            self.requests.remove(number);
+        let (mut left, mut read) = ((0, 0), (0, 0));
+        let mut surplus = Vec::new();
+        for (number, one) in self.requests.iter_mut().rev().filter(|(_, one)| one.is_left()) {
+            let bytes = one.bytes();
+            let ((count, sum), most) =
+                if one.is_done() { (&mut read, READ) } else { (&mut left, LEFT) };
+            *count += 1;
+            if one.is_done() || *count > 1 {
+                *sum += bytes;
+            }
+            if *count > most.0 || *sum > most.1 {
+                surplus.push(*number);
+            }
+        }
+        for number in surplus {
+            self.requests.remove(&number);
         }
     }
 
     fn forget_left(&mut self) {
         self.requests.retain(|_, one| {
             let is_late = one.over.is_some_and(|at| at.elapsed() >= PATIENCE);
-            !is_late || !one.readers.is_empty()
+            !(is_late && one.is_left())
         });
     }
 }
@@ -374,6 +391,8 @@ struct Channel {
     readers: VecDeque<(u64, Option<Waker>)>,
     /// When the answer was put.
     over: Option<Instant>,
+    /// What its events take, once that was asked.
+    bytes: Option<usize>,
 }
 
 impl Channel {
@@ -421,6 +440,17 @@ impl Channel {
         self.over.is_some() && self.given == self.next
     }
 
+    /// Whether it is over and nobody reads it.
+    fn is_left(&self) -> bool {
+        self.over.is_some() && self.readers.is_empty()
+    }
+
+    /// What is kept of a stream that is over, in bytes as they would be written.
+    fn bytes(&mut self) -> usize {
+        let messages = self.events.iter().filter_map(|event| event.message.as_deref());
+        *self.bytes.get_or_insert_with(|| messages.map(written_bytes).sum())
+    }
+
     fn wake_first(&mut self) {
         if let Some(waker) = self.readers.front_mut().and_then(|(_, waker)| waker.take()) {
             waker.wake();
@@ -430,6 +460,23 @@ impl Channel {
     fn wake_all(&mut self) {
         self.readers.iter_mut().filter_map(|(_, waker)| waker.take()).for_each(Waker::wake);
     }
+}
+
+/// How long a message is when it is written.
+fn written_bytes(message: &ServerJsonRpcMessage) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // One that can't be written takes nothing when it is sent either.
+    serde_json::to_writer(&mut count, message).map_or(0, |()| count.0)
 }
 
 fn parse_event(event: &str) -> Option<(usize, Option<u64>)> {
@@ -451,6 +498,26 @@ pub(super) struct Reader {
     id: u64,
 }
 
+impl Reader {
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket { outbox: Arc::clone(&self.outbox), key: self.key }
+    }
+}
+
+/// Names a stream to whoever took an answer from it without telling the client of any event: nobody can come back to it.
+pub(super) struct Ticket {
+    outbox: Arc<Outbox>,
+    key: Option<u64>,
+}
+
+impl Ticket {
+    pub(super) fn forget(self) {
+        if let Some(number) = self.key {
+            self.outbox.streams().requests.remove(&number);
+        }
+    }
+}
+
 impl Stream for Reader {
     type Item = ServerSseMessage;
 
@@ -460,7 +527,7 @@ impl Stream for Reader {
         let Some(channel) = streams.channel(self.key) else { return Poll::Ready(None) };
         let is_first = channel.readers.front().is_some_and(|(id, _)| *id == self.id);
         let event = if is_first { channel.give() } else { None };
-        if event.is_none() && !is_closed {
+        if event.is_none() && !is_closed && !channel.is_done() {
             let place = channel.readers.iter_mut().find(|(id, _)| *id == self.id);
             let Some((_, waker)) = place else { return Poll::Ready(None) };
             *waker = Some(context.waker().clone());
@@ -468,9 +535,6 @@ impl Stream for Reader {
         }
         if channel.is_done() {
             channel.wake_all();
-            if let Some(number) = self.key {
-                streams.requests.remove(&number);
-            }
         }
         drop(streams);
         self.outbox.room.notify_waiters();
@@ -484,6 +548,9 @@ impl Drop for Reader {
         if let Some(channel) = streams.channel(self.key) {
             channel.readers.retain(|(id, _)| *id != self.id);
             channel.wake_first();
+            if channel.is_left() {
+                streams.drop_surplus();
+            }
         }
         drop(streams);
         self.outbox.room.notify_waiters();
@@ -508,7 +575,12 @@ mod tests {
     }
 
     fn answer(id: u64) -> ServerJsonRpcMessage {
-        message(json!({ "id": id, "result": { "content": [] } }))
+        long_answer(id, 0)
+    }
+
+    fn long_answer(id: u64, bytes: usize) -> ServerJsonRpcMessage {
+        let text = json!({ "type": "text", "text": "x".repeat(bytes) });
+        message(json!({ "id": id, "result": { "content": [text] } }))
     }
 
     fn progress(of: u64, progress: f32) -> ServerJsonRpcMessage {
@@ -603,25 +675,73 @@ mod tests {
         let mut again = line.resume("0/0").unwrap();
         let from_there = "1/0 notifications/progress token 1 0.25, 2/0 notifications/progress token 1 0.5, 3/0 1, end";
         assert_eq!(heard(&mut again), from_there);
-        assert!(line.resume("0/0").is_err());
+        drop(again);
 
         drop(line.ask(request(2)).await.unwrap());
         server.send(answer(2)).await.unwrap();
         tokio::time::advance(PATIENCE).await;
         line.forget_left();
+        assert!(line.resume("0/0").is_err());
         assert!(line.resume("0/1").is_err());
+    }
+
+    /// Asks so often for an answer of so many bytes, and reads it or leaves; gives the numbers of the streams that are
+    /// kept then.
+    async fn kept(times: u64, bytes: usize, reads: bool) -> Vec<u64> {
+        let (line, mut server) = line();
+        for id in 0..times {
+            let mut reader = line.ask(request(id)).await.unwrap();
+            server.receive().await.unwrap();
+            if reads {
+                server.send(long_answer(id, bytes)).await.unwrap();
+                assert_eq!(heard(&mut reader), format!("0/{id}, 1/{id} {id}, end"));
+            } else {
+                drop(reader);
+                server.send(long_answer(id, bytes)).await.unwrap();
+            }
+        }
+        let mut kept = Vec::new();
+        for id in 0..times {
+            if let Ok(mut reader) = line.resume(&format!("0/{id}")) {
+                assert_eq!(heard(&mut reader), format!("1/{id} {id}, end"));
+                kept.push(id);
+                // What is read here must not push out what is looked for next.
+                reader.ticket().forget();
+            }
+        }
+        kept
     }
 
     #[tokio::test]
     async fn answers_that_nobody_took_are_few() {
+        assert_eq!(kept(19, 0, false).await, (3..19).collect::<Vec<_>>());
+        assert_eq!(kept(6, LEFT.1 / 2 - 100, false).await, [3, 4, 5]);
+        assert_eq!(kept(3, LEFT.1 * 2, false).await, [2]);
+    }
+
+    #[tokio::test]
+    async fn the_last_answers_that_were_taken_can_be_had_again() {
+        assert_eq!(kept(6, 0, true).await, [2, 3, 4, 5]);
+        assert_eq!(kept(6, READ.1 / 2 - 100, true).await, [4, 5]);
+        assert_eq!(kept(3, READ.1, true).await, Vec::<u64>::new());
         let (line, mut server) = line();
-        for id in 0..LEFT as u64 + 3 {
-            drop(line.ask(request(id)).await.unwrap());
-            server.receive().await.unwrap();
-            server.send(answer(id)).await.unwrap();
-        }
-        assert!(line.resume("0/2").is_err());
-        assert_eq!(heard(&mut line.resume("0/3").unwrap()), "1/3 3, end");
+        let mut reader = line.ask(request(1)).await.unwrap();
+        server.send(answer(1)).await.unwrap();
+        assert_eq!(heard(&mut reader), "0/0, 1/0 1, end");
+        reader.ticket().forget();
+        assert!(line.resume("0/0").is_err());
+    }
+
+    #[tokio::test]
+    async fn every_reader_of_a_stream_hears_of_its_end() {
+        let (line, mut server) = line();
+        let mut first = line.ask(request(1)).await.unwrap();
+        let mut second = line.resume("0/0").unwrap();
+        assert_eq!(heard(&mut first), "");
+        server.send(answer(1)).await.unwrap();
+        assert_eq!(heard(&mut second), "1/0 1, end");
+        assert_eq!(heard(&mut first), "end");
+        assert_eq!(heard(&mut line.resume("1/0").unwrap()), "end");
     }
 
     #[tokio::test]
@@ -671,14 +791,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_id_is_free_again_once_nobody_waits_for_its_answer() {
+    async fn an_id_is_free_again_once_its_request_is_answered_or_cancelled() {
         let (line, mut server) = line();
         let reader = line.ask(request(1)).await.unwrap();
         assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
         drop(reader);
+        // Its answer would be taken for that of the second.
+        assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
+        server.send(answer(1)).await.unwrap();
+        drop(line.ask(request(1)).await.unwrap());
+        assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
+        line.send(message(cancelled(1))).await.unwrap();
         let mut again = line.ask(request(1)).await.unwrap();
         server.send(answer(1)).await.unwrap();
-        assert_eq!(heard(&mut again), "0/1, 1/1 1, end");
+        assert_eq!(heard(&mut again), "0/2, 1/2 1, end");
+    }
+
+    #[tokio::test]
+    async fn a_request_that_was_not_sent_leaves_its_id_free() {
+        let (line, mut server) = line();
+        for id in 0..IN as u64 {
+            drop(line.ask(request(id)).await.unwrap());
+        }
+        assert!(line.ask(request(99)).now_or_never().is_none());
+        server.receive().await.unwrap();
+        line.ask(request(99)).await.unwrap();
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use super::{
     Shared,
     body::{json, json_bytes, refused},
     events::{respond, resumable},
-    line::LineError,
+    line::{LineError, Ticket},
     mcp::{SESSION, not_found, text},
 };
 use crate::{
@@ -20,7 +20,9 @@ use futures::{Stream, StreamExt, stream};
 use rmcp::{
     ServerHandler,
     model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage},
-    transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager},
+    transport::streamable_http_server::session::{
+        ServerSseMessage, SessionId, SessionManager as _,
+    },
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
@@ -56,8 +58,8 @@ pub(super) async fn answer<H: ServerHandler>(
         request.request.extensions_mut().insert(Origin { dialect, ..origin.clone() });
         asked = Some(wire_id(&request.id));
     }
-    match shared.sessions.create_stream(&session, request).await {
-        Ok(messages) => one_or_many(messages, takes_json(headers)).await,
+    match shared.sessions.ask(&session, request).await {
+        Ok((messages, ticket)) => one_or_many(messages, ticket, takes_json(headers)).await,
         Err(error @ LineError::Taken) => refused(StatusCode::OK, &taken(asked, &error)),
         Err(error) => {
             tracing::debug!(%error, "the session is gone");
@@ -95,6 +97,7 @@ fn takes_json(headers: &HeaderMap) -> bool {
 /// A document if the answer is the first thing said, and said soon.
 async fn one_or_many(
     messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
+    ticket: Ticket,
     takes_json: bool,
 ) -> Response {
     let mut messages = Box::pin(messages);
@@ -114,6 +117,7 @@ async fn one_or_many(
         let answer = said.last().and_then(|event| event.message.as_deref()).filter(|_| in_time);
         if let Some(answer @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) = answer {
             let written = serde_json::to_vec(answer).unwrap_or_default();
+            ticket.forget();
             return json_bytes(put_back(&written).unwrap_or(written));
         }
     }

@@ -3,7 +3,7 @@
 //! Many clients leave without a word. A session that nobody uses is ended after a while: a client that comes back to it
 //! hears 404 and begins another, as the protocol has it.
 
-use super::line::{Line, LineError, ServerEnd, line};
+use super::line::{Line, LineError, ServerEnd, Ticket, line};
 use crate::{Principal, PrincipalKind, Seat, message::to_value};
 use docent_traffic::Tap;
 use docent_wire::{Dialect, needs_shaping};
@@ -151,6 +151,19 @@ impl Sessions {
         self.known().remove(id);
     }
 
+    /// Asks in a session: what is said to it, and the ticket of the stream that it is said on.
+    pub(super) async fn ask(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Ticket), LineError>
+    {
+        let Open { line, dialect } = self.find(id)?;
+        let reader = line.ask(message).await?;
+        let ticket = reader.ticket();
+        Ok((shaping(dialect, reader), ticket))
+    }
+
     /// The dialect of a session, if it is this principal's.
     pub(super) fn dialect_for(&self, id: &str, principal: &Principal) -> Option<Dialect> {
         self.known()
@@ -265,8 +278,11 @@ impl SessionManager for Sessions {
             one.dialect = dialect;
             one.line.clone()
         };
-        let mut said = line.ask(message).await?.filter_map(async |event| event.message).boxed();
+        let reader = line.ask(message).await?;
+        let ticket = reader.ticket();
+        let mut said = reader.filter_map(async |event| event.message).boxed();
         let answer = said.next().await.ok_or(LineError::Ended)?;
+        ticket.forget();
         std::mem::forget(opening);
         let shaped = if needs_shaping(dialect) { shaped(dialect, &answer) } else { None };
         Ok(shaped.unwrap_or_else(|| Arc::unwrap_or_clone(answer)))
@@ -286,8 +302,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, LineError> {
-        let Open { line, dialect } = self.find(id)?;
-        Ok(shaping(dialect, line.ask(message).await?))
+        self.ask(id, message).await.map(|(stream, _)| stream)
     }
 
     async fn accept_message(
@@ -323,7 +338,8 @@ mod tests {
     const HOUR: Duration = Duration::from_hours(1);
 
     fn principal(name: &str) -> Principal {
-        Principal { name: name.into(), scopes: Arc::from([]), kind: PrincipalKind::Key }
+        let kind = PrincipalKind::Key;
+        Principal { name: name.into(), scopes: Arc::from([]), kind, until: None }
     }
 
     impl Sessions {

@@ -425,10 +425,7 @@ async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
     let mut lost = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let ask = site.raw("POST /mcp", &headers, &later(7).to_string());
     lost.write_all(ask.as_bytes()).await.unwrap();
-    let mut heard = String::new();
-    while !heard.contains("retry: ") {
-        heard.push(char::from(lost.read_u8().await.unwrap()));
-    }
+    let heard = read_until(&mut lost, "retry: ").await;
     drop(lost);
     let event = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     // Asked for later, so the first has its answer too.
@@ -436,9 +433,15 @@ async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
     let back = [headers[0], headers[1], ("Last-Event-ID", event)];
     let (status, _, body) = site.send("GET /mcp", &back, "").await;
     assert_eq!((status, body.contains("\"id\":7")), (200, true), "{body}");
-    // It was taken.
+    // That connection might have broken too.
     let (status, _, body) = site.send("GET /mcp", &back, "").await;
-    assert_eq!((status, body.contains("\"id\":7")), (200, false), "{body}");
+    assert_eq!((status, body.contains("\"id\":7")), (200, true), "{body}");
+    // Whoever got a document knows of no event.
+    let (_, kind, _) = site.post(&headers[..2], &request(9, "ping", &json!({}))).await;
+    assert!(kind.contains("application/json"), "{kind}");
+    let guessed = [headers[0], headers[1], ("Last-Event-ID", "0/3")];
+    let (status, _, body) = site.send("GET /mcp", &guessed, "").await;
+    assert_eq!((status, body.contains("\"id\":9")), (200, false), "{body}");
 }
 
 #[tokio::test]
