@@ -166,10 +166,15 @@ pub(crate) fn joined(sections: &[Section], resolve: &dyn Fn(&str) -> Option<Stri
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
+/// Headings and blocks of one document. A book of a thousand pages has thirty thousand; each takes hundreds of bytes, of
+/// which the source may have had four.
+pub(crate) const MOST_PIECES: usize = 500_000;
+
 /// Puts a document together while its source is read from top to bottom.
 #[derive(Debug, Default)]
 pub struct Writer {
     sections: Vec<Section>,
+    pieces: usize,
     open: Vec<(u8, String)>,
     page: Option<u32>,
 }
@@ -184,7 +189,7 @@ impl Writer {
     /// says is the first paragraph of its section.
     pub fn heading(&mut self, level: u8, heading: &str, anchor: Option<String>) {
         let whole = squeeze(heading);
-        if whole.is_empty() {
+        if whole.is_empty() || !self.has_room() {
             return;
         }
         let is_long = whole.len() > LONGEST_HEADING;
@@ -201,7 +206,7 @@ impl Writer {
 
     /// Adds a block to the section that is open. Blank ones are left out.
     pub fn block(&mut self, kind: Kind, text: Text) {
-        if text.plain.trim().is_empty() {
+        if text.plain.trim().is_empty() || !self.has_room() {
             return;
         }
         if self.sections.is_empty() {
@@ -210,6 +215,12 @@ impl Writer {
         if let Some(section) = self.sections.last_mut() {
             section.blocks.push(Block { kind, text: trimmed(text), page: self.page });
         }
+    }
+
+    /// Counts one more piece, as long as there may be more.
+    fn has_room(&mut self) -> bool {
+        self.pieces += 1;
+        self.pieces <= MOST_PIECES
     }
 
     /// Adds a block without links.
@@ -239,8 +250,14 @@ impl Writer {
         let title = title.or_else(|| self.first_heading().map(str::to_owned));
         let name = || path.rsplit('/').next().unwrap_or(path).to_owned();
         let title = title.unwrap_or_else(name);
-        Document { title, sections: self.sections, ..Document::default() }
+        let problems = (self.pieces > MOST_PIECES).then(left_out).into_iter().collect();
+        Document { title, sections: self.sections, problems, ..Document::default() }
     }
+}
+
+/// Told of a document with too many pieces.
+pub(crate) fn left_out() -> String {
+    format!("what follows its first {MOST_PIECES} paragraphs is left out")
 }
 
 /// The first words of a heading.
@@ -289,6 +306,21 @@ mod tests {
         assert_eq!(document.title, "A");
         assert_eq!(Writer::default().finish(None, "x/f.md").title, "f.md");
         assert_eq!(Writer::default().finish(Some(" T\n t ".into()), "f.md").title, "T t");
+    }
+
+    #[test]
+    fn a_document_has_so_many_pieces_and_no_more() {
+        let mut writer = Writer::default();
+        for _ in 0..MOST_PIECES {
+            writer.heading(1, "a", None);
+            writer.plain(Kind::Paragraph, "b");
+        }
+        let document = writer.finish(None, "f.md");
+        assert_eq!(document.sections.len(), MOST_PIECES / 2);
+        assert_eq!(document.problems, [left_out()]);
+        let mut writer = Writer::default();
+        writer.plain(Kind::Paragraph, "b");
+        assert!(writer.finish(None, "f.md").problems.is_empty());
     }
 
     #[test]

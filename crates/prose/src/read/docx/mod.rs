@@ -52,7 +52,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     if reader.cut {
         problems.push(format!("what nests deeper than {DEEPEST} elements is left out"));
     }
-    document.problems = problems;
+    document.problems.extend(problems);
     Ok(document)
 }
 

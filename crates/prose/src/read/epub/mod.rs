@@ -7,7 +7,7 @@ use super::{
     package::{Package, attribute, find, text_of},
 };
 use crate::{
-    document::{Document, Section, Text, Writer, squeeze},
+    document::{Document, MOST_PIECES, Section, Text, Writer, squeeze},
     format::Unreadable,
 };
 use docent_xml::Node;
@@ -36,9 +36,16 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let contents = contents(&package, &book);
     let mut problems = Vec::new();
     let mut chapters = Vec::new();
+    let mut pieces = 0;
     for file in book.chapters.iter().take(CHAPTERS) {
+        if pieces > MOST_PIECES {
+            break;
+        }
         match chapter(&package, file) {
-            Ok(Some(sections)) => chapters.push((file.clone(), sections)),
+            Ok(Some(sections)) => {
+                pieces += sections.iter().map(|section| 1 + section.blocks.len()).sum::<usize>();
+                chapters.push((file.clone(), sections));
+            }
             Ok(None) => problems.push(format!("{file}: it is not in the book")),
             Err(error @ Unreadable::TooLarge { .. }) => return Err(error),
             Err(error) => problems.push(format!("{file}: {error}")),
@@ -55,7 +62,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     if more > 0 {
         problems.push(format!("{more} more chapters can't be read"));
     }
-    document.problems = problems;
+    document.problems.extend(problems);
     Ok(document)
 }
 

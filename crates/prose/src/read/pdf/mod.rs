@@ -91,7 +91,7 @@ fn parsed(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     blocks.end();
     let title = title(&pdf).or_else(|| largest(&sheets));
     let mut document = blocks.writer.finish(title, path);
-    document.problems = reading.problems(pages);
+    document.problems.extend(reading.problems(pages));
     Ok(document)
 }
 
