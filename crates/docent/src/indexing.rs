@@ -86,7 +86,11 @@ impl Site {
         let collections = collections::of(&config);
         let shelved = docs::shelved(&roots, &collections);
         let roots = roots.set_aside(shelved);
-        let folder = StateDir::open(&config)?.path().join("index");
+        let state = StateDir::open(&config)?;
+        if let Some(unfit) = state.unfit() {
+            writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
+        }
+        let folder = state.path().join("index");
         Ok(Self { config, roots, collections, folder })
     }
 

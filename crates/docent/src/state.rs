@@ -6,6 +6,7 @@ use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// Why state can't be kept.
@@ -39,21 +40,38 @@ pub enum StateError {
 pub struct StateDir {
     path: PathBuf,
     in_root: bool,
+    /// What makes the folder of the root unfit, though it could be written to.
+    unfit: Option<String>,
 }
 
 impl StateDir {
     /// Finds or makes the directory.
     pub fn open(config: &Config) -> Result<Self, StateError> {
-        Self::open_in(config.first_root(), config.cache_dir.as_deref())
+        static TOLD: AtomicBool = AtomicBool::new(false);
+        let state = Self::open_in(config.first_root(), config.cache_dir.as_deref())?;
+        // Before there is a log, nobody would hear it.
+        if let Some(unfit) = state.unfit()
+            && tracing::enabled!(tracing::Level::WARN)
+            && !TOLD.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!("{unfit}");
+        }
+        Ok(state)
     }
 
     fn open_in(root: &Path, cache: Option<&Path>) -> Result<Self, StateError> {
         let path = root.join(".docent");
-        let Err(source) = prepare(&path) else { return Ok(Self { path, in_root: true }) };
+        let Err(source) = prepare(&path) else {
+            return Ok(Self { path, in_root: true, unfit: None });
+        };
         let Some(cache) = cache else { return Err(StateError::NoCache { root: path, source }) };
         let cache = cache.join(name_for(root));
+        let kept = || format!("{source}; state is kept in {}", cache.display());
         match prepare(&cache) {
-            Ok(()) => Ok(Self { path: cache, in_root: false }),
+            Ok(()) => {
+                let unfit = (source.kind() == io::ErrorKind::InvalidInput).then(kept);
+                Ok(Self { path: cache, in_root: false, unfit })
+            }
             Err(source) => Err(StateError::ReadOnly { root: path, cache, source }),
         }
     }
@@ -68,6 +86,11 @@ impl StateDir {
         self.in_root
     }
 
+    /// What is wrong with the folder of the root, where state could be kept there but for that.
+    pub fn unfit(&self) -> Option<&str> {
+        self.unfit.as_deref()
+    }
+
     /// The audit file in force.
     pub fn audit_file(&self, config: &Config) -> PathBuf {
         config.audit.file.clone().unwrap_or_else(|| self.path.join("audit.jsonl"))
@@ -76,25 +99,49 @@ impl StateDir {
 
 /// Makes the directory with its .gitignore, and shows that a file can be made in it.
 fn prepare(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path)?;
-    // A repository may come with such a folder. Where it, or something in it, leads elsewhere, state would go there too.
-    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_symlink());
-    let mut inside = fs::read_dir(path)?.flatten().map(|entry| entry.path());
-    if is_link(path) || inside.any(|entry| is_link(&entry)) {
-        let reason = "it is, or holds, a symbolic link; remove it";
+    if let Some(found) = leading_elsewhere(path)? {
+        let reason =
+            format!("{} is a symbolic link, a pipe or the like: remove it", found.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    let ignore = path.join(".gitignore");
-    if !ignore.exists() {
-        fs::write(&ignore, "*\n")?;
+    fs::create_dir_all(path)?;
+    match fs::File::create_new(path.join(".gitignore")) {
+        Ok(mut ignore) => ignore.write_all(b"*\n")?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
     }
     // Rights alone don't tell: the file system may be mounted read-only, or full.
-    let probe = path.join(format!(".probe-{}", std::process::id()));
-    let written = fs::File::create(&probe).and_then(|mut file| file.write_all(b"ok"));
-    match fs::remove_file(&probe) {
-        Ok(()) => written,
-        Err(error) => written.and(Err(error)),
+    let mut probe = tempfile::Builder::new().prefix(".probe-").tempfile_in(path)?;
+    probe.write_all(b"ok")?;
+    probe.close()
+}
+
+/// Something in a folder, or the folder itself, that is no plain file or folder. A repository may come with such a folder:
+/// state would be written where a link leads, and a pipe would be waited for.
+fn leading_elsewhere(folder: &Path) -> io::Result<Option<PathBuf>> {
+    if folder.is_symlink() {
+        return Ok(Some(folder.to_owned()));
     }
+    // It may not be there yet, and another docent may be at work in it.
+    let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if gone(&error) => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                Ok(kind) if kind.is_file() => {}
+                Ok(_) => return Ok(Some(entry.path())),
+                Err(error) if gone(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// A name that tells two roots with the same last part from each other.
@@ -132,6 +179,7 @@ mod tests {
         fs::write(root.path().join(".docent"), "").unwrap();
         let state = StateDir::open_in(root.path(), Some(cache.path())).unwrap();
         assert!(state.path().starts_with(cache.path()) && !state.in_root());
+        assert_eq!(state.unfit(), None);
         let blocked = StateDir::open_in(root.path(), None).unwrap_err();
         assert!(blocked.to_string().contains("no home directory"), "{blocked}");
         let both = StateDir::open_in(root.path(), Some(&root.path().join(".docent"))).unwrap_err();
@@ -141,14 +189,27 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn a_folder_that_leads_elsewhere_is_not_used() {
-        for link in [".docent", ".docent/audit.jsonl", ".docent/web"] {
+        let links = [
+            ".docent",
+            ".docent/audit.jsonl",
+            ".docent/.gitignore",
+            ".docent/web",
+            ".docent/index/units-0",
+            ".docent/index/lexical",
+            ".docent/index/lexical/meta.json",
+        ];
+        for (link, is_dead) in links.into_iter().flat_map(|link| [(link, false), (link, true)]) {
             let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
             let link = root.path().join(link);
             fs::create_dir_all(link.parent().unwrap()).unwrap();
-            std::os::unix::fs::symlink(other.path(), &link).unwrap();
+            let target = if is_dead { other.path().join("nothing") } else { other.path().into() };
+            std::os::unix::fs::symlink(target, &link).unwrap();
             let cache = tempfile::tempdir().unwrap();
             let state = StateDir::open_in(root.path(), Some(cache.path())).unwrap();
             assert!(!state.in_root(), "{}", link.display());
+            let told = state.unfit().unwrap_or_default();
+            assert!(told.contains(&link.display().to_string()), "{told}");
+            assert!(told.contains(&cache.path().display().to_string()), "{told}");
             assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0, "{}", link.display());
         }
     }

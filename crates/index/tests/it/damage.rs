@@ -171,3 +171,102 @@ fn a_missing_file_is_damage() {
         assert!(store.status().unwrap().units >= 6, "{}", name.display());
     }
 }
+
+/// Opens the store in a folder with a small graph, mends it and fills it.
+#[cfg(unix)]
+fn fill_whatever_is_there(folder: &Path) {
+    let settings = docent_index::Settings { graph_above: 3, ..docent_index::Settings::default() };
+    let store = docent_index::Embedded::open(folder, Table::built_in(), settings).unwrap();
+    store.repair().unwrap();
+    write(&store, project());
+    let gone = Change::Remove { collection: "app".into(), path: "src/retry.rs".into() };
+    write(&store, vec![gone]);
+    let found = search(&store, Table::built_in().as_ref(), &Query::new("draw the logo"));
+    assert_eq!(found.unwrap().hits[0].found.unit.name, "draw_logo");
+}
+
+#[test]
+#[cfg(unix)]
+fn no_file_is_written_through_a_link() {
+    let whole = tempfile::tempdir().unwrap();
+    fill_whatever_is_there(whole.path());
+    let mut names: Vec<PathBuf> =
+        ["lock", "lexical/.tantivy-writer.lock", "lexical/.tantivy-meta.lock"]
+            .into_iter()
+            .chain(["units-0", "graph-2", "lexical/new"])
+            .map(PathBuf::from)
+            .collect();
+    names.extend(
+        files(whole.path()).iter().map(|path| path.strip_prefix(whole.path()).unwrap().to_owned()),
+    );
+    assert!(names.iter().any(|name| name.to_string_lossy().starts_with("graph-")), "{names:?}");
+    for name in names {
+        let above = tempfile::tempdir().unwrap();
+        let (folder, victim) = (above.path().join("index"), above.path().join("victim"));
+        for (is_there, is_filled) in [(true, false), (true, true), (false, true)] {
+            drop(fs::remove_dir_all(&folder));
+            if is_filled {
+                copy(whole.path(), &folder);
+            }
+            let link = folder.join(&name);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            drop(fs::remove_file(&link));
+            std::os::unix::fs::symlink(&victim, &link).unwrap();
+            drop(fs::remove_file(&victim));
+            if is_there {
+                fs::write(&victim, "precious").unwrap();
+            }
+            fill_whatever_is_there(&folder);
+            let left = fs::read_to_string(&victim).ok();
+            assert_eq!(left.as_deref(), is_there.then_some("precious"), "{}", name.display());
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn the_folder_of_the_lexical_index_is_its_own() {
+    let above = tempfile::tempdir().unwrap();
+    let (folder, other) = (above.path().join("index"), above.path().join("other"));
+    for list in ["meta.json", "unlike.json"] {
+        drop((fs::remove_dir_all(&folder), fs::remove_dir_all(&other)));
+        fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join(list), "precious").unwrap();
+        std::os::unix::fs::symlink(&other, folder.join("lexical")).unwrap();
+        fill_whatever_is_there(&folder);
+        assert_eq!(fs::read_to_string(other.join(list)).unwrap(), "precious");
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_list_that_names_files_elsewhere_is_damage() {
+    let whole = tempfile::tempdir().unwrap();
+    filled(whole.path());
+    for has_list in [true, false] {
+        let above = tempfile::tempdir().unwrap();
+        let (folder, victim) = (above.path().join("index"), above.path().join("victim"));
+        copy(whole.path(), &folder);
+        fs::write(&victim, "precious").unwrap();
+        let path = folder.join("lexical/.managed.json");
+        let sealed = fs::read_to_string(&path).unwrap();
+        let (list, _) = sealed.trim_end().rsplit_once('\n').unwrap();
+        let mut names: Vec<String> = serde_json::from_str(list).unwrap();
+        names.extend(["../../victim".into(), victim.to_string_lossy().into_owned()]);
+        let list = format!("{}\n", serde_json::to_string(&names).unwrap());
+        let seal = xxhash_rust::xxh3::xxh3_64(list.as_bytes());
+        fs::write(&path, format!("{list}\n{seal:016x}")).unwrap();
+        if !has_list {
+            fs::remove_file(folder.join("lexical/meta.json")).unwrap();
+        }
+        let store = open(&folder);
+        if has_list {
+            let said = store.repair().unwrap().rebuilt.unwrap_or_default();
+            assert!(said.contains("lies elsewhere"), "{said}");
+        }
+        write(&store, project());
+        write(&store, project());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+    }
+}

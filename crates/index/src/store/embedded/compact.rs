@@ -3,7 +3,7 @@
 use super::{
     super::StoreError,
     Embedded, WriteLock,
-    file::{Sealed, failed},
+    file::{Sealed, create_anew, failed},
     lexical::judged,
     manifest::{GraphFile, Manifest},
     part::{Part, PartWriter, SourceEntry, Stored},
@@ -174,6 +174,8 @@ fn build_graph(
     }
     let name = format!("graph-{}", manifest.generation);
     let path = store.folder.join(&name);
+    // It is written by its path alone.
+    create_anew(&path).map_err(failed(&path))?;
     let built = Graph::build(&path, manifest.identity.dimensions, &vectors);
     built.map_err(|error| StoreError::Graph(error.to_string()))?;
     Ok(GraphFile { below: manifest.next_row, file: seal(&store.folder.join(&name), name)? })

@@ -1,4 +1,6 @@
 //! Files of a generation: written once, synced, sealed by a hash, and mapped into memory.
+//!
+//! A repository may come with a folder of state, so nothing is opened through a link, and no name leads out of the folder.
 
 use super::super::StoreError;
 use memmap2::Mmap;
@@ -6,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
@@ -35,6 +37,39 @@ pub(super) fn damaged(file: &str, reason: impl Into<String>) -> StoreError {
     StoreError::Damaged { file: file.to_owned(), reason: reason.into() }
 }
 
+/// Whether this is the name of something in a folder, and no way to elsewhere.
+pub(super) fn is_plain(name: &Path) -> bool {
+    let mut parts = name.components();
+    match (parts.next(), parts.next()) {
+        (Some(Component::Normal(only)), None) => only == name.as_os_str(),
+        _ => false,
+    }
+}
+
+/// Fails where something else than a regular file has this name: a link leads elsewhere, a pipe is waited for.
+pub(super) fn check_regular(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"))
+}
+
+/// Makes a file in the place of whatever has its name. What a link there leads to stays as it is.
+pub(super) fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::options().write(true).create_new(true).open(path),
+    }
+}
+
+/// Removes what has the name of a lock and is none, so that opening it leads nowhere else.
+pub(super) fn clear_for_lock(path: &Path) -> io::Result<()> {
+    match check_regular(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => fs::remove_file(path),
+        _ => Ok(()),
+    }
+}
+
 /// A file while it is written. It counts only once a manifest names it, so nothing is renamed.
 pub(super) struct Writing {
     path: PathBuf,
@@ -48,7 +83,7 @@ impl Writing {
     pub(super) fn create(folder: &Path, name: String) -> Result<Self, StoreError> {
         crash_point!("index-create");
         let path = folder.join(&name);
-        let file = File::create(&path).map_err(failed(&path))?;
+        let file = create_anew(&path).map_err(failed(&path))?;
         let file = BufWriter::with_capacity(1 << 18, file);
         Ok(Self { path, name, file, hash: Xxh3Default::new(), bytes: 0 })
     }
@@ -87,6 +122,10 @@ impl Mapped {
     /// Maps a file that has the length it was written with.
     pub(super) fn open(folder: &Path, sealed: &Sealed) -> Result<Self, StoreError> {
         let path = folder.join(&sealed.name);
+        check_regular(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => damaged(&sealed.name, error.to_string()),
+            _ => failed(&path)(error),
+        })?;
         let file = File::open(&path).map_err(failed(&path))?;
         let length = file.metadata().map_err(failed(&path))?.len();
         if length != sealed.bytes {

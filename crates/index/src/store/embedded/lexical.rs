@@ -24,7 +24,6 @@ use tantivy::{
     Directory as _, DocSet as _, Index, IndexReader, IndexSettings, ReloadPolicy, Searcher,
     TERMINATED, TantivyError, Term,
     columnar::Column,
-    directory::MmapDirectory,
     query::{BooleanQuery, BoostQuery, EnableScoring, Occur, TermQuery},
     schema::{
         FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing,
@@ -112,9 +111,11 @@ fn unharmed<T>(open: impl FnOnce() -> tantivy::Result<T>) -> Result<T, StoreErro
 impl Lexical {
     /// Opens the index in a folder, or makes an empty one.
     pub(super) fn open(folder: &Path) -> Result<Self, StoreError> {
+        if folder.is_symlink() {
+            return Err(damaged("lexical", "it is a symbolic link"));
+        }
         fs::create_dir_all(folder).map_err(failed(folder))?;
-        let mapped = MmapDirectory::open(folder).map_err(|error| judged(error.into()))?;
-        let directory = SealedDirectory(mapped);
+        let directory = SealedDirectory::open(folder).map_err(|error| judged(error.into()))?;
         let (schema, fields) = schema();
         let tokenizers = TokenizerManager::default();
         tokenizers.register(TOKENIZER, TextAnalyzer::from(WhitespaceTokenizer::default()));

@@ -1,6 +1,6 @@
 //! What a generation consists of. It travels inside the lexical index's own commit, so that both change at once.
 
-use super::file::{Sealed, damaged};
+use super::file::{Sealed, damaged, is_plain};
 use crate::{embed::Identity, store::StoreError};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -81,7 +81,12 @@ impl Manifest {
         if format.as_ref().is_ok_and(|format| *format != FORMAT) {
             return Err(wrong("it is of another version of docent"));
         }
-        serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))
+        let manifest: Self =
+            serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))?;
+        if manifest.files().any(|file| !is_plain(file.name.as_ref())) {
+            return Err(wrong("it names a file that lies elsewhere"));
+        }
+        Ok(manifest)
     }
 }
 
@@ -105,5 +110,10 @@ mod tests {
         assert!(said("").contains("no checksum"));
         let other = Manifest { format: FORMAT + 1, ..Manifest::new(identity) };
         assert!(said(&other.encode()).contains("another version"));
+        for name in ["../elsewhere", "/elsewhere", "a/b", "..", ""] {
+            let dead = Sealed { name: name.into(), bytes: 0, hash: String::new() };
+            let leading_out = Manifest { dead: Some(dead), ..manifest.clone() };
+            assert!(said(&leading_out.encode()).contains("lies elsewhere"), "{name}");
+        }
     }
 }

@@ -18,6 +18,7 @@ mod writer;
 
 use super::{Change, Repairs, Status, Store, StoreError, View};
 use crate::{embed::Embedder, unit::Digest};
+use directory::MANAGED;
 use file::{damaged, failed};
 use lexical::{Lexical, Stamp};
 use manifest::Manifest;
@@ -96,8 +97,13 @@ impl Embedded {
         let there = || store.lexical_folder().join("meta.json").exists();
         if !there() {
             // Two at once would make two.
-            let _lock = store.lock()?;
-            if !there() {
+            let lock = store.lock()?;
+            if !there()
+                && let Err(error) = store.open_lexical()
+            {
+                let StoreError::Damaged { .. } = error else { return Err(error) };
+                // There is no generation yet that could be lost.
+                store.clear(&lock)?;
                 store.open_lexical()?;
             }
         }
@@ -156,8 +162,8 @@ impl Embedded {
     fn lock(&self) -> Result<WriteLock<'_>, StoreError> {
         let thread = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let path = self.folder.join("lock");
-        let file = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(failed(&path))?;
+        let open = || File::options().create(true).truncate(false).write(true).open(&path);
+        let file = file::clear_for_lock(&path).and_then(|()| open()).map_err(failed(&path))?;
         let end = Instant::now() + self.settings.patience;
         loop {
             match file.try_lock() {
@@ -184,8 +190,9 @@ impl Embedded {
     fn clear(&self, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
         self.close();
         let lexical = self.lexical_folder();
-        // Without its list the index is empty for everybody, whatever happens to the rest.
-        for file in ["meta.json", ".managed.json"] {
+        // Without its list the index is empty for everybody, whatever happens to the rest. Behind a link it is another's.
+        let lists = if lexical.is_symlink() { [].as_slice() } else { &["meta.json", MANAGED] };
+        for file in lists {
             let path = lexical.join(file);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -194,7 +201,7 @@ impl Embedded {
                 _ => {}
             }
         }
-        if lexical.exists() {
+        if lexical.symlink_metadata().is_ok() {
             fs::remove_dir_all(&lexical).map_err(failed(&lexical))?;
         }
         self.discard_all_but(&[])
