@@ -4,7 +4,8 @@ use super::keys::{self, Field, Kind, Setting};
 use serde_json::{Map, Value};
 use std::{
     fmt::Write as _,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -37,11 +38,15 @@ pub fn init(root: &Path, json: bool, force: bool) -> Result<PathBuf, InitError> 
     if other.exists() {
         return Err(InitError::OtherForm(other));
     }
-    if path.exists() && !force {
+    // A link that lies there is not followed: whoever wrote the project chose where it leads.
+    let is_there = path.symlink_metadata().is_ok();
+    if is_there && !force {
         return Err(InitError::Exists(path));
     }
     let text = if json { json_text() } else { toml_text() };
-    match fs::write(&path, text) {
+    let removed = if is_there { fs::remove_file(&path) } else { Ok(()) };
+    let file = removed.and_then(|()| fs::File::create_new(&path));
+    match file.and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => Ok(path),
         Err(source) => Err(InitError::Write { path, source }),
     }
@@ -173,5 +178,19 @@ mod tests {
         let value = checker.file(serde_json::from_str(&json_text()).unwrap());
         assert_eq!(checker.into_problems(), []);
         assert_eq!(value.pointer("/server/port"), Some(&Value::from(8001)));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_in_its_place_is_not_followed() {
+        let (root, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (link, victim) = (root.path().join("docent.toml"), other.path().join("victim"));
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(matches!(init(root.path(), false, false), Err(InitError::Exists(_))));
+        assert!(!victim.exists());
+        fs::write(&victim, "precious").unwrap();
+        init(root.path(), false, true).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&link).unwrap(), toml_text());
     }
 }
