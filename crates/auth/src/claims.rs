@@ -25,7 +25,7 @@ pub struct Verified {
     pub client_id: Option<String>,
     /// What is opened, in docent's own form.
     pub scopes: Vec<String>,
-    /// When the token ends, without leeway.
+    /// When the token is refused: its `exp` and the leeway.
     pub expires: SystemTime,
 }
 
@@ -75,13 +75,15 @@ fn check_kind(token: &Unverified<'_>, issuer: &Issuer) -> Result<(), Reason> {
     Ok(())
 }
 
+/// When the token ends, if it has begun and not ended.
 fn check_times(
     claims: &Map<String, Value>,
     leeway: Duration,
     now: SystemTime,
 ) -> Result<SystemTime, Reason> {
     let expires = time(claims, "exp")?.ok_or_else(|| Reason::MissingClaim("exp".to_owned()))?;
-    if expires.checked_add(leeway).is_some_and(|end| end <= now) {
+    let end = expires.checked_add(leeway).unwrap_or(expires);
+    if end <= now {
         return Err(Reason::Expired);
     }
     let latest = now.checked_add(leeway).unwrap_or(now);
@@ -90,7 +92,7 @@ fn check_times(
             return Err(Reason::NotYet);
         }
     }
-    Ok(expires)
+    Ok(end)
 }
 
 /// Seconds since 1970, whole or not (RFC 7519, section 2). A time before that counts as its start.

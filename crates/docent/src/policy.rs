@@ -131,7 +131,8 @@ fn principal(key: Option<&str>, config: &Config) -> anyhow::Result<Principal> {
     let Some(name) = key else {
         let everything: &[&str] = if auth.required { &[] } else { &["*"] };
         let scopes = everything.iter().map(ToString::to_string).collect();
-        return Ok(Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous });
+        let kind = PrincipalKind::Anonymous;
+        return Ok(Principal { name: "anonymous".into(), scopes, kind, until: None });
     };
     let found = auth.keys.iter().find(|key| key.name == name);
     let found = found.with_context(|| {
@@ -139,7 +140,7 @@ fn principal(key: Option<&str>, config: &Config) -> anyhow::Result<Principal> {
         UsedWrongly(format!("there is no key named {name:?}; there are {names:?}"))
     })?;
     let scopes = found.scopes.iter().map(ToString::to_string).collect();
-    Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key })
+    Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key, until: None })
 }
 
 fn texts(value: &Value) -> Vec<&str> {

@@ -420,7 +420,7 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
 /// Somebody whom no scope holds back, for what a page shows to all.
 fn anybody() -> Principal {
     let scopes = Arc::from(["*".to_owned()]);
-    Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous }
+    Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous, until: None }
 }
 
 pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {

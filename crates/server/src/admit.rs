@@ -59,14 +59,14 @@ impl Keyring {
             }
             let kind = PrincipalKind::Key;
             ring.push((
-                Principal { name: name.into(), scopes: scopes.into(), kind },
+                Principal { name: name.into(), scopes: scopes.into(), kind, until: None },
                 digest(&token),
             ));
         }
         let everything: &[&str] = if required { &[] } else { &["*"] };
         let scopes = everything.iter().map(ToString::to_string).collect();
         let kind = PrincipalKind::Anonymous;
-        let anonymous = Principal { name: ANONYMOUS.into(), scopes, kind };
+        let anonymous = Principal { name: ANONYMOUS.into(), scopes, kind, until: None };
         Ok(Self { keys: ring, required, anonymous, strangers, former: HashSet::new() })
     }
 
@@ -82,7 +82,6 @@ impl Keyring {
     /// Remembers the keys of the ring that this one replaces.
     pub(crate) fn succeed(&mut self, other: &Self) {
         let known = other.keys.iter().map(|(principal, _)| &principal.name);
-        self.strangers.succeed(&other.strangers);
         self.former = known.chain(&other.former).cloned().collect();
     }
 
@@ -349,8 +348,8 @@ mod tests {
     }
 
     fn client(name: &str, remote: Option<&str>) -> ClientKey {
-        let principal =
-            Principal { name: name.into(), scopes: [].into(), kind: PrincipalKind::Key };
+        let kind = PrincipalKind::Key;
+        let principal = Principal { name: name.into(), scopes: [].into(), kind, until: None };
         ClientKey::of(&Caller {
             principal,
             via: Via::Http,

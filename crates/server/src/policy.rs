@@ -213,7 +213,8 @@ mod tests {
         ];
         for (name, scopes, provider, tool, action, by) in cases {
             let scopes = scopes.iter().map(ToString::to_string).collect();
-            let who = Principal { name: name.into(), scopes, kind: PrincipalKind::Key };
+            let kind = PrincipalKind::Key;
+            let who = Principal { name: name.into(), scopes, kind, until: None };
             let verdict = policy.decide(&who, provider, tool);
             assert_eq!(verdict.action, action, "{name} {provider} {tool:?}: {verdict:?}");
             assert!(verdict.by.contains(by), "{name} {provider} {tool:?}: {verdict:?}");
@@ -227,6 +228,7 @@ mod tests {
             name: "ann".into(),
             scopes: Arc::from(["*".to_owned()]),
             kind: PrincipalKind::Key,
+            until: None,
         };
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }

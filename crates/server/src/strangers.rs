@@ -2,11 +2,7 @@
 
 use docent_auth::{Certificates, Fingerprint, Verifier};
 use docent_transport::{Certificate, Principal, PrincipalKind};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::SystemTime,
-};
+use std::{sync::Arc, time::SystemTime};
 
 /// Whom to trust about callers. The default is nobody.
 #[derive(Debug, Clone, Default)]
@@ -15,12 +11,7 @@ pub struct Strangers {
     pub tokens: Option<Arc<Verifier>>,
     /// Rules for client certificates.
     pub certificates: Option<Arc<Certificates>>,
-    /// When the last token of each caller ends. A socket that was opened with one may stay open for longer.
-    expiries: Arc<Mutex<HashMap<Arc<str>, SystemTime>>>,
 }
-
-/// Callers whose expiry is remembered before those that are past are forgotten.
-const REMEMBERED: usize = 4096;
 
 /// Between an issuer and whom it means; no address of an issuer has one.
 const MARK: char = '#';
@@ -30,7 +21,7 @@ const PREFIX: &str = "oauth:";
 impl Strangers {
     /// Trusts these.
     pub fn new(tokens: Option<Arc<Verifier>>, certificates: Option<Arc<Certificates>>) -> Self {
-        Self { tokens, certificates, ..Self::default() }
+        Self { tokens, certificates }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -45,35 +36,19 @@ impl Strangers {
             .ok()?;
         let name: Arc<str> =
             format!("{PREFIX}{}{MARK}{}", verified.issuer, verified.subject).into();
-        let mut expiries = self.expiries();
-        if expiries.len() >= REMEMBERED {
-            let now = SystemTime::now();
-            expiries.retain(|_, until| *until > now);
-        }
-        expiries.insert(Arc::clone(&name), verified.expires);
-        drop(expiries);
-        Some(Principal { name, scopes: verified.scopes.into(), kind: PrincipalKind::Oauth })
-    }
-
-    fn expiries(&self) -> MutexGuard<'_, HashMap<Arc<str>, SystemTime>> {
-        self.expiries.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers what those knew whose place this one takes.
-    pub(crate) fn succeed(&mut self, other: &Self) {
-        self.expiries = Arc::clone(&other.expiries);
+        let (kind, until) = (PrincipalKind::Oauth, Some(verified.expires));
+        Some(Principal { name, scopes: verified.scopes.into(), kind, until })
     }
 
     /// What somebody who came in earlier may do now: nothing once the token is past, or its issuer or rule is gone.
     pub(crate) fn current(&self, principal: Principal) -> Principal {
         let scopes = match principal.kind {
             PrincipalKind::Oauth => {
-                let until = self.expiries().get(&principal.name).copied();
+                let lasts = principal.until.is_some_and(|until| SystemTime::now() < until);
                 let is_trusted = self.tokens.as_ref().zip(issuer_of(&principal)).is_some_and(
                     |(tokens, issuer)| tokens.issuers().any(|trusted| trusted == issuer),
                 );
-                (is_trusted && until.is_some_and(|until| SystemTime::now() < until))
-                    .then(|| Arc::clone(&principal.scopes))
+                (is_trusted && lasts).then(|| Arc::clone(&principal.scopes))
             }
             PrincipalKind::Certificate => self
                 .certificates
@@ -89,7 +64,7 @@ impl Strangers {
         let rules = self.certificates.as_ref()?;
         let (name, scopes) = rules.identify(&fingerprint, &certificate.names)?;
         let kind = PrincipalKind::Certificate;
-        Some(Principal { name: name.into(), scopes: scopes.into(), kind })
+        Some(Principal { name: name.into(), scopes: scopes.into(), kind, until: None })
     }
 
     /// The narrowest scope of the caller's issuer that would open a tool. Where there is none, there is none to ask for, and
@@ -117,7 +92,8 @@ fn unhex(text: &str) -> Option<Fingerprint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_auth::{CertificateRule, Match};
+    use docent_auth::{CertificateRule, Fetch, FetchError, Fetched, Issuer, IssuerSettings, Match};
+    use std::time::Duration;
 
     #[test]
     fn certificates_are_known_by_rule() {
@@ -150,11 +126,39 @@ mod tests {
             name: name.into(),
             scopes: Arc::from(["*".to_owned()]),
             kind,
+            until: None,
         };
         let scopes = |name, kind| strangers.current(who(name, kind)).scopes.to_vec();
         assert_eq!(scopes("exact", PrincipalKind::Certificate), ["code:*"]);
         assert!(scopes("dismissed", PrincipalKind::Certificate).is_empty());
         assert!(scopes("oauth:https://gone.example#ann", PrincipalKind::Oauth).is_empty());
         assert_eq!(scopes("ann", PrincipalKind::Key), ["*"]);
+    }
+
+    #[test]
+    fn a_token_ends_by_itself() {
+        struct Silent;
+        impl Fetch for Silent {
+            fn get(&self, _: &str) -> Result<Fetched, FetchError> {
+                Err(FetchError::new("no answer"))
+            }
+        }
+        let name = "https://login.example.com/";
+        let issuer = Issuer::check(IssuerSettings::new(name, vec!["docent".into()])).unwrap();
+        let tokens = Verifier::new(vec![issuer], Arc::new(Silent)).unwrap();
+        let strangers = Strangers::new(Some(Arc::new(tokens)), None);
+        let opens = |until: Option<SystemTime>| {
+            let (scopes, kind) = (Arc::from(["*".to_owned()]), PrincipalKind::Oauth);
+            let name = format!("oauth:{name}#ann").into();
+            !strangers.current(Principal { name, scopes, kind, until }).scopes.is_empty()
+        };
+        let now = SystemTime::now();
+        let hour = Duration::from_hours(1);
+        // One after the other, of one subject: neither says anything of another.
+        for _ in 0..2 {
+            assert!(opens(now.checked_add(hour)));
+            assert!(!opens(now.checked_sub(hour)));
+            assert!(!opens(None));
+        }
     }
 }

@@ -439,7 +439,8 @@ mod tests {
 
     fn principal(scope: &str) -> impl Fn(&str) -> bool {
         let kind = docent_transport::PrincipalKind::Key;
-        let who = Principal { name: "ann".into(), scopes: [scope.to_owned()].into(), kind };
+        let scopes = [scope.to_owned()].into();
+        let who = Principal { name: "ann".into(), scopes, kind, until: None };
         move |provider| Policy::default().may_see(&who, provider)
     }
 

@@ -5,7 +5,12 @@ use docent_traffic::{Connection, Hop, Tap, Traffic};
 use docent_wire::Dialect;
 use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::model::Extensions;
-use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 /// What a principal was known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -30,6 +35,8 @@ pub struct Principal {
     pub scopes: Arc<[String]>,
     /// What it was known by. The same name by another way is somebody else.
     pub kind: PrincipalKind,
+    /// When the token that it was known by ends. A connection may stay open for longer.
+    pub until: Option<SystemTime>,
 }
 
 impl Principal {
@@ -41,7 +48,7 @@ impl Principal {
     /// Somebody who has yet to show a token: may do nothing.
     pub(crate) fn unknown() -> Self {
         let kind = PrincipalKind::Anonymous;
-        Self { name: "unknown".into(), scopes: Arc::from([]), kind }
+        Self { name: "unknown".into(), scopes: Arc::from([]), kind, until: None }
     }
 }
 

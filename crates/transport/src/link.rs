@@ -4,7 +4,7 @@
 //! to the service that it is served with. stdio, the older SSE pair and WebSocket differ only in their frames.
 
 use crate::{
-    Caller, Certificate, Door, Origin, Shown,
+    Caller, Certificate, Door, Origin, Principal, Shown,
     lines::TooLong,
     message::{decode, encode, to_value, wire_id},
 };
@@ -36,11 +36,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) trait Frames: Send {
     /// The next frame; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, TooLong>>> + Send;
-}
 
-impl Frames for mpsc::Receiver<Bytes> {
-    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
-        self.recv().await.map(Ok)
+    /// Who sent the frame that was taken last, where each frame says so by itself.
+    fn sender(&mut self) -> Option<Principal> {
+        None
     }
 }
 
@@ -287,7 +286,7 @@ impl<F: Frames> Link<F> {
         count(&*self.opening.door, &self.opening.caller, id)
     }
 
-    fn identify(&self, token: &str) -> Option<crate::Principal> {
+    fn identify(&self, token: &str) -> Option<Principal> {
         let certificate = self.opening.certificate.as_deref();
         self.opening.door.identify(&Shown { token: Some(token), certificate })
     }
@@ -505,6 +504,9 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                 () = at(until) => return None,
                 frame = self.frames.next() => frame?,
             };
+            if let Some(sender) = self.frames.sender() {
+                self.opening.caller.principal = sender;
+            }
             match frame {
                 Ok(bytes) if self.talk.is_locked() => self.held = Some(bytes),
                 Ok(bytes) => self.take_frame(&bytes),

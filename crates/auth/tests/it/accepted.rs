@@ -18,7 +18,7 @@ fn every_algorithm() {
             subject: "ann".into(),
             client_id: Some("agent".into()),
             scopes: vec!["code:*".into(), "docs:*".into()],
-            expires: at(1800),
+            expires: at(1860),
         };
         assert_eq!(verified, Ok(want), "{algorithm}");
     }

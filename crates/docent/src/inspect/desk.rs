@@ -84,6 +84,7 @@ impl Clerk {
                 name: "inspector".into(),
                 scopes,
                 kind: PrincipalKind::Key,
+                until: None,
             }),
             handshake: Handshake::Required,
             message_bytes: bytes,

@@ -5,7 +5,7 @@ use crate::{
     serving::{LEGACY, MODERN, call, ends_well, listen, serve, signal},
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use docent_testkit::HttpPeer;
+use docent_testkit::{HttpPeer, WsPeer};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use ring::{
     rand::SystemRandom,
@@ -19,11 +19,11 @@ use rustls::{
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// An issuer of tokens on this machine.
@@ -101,10 +101,14 @@ fn settings(issuer: &Issuer) -> String {
 
 /// One POST with a token; the head and the body of the answer.
 fn post(address: &str, token: &str, body: &Value) -> String {
+    post_to(address, "/mcp", token, body)
+}
+
+fn post_to(address: &str, path: &str, token: &str, body: &Value) -> String {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
          accept: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
@@ -161,6 +165,88 @@ async fn an_issuer_s_token_opens_what_its_scopes_say() {
         assert_eq!(status, 200);
         assert_eq!(document["resource"], RESOURCE);
         assert_eq!(document["authorization_servers"], json!([issuer.address]));
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_passes_the_door_opens_its_scopes() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    // Past its end, and within the minute by which clocks may differ.
+    let answer = post(&address, &issuer.token(RESOURCE, "docent.all", -20), &asked);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("parse_files"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_socket_ends_with_its_own_token() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (_server, address) = listen(&place, &["--transport", "http,websocket"], &[]).await;
+    let connect = async |seconds| {
+        let bearer = format!("Bearer {}", issuer.token(RESOURCE, "docent.all", seconds));
+        let uri = format!("ws://{address}/ws");
+        let mut peer = WsPeer::connect_ws_with(&uri, &[("authorization", &bearer)]).await.ok()?;
+        peer.open(LEGACY).await.ok()?;
+        Some(peer)
+    };
+    let sees = async |peer: &mut WsPeer| {
+        let list = peer.ask("tools/list", json!({})).await.unwrap();
+        !list["result"]["tools"].as_array().unwrap().is_empty()
+    };
+    let mut lasting = connect(600).await.unwrap();
+    // Three seconds are left of the minute by which clocks may differ. A machine that takes longer tries again.
+    let mut ending = None;
+    for _ in 0..10 {
+        if let Some(mut peer) = connect(-57).await
+            && sees(&mut peer).await
+        {
+            ending = Some(peer);
+            break;
+        }
+    }
+    let mut ending = ending.unwrap();
+    while sees(&mut ending).await {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(sees(&mut lasting).await, "a token that lasts has ended with another of its subject");
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let answer = post(&address, &issuer.token(RESOURCE, "docent.read", 600), &asked);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(!sees(&mut ending).await, "a token that has ended came back with another");
+}
+
+#[tokio::test]
+async fn a_post_to_a_stream_opens_what_its_own_token_does() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (_server, address) = listen(&place, &["--transport", "sse"], &[]).await;
+    let mut stream = TcpStream::connect(&address).unwrap();
+    let bearer = issuer.token(RESOURCE, "docent.all", 600);
+    write!(
+        stream,
+        "GET /sse HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {bearer}\r\n\r\n"
+    )
+    .unwrap();
+    let mut events = BufReader::new(stream).lines().map(Result::unwrap);
+    let mut event = |part: &str| events.find(|line| line.contains(part)).unwrap();
+    let endpoint = event("data: /message").replace("data: ", "");
+    let start = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let opening = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start});
+    post_to(&address, &endpoint, &bearer, &opening);
+    event("serverInfo");
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    post_to(&address, &endpoint, &bearer, &ready);
+    for (scope, sees_all) in [("docent.read", false), ("docent.all", true)] {
+        let asked = json!({"jsonrpc": "2.0", "id": scope, "method": "tools/list"});
+        post_to(&address, &endpoint, &issuer.token(RESOURCE, scope, 600), &asked);
+        let list = event(&format!("\"id\":\"{scope}\""));
+        assert!(list.contains("search_documentation"), "{list}");
+        assert_eq!(list.contains("parse_files"), sees_all, "{list}");
     }
 }
 

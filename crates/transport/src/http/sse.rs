@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{
     Origin, Principal, Seat,
-    link::{Link, Opening},
+    lines::TooLong,
+    link::{Frames, Link, Opening},
 };
 use axum::{
     body::Body,
@@ -38,7 +39,30 @@ const OUT: usize = 64;
 
 struct Open {
     principal: Principal,
-    posts: mpsc::Sender<Bytes>,
+    posts: mpsc::Sender<Post>,
+}
+
+/// A message, and who sent it: a token may be narrower than that of the stream, or last longer.
+struct Post {
+    sender: Principal,
+    bytes: Bytes,
+}
+
+struct Posts {
+    posted: mpsc::Receiver<Post>,
+    sender: Option<Principal>,
+}
+
+impl Frames for Posts {
+    async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+        let Post { sender, bytes } = self.posted.recv().await?;
+        self.sender = Some(sender);
+        Some(Ok(bytes))
+    }
+
+    fn sender(&mut self) -> Option<Principal> {
+        self.sender.take()
+    }
 }
 
 /// Open streams by id.
@@ -51,7 +75,7 @@ impl Streams {
     }
 
     /// The stream with this id; without an id, the only one that the principal has.
-    fn find(&self, id: Option<&str>, principal: &Principal) -> Option<mpsc::Sender<Bytes>> {
+    fn find(&self, id: Option<&str>, principal: &Principal) -> Option<mpsc::Sender<Post>> {
         self.with(|open| {
             let is_own = |stream: &&Open| stream.principal.is_same(principal);
             let found = if let Some(id) = id {
@@ -124,7 +148,7 @@ pub(super) async fn open<H: ServerHandler>(
 async fn run<H: ServerHandler>(
     shared: Arc<Shared<H>>,
     origin: Origin,
-    posted: mpsc::Receiver<Bytes>,
+    posted: mpsc::Receiver<Post>,
     out: mpsc::Sender<Vec<u8>>,
     closing: CancellationToken,
 ) {
@@ -140,7 +164,8 @@ async fn run<H: ServerHandler>(
         door: Arc::clone(&shared.web.door),
         closing,
     };
-    let running = serve_directly((shared.make)(), Link::new(posted, out, opening), None);
+    let posts = Posts { posted, sender: None };
+    let running = serve_directly((shared.make)(), Link::new(posts, out, opening), None);
     if let Err(error) = running.waiting().await {
         tracing::warn!(%error, "an SSE connection ended badly");
     }
@@ -173,7 +198,8 @@ pub(super) async fn message<H: ServerHandler>(
     if let Some(response) = oauth::lacking_in(&shared, &origin, &bytes) {
         return response;
     }
-    match posts.send_timeout(bytes, PATIENCE).await {
+    let post = Post { sender: origin.caller.principal, bytes };
+    match posts.send_timeout(post, PATIENCE).await {
         Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
         Err(SendTimeoutError::Closed(_)) => missing(),
         Err(SendTimeoutError::Timeout(_)) => {

@@ -115,7 +115,7 @@ impl Door for Counting {
 
 fn principal(name: &str) -> Principal {
     let kind = PrincipalKind::Key;
-    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind }
+    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind, until: None }
 }
 
 fn guarded(door: TestDoor) -> Arc<dyn Door> {
