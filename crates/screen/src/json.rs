@@ -4,19 +4,48 @@ use crate::{Screen, assignment, search::marker, value, visible};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, rc::Rc};
 
+/// What of an object's member is left as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stays {
+    /// Nothing: it is screened.
+    Nothing,
+    /// The names in the object under it; their values are screened.
+    Names,
+    /// All that is under it.
+    Whole,
+}
+
 impl Screen {
     /// Redacts in place: strings, keys, and the string under a key such as `password`. Returns how many were changed.
     pub fn redact_json(&self, value: &mut Value) -> usize {
-        rewrite(value, |key, text| match key.and_then(assignment::secret_key) {
+        self.redact_json_but(value, |_, _| Stays::Nothing)
+    }
+
+    /// The same, but for members that must stay: `stays` is told the object and the member's name.
+    pub fn redact_json_but(
+        &self,
+        value: &mut Value,
+        stays: impl Fn(&Map<String, Value>, &str) -> Stays,
+    ) -> usize {
+        let change = |key: Option<&str>, text: &str| match key.and_then(assignment::secret_key) {
             Some(kind) if !value::is_placeholder(text) => Some(marker(kind)),
             _ => owned(self.redact(text)),
-        })
+        };
+        rewrite(value, change, stays)
     }
 }
 
 /// Makes hidden characters visible in place, in strings and in keys. Returns how many were changed.
 pub fn visible_json(value: &mut Value) -> usize {
-    rewrite(value, |_, text| owned(visible(text)))
+    visible_json_but(value, |_, _| Stays::Nothing)
+}
+
+/// The same, but for members that must stay: `stays` is told the object and the member's name.
+pub fn visible_json_but(
+    value: &mut Value,
+    stays: impl Fn(&Map<String, Value>, &str) -> Stays,
+) -> usize {
+    rewrite(value, |_, text| owned(visible(text)), stays)
 }
 
 fn owned(text: Cow<'_, str>) -> Option<String> {
@@ -26,11 +55,24 @@ fn owned(text: Cow<'_, str>) -> Option<String> {
     }
 }
 
+/// A value that is still to be looked at.
+struct Left<'a> {
+    /// The key that it is under.
+    key: Option<Rc<str>>,
+    /// Whether its own keys stay.
+    named: bool,
+    value: &'a mut Value,
+}
+
 /// Gives every string, with the key it is under, and every key to `change`, which answers what is to stand instead.
-fn rewrite(value: &mut Value, change: impl Fn(Option<&str>, &str) -> Option<String>) -> usize {
+fn rewrite(
+    value: &mut Value,
+    change: impl Fn(Option<&str>, &str) -> Option<String>,
+    stays: impl Fn(&Map<String, Value>, &str) -> Stays,
+) -> usize {
     let mut changed = 0;
-    let mut left: Vec<(Option<Rc<str>>, &mut Value)> = vec![(None, value)];
-    while let Some((key, value)) = left.pop() {
+    let mut left = vec![Left { key: None, named: false, value }];
+    while let Some(Left { key, named, value }) = left.pop() {
         match value {
             Value::String(text) => {
                 if let Some(other) = change(key.as_deref(), text) {
@@ -40,13 +82,22 @@ fn rewrite(value: &mut Value, change: impl Fn(Option<&str>, &str) -> Option<Stri
             }
             Value::Array(items) => {
                 // The items of `"passwords": [..]` are under its key too.
-                left.extend(items.iter_mut().map(|item| (key.clone(), item)));
+                let left_of = |value| Left { key: key.clone(), named: false, value };
+                left.extend(items.iter_mut().map(left_of));
             }
             Value::Object(map) => {
-                changed += rename(map, &change);
-                left.extend(
-                    map.iter_mut().map(|(key, value)| (Some(Rc::from(key.as_str())), value)),
-                );
+                let kept: Vec<Stays> = map.keys().map(|name| stays(map, name)).collect();
+                if !named {
+                    changed += rename(map, &change);
+                }
+                let members = map.iter_mut().zip(kept);
+                left.extend(members.filter(|(_, stays)| *stays != Stays::Whole).map(
+                    |((key, value), stays)| Left {
+                        key: Some(Rc::from(key.as_str())),
+                        named: stays == Stays::Names,
+                        value,
+                    },
+                ));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }

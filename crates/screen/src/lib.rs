@@ -18,7 +18,7 @@ mod value;
 
 pub use assignment::Names;
 pub use hidden::visible;
-pub use json::visible_json;
+pub use json::{Stays, visible_json, visible_json_but};
 pub use one_line::one_line;
 pub use search::{Finding, Options, Screen};
 pub use suspicious::{Suspicion, suspicious};

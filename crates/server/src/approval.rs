@@ -14,9 +14,9 @@ const LISTED: usize = 20;
 /// What an answer to such a question is known by.
 const PREFIX: &str = "approval-";
 
-/// Whether an answer is one to a question of this kind.
+/// Whether an answer is one to a question of this kind. What a server asks has a number behind its name.
 pub(crate) fn is_key(key: &str) -> bool {
-    key.starts_with(PREFIX)
+    key.strip_prefix(PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
 }
 
 /// Ends with an error unless the person approves of this very call: the `nth` within a request, which itself is 0.

@@ -319,11 +319,12 @@ impl Listener {
         Ok(())
     }
 
-    async fn answer(&self, key: &str, ask: Ask) -> Result<Value, ToolError> {
+    async fn answer(&self, key: &str, mut ask: Ask) -> Result<Value, ToolError> {
         if let Some(answer) = self.notes().answers.get(key) {
             return Ok(answer.clone());
         }
         self.check_able(&ask)?;
+        self.screen(key, &mut ask);
         let answer = if let Some(task) = self.task.get() {
             let request =
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
@@ -342,6 +343,13 @@ impl Listener {
         };
         self.notes().answers.insert(key.to_owned(), answer.clone());
         Ok(answer)
+    }
+
+    /// An approval is for a person, who must see the whole of what is approved, and shows what is hidden by itself.
+    fn screen(&self, key: &str, ask: &mut Ask) {
+        if !approval::is_key(key) {
+            self.screening.question(ask);
+        }
     }
 
     async fn request(&self, ask: Ask) -> Result<Value, ToolError> {
@@ -395,8 +403,9 @@ impl Listener {
             state: needed.state.or_else(|| notes.state.clone()),
         };
         drop(notes);
-        for (key, ask) in needed.asks.into_iter().chain(asked) {
+        for (key, mut ask) in needed.asks.into_iter().chain(asked) {
             self.check_able(&ask)?;
+            self.screen(&key, &mut ask);
             let request =
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
             requests.insert(key, request);
@@ -409,7 +418,7 @@ impl Listener {
 impl Audience for Listener {
     fn progress(&self, progress: Progress) {
         let mut extra = Value::Object(progress.extra);
-        self.screening.value(&mut extra);
+        self.screening.fields(&mut extra);
         let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
         let message = self.screening.told(&progress.message);
         let progress = Progress { message, extra, ..progress };
@@ -437,9 +446,9 @@ impl Audience for Listener {
         }
         let mut extra = Value::Object(extra);
         self.screening.value(&mut data);
-        self.screening.value(&mut extra);
+        self.screening.fields(&mut extra);
         let params = LoggingMessageNotificationParam::new(convert::logging_level(level), data)
-            .with_logger(logger);
+            .with_logger(self.screening.told(logger));
         let params = verbatim::keep(params, &extra);
         self.push(ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(
             params,
@@ -447,10 +456,10 @@ impl Audience for Listener {
     }
 
     fn emit(&self, mut block: Block) -> Running<'_, ()> {
-        self.screening.block(&mut block);
         if self.streams && !self.is_task() {
-            let content = [convert::content(block)];
-            let params = json!({"requestId": self.request, "content": content});
+            let mut content = convert::content(block);
+            self.screening.content(&mut content);
+            let params = json!({"requestId": self.request, "content": [content]});
             let notification = CustomNotification::new(PARTIAL, Some(params));
             return Box::pin(async move {
                 let sent = self
@@ -462,6 +471,7 @@ impl Audience for Listener {
                 }
             });
         }
+        self.screening.block(&mut block);
         if let Some(token) = &self.token
             && let Block::Text { text, .. } = &block
         {
@@ -508,7 +518,8 @@ impl Audience for Listener {
         }
     }
 
-    fn pass_on(&self, method: &str, params: Value) {
+    fn pass_on(&self, method: &str, mut params: Value) {
+        self.screening.fields(&mut params);
         let told = CustomNotification::new(method, Some(params));
         let peer = self.peer.clone();
         tokio::spawn(async move {

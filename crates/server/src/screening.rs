@@ -1,8 +1,8 @@
 //! What leaves for a model is screened first: secrets are taken out, and what a person can't see is made visible.
 
 use crate::verbatim;
-use docent_screen::{Options, Screen, visible, visible_json};
-use docent_tool::Block;
+use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_but};
+use docent_tool::{Ask, Block, Object};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, MetaObject, PromptMessage, ResourceContents},
@@ -76,6 +76,24 @@ impl Screening {
         }
     }
 
+    /// JSON of the protocol, in which some things must stay as they are.
+    pub(crate) fn fields(&self, value: &mut Value) {
+        if let Some(screen) = self.screen() {
+            screen.redact_json_but(value, stays);
+        }
+        if self.hidden {
+            visible_json_but(value, stays);
+        }
+    }
+
+    fn object(&self, object: &mut Object) {
+        let mut whole = Value::Object(std::mem::take(object));
+        self.fields(&mut whole);
+        if let Value::Object(screened) = whole {
+            *object = screened;
+        }
+    }
+
     /// A whole answer of a tool.
     pub(crate) fn result(&self, result: &mut CallToolResult) {
         result.content.iter_mut().for_each(|block| self.content(block));
@@ -97,10 +115,10 @@ impl Screening {
         }
     }
 
-    /// Fields that no type knows, where they travel.
+    /// What is said beside an answer, with the fields that no type knows, which travel there.
     pub(crate) fn meta(&self, meta: Option<&mut MetaObject>) {
-        if let Some(kept) = verbatim::kept_in(meta) {
-            self.value(kept);
+        if let Some(fields) = meta.map(|meta| &mut meta.0) {
+            self.object(fields);
         }
     }
 
@@ -109,21 +127,31 @@ impl Screening {
         self.content(&mut message.content);
     }
 
-    fn content(&self, block: &mut ContentBlock) {
+    /// A block of content, as it is sent.
+    pub(crate) fn content(&self, block: &mut ContentBlock) {
         match block {
             ContentBlock::Text(text) => self.text(&mut text.text),
             ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
             _ => {}
         }
-        if let Some(kept) = verbatim::kept(block) {
-            self.value(kept);
+        self.meta(verbatim::beside(block));
+    }
+
+    /// A piece of an answer that is kept until the rest is there.
+    pub(crate) fn block(&self, block: &mut Block) {
+        if let Block::Text { text, metadata, .. } = block {
+            self.text(text);
+            if let Some(metadata) = metadata {
+                self.object(metadata);
+            }
         }
     }
 
-    /// A piece of an answer that goes before the rest.
-    pub(crate) fn block(&self, block: &mut Block) {
-        if let Block::Text { text, .. } = block {
-            self.text(text);
+    /// What the client is asked: its model may read it, and a person does.
+    pub(crate) fn question(&self, ask: &mut Ask) {
+        match ask {
+            Ask::Sample(params) | Ask::Elicit(params) => self.fields(params),
+            Ask::Roots => {}
         }
     }
 
@@ -133,8 +161,35 @@ impl Screening {
         self.text(&mut message);
         error.message = message.into();
         if let Some(data) = &mut error.data {
-            self.value(data);
+            self.fields(data);
         }
         error
     }
+}
+
+/// What a peer knows something by must come back to it letter for letter, and a picture is no text.
+fn stays(of: &Object, name: &str) -> Stays {
+    let kind = of.get("type").and_then(Value::as_str).unwrap_or_default();
+    let known = match name {
+        "progressToken" | "taskId" | "elicitationId" | "toolUseId" | "traceparent"
+        | "tracestate" => true,
+        "id" => kind == "tool_use",
+        "data" => matches!(kind, "image" | "audio"),
+        "blob" => of.contains_key("uri"),
+        // The names of a schema are those of the answer.
+        "properties" if kind == "object" => return Stays::Names,
+        "required" => are_names(of),
+        _ => false,
+    };
+    let is_nested = of.get(name).is_some_and(|value| value.is_object() || value.is_array());
+    if known && (name == "required" || !is_nested) { Stays::Whole } else { Stays::Nothing }
+}
+
+/// Whether what a schema requires is what it has.
+fn are_names(schema: &Object) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    properties.zip(required).is_some_and(|(properties, required)| {
+        required.iter().all(|name| name.as_str().is_some_and(|name| properties.contains_key(name)))
+    })
 }

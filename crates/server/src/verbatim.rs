@@ -46,8 +46,8 @@ pub(crate) fn keep_content<T: Serialize + DeserializeOwned>(typed: T, raw: &Valu
     if knows(raw) && raw.get("resource").is_none_or(knows) { typed } else { keep(typed, raw) }
 }
 
-/// What was kept of a block.
-pub(crate) fn kept(block: &mut ContentBlock) -> Option<&mut Value> {
+/// Where it is kept of a block.
+pub(crate) fn beside(block: &mut ContentBlock) -> Option<&mut MetaObject> {
     let meta = match block {
         ContentBlock::Text(text) => &mut text.meta,
         ContentBlock::Image(image) => &mut image.meta,
@@ -56,12 +56,7 @@ pub(crate) fn kept(block: &mut ContentBlock) -> Option<&mut Value> {
         ContentBlock::ResourceLink(link) => &mut link.meta,
         _ => return None,
     };
-    kept_in(meta.as_mut())
-}
-
-/// What was kept in `_meta`.
-pub(crate) fn kept_in(meta: Option<&mut MetaObject>) -> Option<&mut Value> {
-    meta?.0.get_mut(EXTRA)
+    meta.as_mut()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! What leaves for a model: without secrets, and with nothing hidden.
 
 use crate::{
-    fixture::{Fixture, acting},
-    wire::{Wire, setup, text},
+    fixture::{Fixture, acting, said},
+    wire::{Wire, origin, setup, text},
 };
-use docent_server::{Audit, Screening, Server, Setup};
-use docent_tool::{Block, Outcome, ToolError};
-use serde_json::json;
+use docent_server::{Action, Audit, Policy, Rule, Screening, Server, Setup};
+use docent_tool::{Ask, Block, InputNeeded, Level, Outcome, ToolError};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 const CONFIGURED: &str = "a-key-of-the-house";
@@ -82,4 +82,230 @@ async fn the_audit_line_is_screened() {
     wire.ask("resources/read", json!({"uri": uri})).await;
     let lines = std::fs::read_to_string(&path).unwrap();
     assert!(lines.contains("resources/read") && !lines.contains(&token()), "{lines}");
+}
+
+/// Everything, and docent's own key.
+fn all() -> Screening {
+    Screening::new(Some(vec![CONFIGURED.into()]), true)
+}
+
+#[track_caller]
+fn assert_clean(message: &Value) {
+    let written = message.to_string();
+    assert!(!written.contains(&token()), "{written}");
+    assert!(!written.contains('\u{202e}'), "{written}");
+}
+
+/// What the protocol needs as it is, though it looks like a secret.
+fn ids() -> Value {
+    json!({
+        "progressToken": token(), "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        "tracestate": "vendor=t61rcWkgMzE", "io.modelcontextprotocol/related-task": {"taskId": token()},
+    })
+}
+
+/// A tool that says everything beside the text, or in pieces.
+fn beside() -> Arc<Server> {
+    let fixture = Fixture::new();
+    let heading = || format!("Deploy key {} \u{202e}evil", token());
+    let tool = acting("tells_beside", json!({}), move |_, context| async move {
+        let metadata = json!({"section": heading(), "line": 7}).as_object().cloned();
+        let block = || Block::Text { text: "t".into(), metadata: metadata.clone(), score: None };
+        context.emit(block()).await;
+        context
+            .emit(Block::Raw(json!({"type": "text", "text": heading(), "odd": heading()})))
+            .await;
+        let meta = |own: Value| json!({"own": {"deep": [heading()]}, (heading()): 1, "ids": own});
+        let raw = |mut block: Value| {
+            block["_meta"] = meta(ids());
+            Block::Raw(block)
+        };
+        let content = vec![
+            block(),
+            raw(json!({"type": "text", "text": "raw"})),
+            raw(json!({"type": "image", "data": "AAAA", "mimeType": "image/png"})),
+            raw(json!({"type": "resource_link", "uri": "x:y", "name": "n"})),
+            raw(
+                json!({"type": "resource", "resource": {"uri": "x:y", "text": "t", "_meta": meta(ids())}}),
+            ),
+            raw(
+                json!({"type": "resource", "resource": {"uri": "x:y", "blob": "AAAA", "_meta": meta(ids())}}),
+            ),
+        ];
+        let meta = meta(ids()).as_object().cloned();
+        Ok(Outcome { content, meta, ..Outcome::default() })
+    });
+    fixture.extra.lock().unwrap().push(tool);
+    Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap()
+}
+
+/// The message without what must stay as it is, of which there are so many.
+#[track_caller]
+fn without_ids(message: &Value, count: usize) -> Value {
+    let (written, own) = (message.to_string(), ids().to_string());
+    assert_eq!(written.matches(&own).count(), count, "{written}");
+    serde_json::from_str(&written.replace(&own, "null")).unwrap()
+}
+
+#[tokio::test]
+async fn what_stands_beside_the_text_is_screened() {
+    let server = beside();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let reply = without_ids(&wire.call("tells_beside", json!({})).await, 8);
+    assert_clean(&reply);
+    let content = &reply["result"]["content"];
+    let section = "Deploy key [redacted: github token] <U+202E>evil";
+    assert_eq!(content[2]["_meta"]["docent/metadata"], json!({"section": section, "line": 7}));
+    assert_eq!(content[3]["_meta"]["own"]["deep"][0], section);
+    assert_eq!(reply["result"]["_meta"][section], 1);
+    assert_eq!(
+        (&content[4]["data"], &content[7]["resource"]["blob"]),
+        (&json!("AAAA"), &json!("AAAA"))
+    );
+
+    let mut plain = Wire::legacy(&server, "1.0").await;
+    assert_clean(&without_ids(&plain.call("tells_beside", json!({})).await, 8));
+}
+
+#[tokio::test]
+async fn pieces_that_go_before_the_rest_are_screened() {
+    let server = beside();
+    let mut origin = origin(&server, None);
+    origin.streams = true;
+    let mut wire = Wire::legacy_as(&server, "1.0", json!({}), Some(origin)).await;
+    let id = wire.begin("tools/call", json!({"name": "tells_beside"})).await;
+    wire.answer(&id).await;
+    assert_eq!(wire.methods_seen(), ["docent/partial", "docent/partial"]);
+    wire.seen.iter().for_each(assert_clean);
+}
+
+/// What another server may ask, and the same as a client may hear it.
+fn questions() -> [(&'static str, Value, Value); 3] {
+    let told = format!("Say {} \u{202e}now", token());
+    let clean = "Say [redacted: github token] <U+202E>now";
+    let sample = |told: &str| {
+        let content = json!([
+            {"type": "text", "text": told, "_meta": {"own": told}},
+            {"type": "image", "data": token(), "mimeType": "image/png"},
+            {"type": "audio", "data": token(), "mimeType": "audio/wav"},
+            {"type": "tool_use", "id": token(), "name": "t", "input": {"a": told}},
+            {"type": "tool_result", "toolUseId": token(), "content": [{"type": "text", "text": told}]},
+        ]);
+        json!({
+            "messages": [{"role": "user", "content": content}], "systemPrompt": told, "maxTokens": 5,
+        })
+    };
+    let form = |told: &str| {
+        let name = token();
+        json!({
+            "mode": "form", "message": told, "requestedSchema": {
+                "type": "object", "required": [&name],
+                "properties": {(&name): {"type": "string", "title": told, "description": told},
+                    "password\u{202e}": {"type": "string"}},
+            },
+        })
+    };
+    let page = |told: &str, key: &str| {
+        let url = format!(
+            "https://login.test/authorize?state=af0ifjsldkj&scope=a%20b&access_token={key}"
+        );
+        json!({"mode": "url", "message": told, "elicitationId": token(), "url": url})
+    };
+    [
+        ("sampling/createMessage", sample(&told), sample(clean)),
+        ("elicitation/create", form(&told), form(clean)),
+        ("elicitation/create", page(&told, &token()), page(clean, "[redacted: github token]")),
+    ]
+}
+
+fn asking(method: &'static str, params: &Value, at_once: bool) -> Arc<Server> {
+    let fixture = Fixture::new();
+    let params = params.clone();
+    let tool = acting("asks_secrets", json!({}), move |_, context| {
+        let ask = match method {
+            "sampling/createMessage" => Ask::Sample(params.clone()),
+            _ => Ask::Elicit(params.clone()),
+        };
+        async move {
+            if at_once {
+                context.ask("k", ask).await?;
+                return Ok(said("asked"));
+            }
+            let asks = vec![("k".to_owned(), ask)];
+            Err(ToolError::NeedsInput(InputNeeded { asks, state: None }))
+        }
+    });
+    fixture.extra.lock().unwrap().push(tool);
+    Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap()
+}
+
+#[tokio::test]
+async fn what_a_client_is_asked_is_screened() {
+    let able = || json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}});
+    for (method, raw, clean) in questions() {
+        let server = asking(method, &raw, true);
+        let mut wire = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
+        wire.begin("tools/call", json!({"name": "asks_secrets"})).await;
+        let mut asked = wire.read().await;
+        // The request has a progress token of its own.
+        asked["params"].as_object_mut().unwrap().remove("_meta");
+        assert_eq!((&asked["method"], &asked["params"]), (&json!(method), &clean));
+        for at_once in [true, false] {
+            let mut wire = Wire::open(&asking(method, &raw, at_once));
+            let mut reply = wire.modern_call("asks_secrets", json!({}), able(), json!({})).await;
+            docent_wire::put_back(&mut reply);
+            let asked = &reply["result"]["inputRequests"]["k"];
+            assert_eq!((&asked["method"], &asked["params"]), (&json!(method), &clean), "{reply}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_client_hears_meanwhile_is_screened() {
+    let fixture = Fixture::new();
+    let tool = acting("logs_secrets", json!({}), |_, context| async move {
+        let told = format!("{} \u{202e}", token());
+        let extra = json!({"_meta": {"ids": ids(), "own": told}}).as_object().cloned().unwrap();
+        context.relay(Level::Error, &format!("other/{told}"), json!([told]), extra);
+        context.pass_on(
+            "notifications/elicitation/complete",
+            json!({"elicitationId": token(), "odd": told}),
+        );
+        context.elicit("k", json!({"mode": "form", "message": "Done?"})).await?;
+        Ok(said("told"))
+    });
+    fixture.extra.lock().unwrap().push(tool);
+    let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
+    wire.begin("tools/call", json!({"name": "logs_secrets"})).await;
+    let heard = [wire.read().await, wire.read().await, wire.read().await];
+    let of = |method: &str| heard.iter().find(|message| message["method"] == method).unwrap();
+    let mut line = of("notifications/message").clone();
+    docent_wire::put_back(&mut line);
+    let line = without_ids(&line, 1);
+    assert_clean(&line);
+    assert_eq!(line["params"]["logger"], "other/[redacted: github token] <U+202E>");
+    let ended = &of("notifications/elicitation/complete")["params"];
+    assert_eq!(
+        *ended,
+        json!({"elicitationId": token(), "odd": "[redacted: github token] <U+202E>"})
+    );
+}
+
+#[tokio::test]
+async fn a_person_sees_the_whole_of_what_is_approved() {
+    let rule = Rule {
+        name: "asks".into(),
+        keys: Vec::new(),
+        scopes: Vec::new(),
+        tools: vec!["echo".into()],
+        action: Action::Approve,
+    };
+    let policy = Policy { rules: vec![rule] };
+    let server = Server::new(Setup { screening: all(), policy, ..setup(fixture()) }).unwrap();
+    let told = format!("{} \u{202e}", token());
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
+    wire.begin("tools/call", json!({"name": "echo", "arguments": {"text": told}})).await;
+    let asked = wire.read().await["params"]["message"].as_str().unwrap().to_owned();
+    assert!(asked.contains(&format!("{} <U+202E>", token())), "{asked}");
 }
