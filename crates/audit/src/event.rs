@@ -15,6 +15,33 @@ pub(crate) enum Event {
     RotatedElsewhere { from: u64, to: u64 },
     /// Lines that could not be written, and since when.
     Dropped { count: u64, since: String },
+    /// A file after the first one begins.
+    Begun(Begun),
+}
+
+/// Which file of the log it is, and which older ones stay. What is said in the chain can't be made up later to explain
+/// files that are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// The file's number, which it keeps when it is renamed.
+    pub(crate) file: u64,
+    /// The number of its first line.
+    pub(crate) first: u64,
+    /// The number of the oldest file that stays.
+    pub(crate) oldest: u64,
+}
+
+impl Begun {
+    /// The file of the log's first line, or of one whose beginning is not known.
+    pub(crate) const FIRST: Self = Self { file: 1, first: 1, oldest: 1 };
+
+    /// The file after this one, where so many older ones stay. A file that was let go does not come back when more are
+    /// to stay.
+    pub(crate) fn next(self, first: u64, keep: usize) -> Self {
+        let file = self.file.saturating_add(1);
+        let oldest = file.saturating_sub(keep as u64);
+        Self { file, first, oldest: oldest.max(self.oldest) }
+    }
 }
 
 impl Event {
@@ -37,6 +64,11 @@ impl Event {
                 members.number("count", *count);
                 members.text("since", since);
             }
+            Self::Begun(Begun { file, first, oldest }) => {
+                members.number("file", *file);
+                members.number("first", *first);
+                members.number("oldest", *oldest);
+            }
         }
         members
     }
@@ -46,6 +78,7 @@ impl Event {
             Self::Torn { .. } => "torn",
             Self::RotatedElsewhere { .. } => "rotated_elsewhere",
             Self::Dropped { .. } => "dropped",
+            Self::Begun(_) => "begun",
         }
     }
 
@@ -67,6 +100,11 @@ impl Event {
             "dropped" => {
                 Some(Self::Dropped { count: number("count")?, since: text("since")?.to_owned() })
             }
+            "begun" => Some(Self::Begun(Begun {
+                file: number("file")?,
+                first: number("first")?,
+                oldest: number("oldest")?,
+            })),
             _ => None,
         }
     }
@@ -82,6 +120,7 @@ mod tests {
             Event::Torn { bytes: 9, digest: [7; 32] },
             Event::RotatedElsewhere { from: 1, to: 200 },
             Event::Dropped { count: 3, since: "2026-01-01T00:00:00.000Z".into() },
+            Event::Begun(Begun { file: 9, first: 800, oldest: 4 }),
         ] {
             assert_eq!(Event::parse(event.members("now").bytes()), Some(event));
         }
@@ -93,6 +132,21 @@ mod tests {
             b"",
         ] {
             assert_eq!(Event::parse(other), None);
+        }
+    }
+    #[test]
+    fn files_are_let_go_one_by_one_and_for_good() {
+        for (keep, oldest) in [
+            ([2, 2, 2, 2, 2], [1, 1, 2, 3, 4]),
+            ([0, 0, 0, 0, 0], [2, 3, 4, 5, 6]),
+            ([9, 9, 9, 1, 9], [1, 1, 1, 4, 4]),
+        ] {
+            let mut begun = Begun::FIRST;
+            let found = keep.map(|keep| {
+                begun = begun.next(7, keep);
+                begun.oldest
+            });
+            assert_eq!((found, begun.file), (oldest, 6), "{keep:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     MAX_LINE,
     chain::{Chain, Hash, Head, Sealed, plain, seq_of},
+    event::{Begun, Event},
 };
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
@@ -191,21 +192,37 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Makes the file at `path` the newest of the older ones, of which so many stay. Its lock must be held.
-pub(crate) fn turn_over(path: &Path, keep: usize) -> io::Result<()> {
+/// Makes the file at `path` the newest of the older ones. Its lock must be held. None is removed: that is for later,
+/// when the log has said that they are let go.
+pub(crate) fn turn_over(path: &Path) -> io::Result<()> {
     let older = older(path);
     // Only those up to the first free number must make room. Were all to move, a file that can't be renamed would push
     // the older ones out, one with each attempt.
     let moving = older.iter().zip(1..).take_while(|((number, _), next)| number == next).count();
-    for (at, (number, old)) in older.iter().enumerate().rev() {
-        if *number > keep || (at < moving && *number == keep) {
-            fs::remove_file(old)?;
-        } else if at < moving {
-            fs::rename(old, numbered(path, number + 1))?;
-        }
+    for (number, old) in older.iter().take(moving).rev() {
+        fs::rename(old, numbered(path, number + 1))?;
     }
     // Last of all: until the path is free, no other process begins a new file.
-    if keep == 0 { fs::remove_file(path) } else { fs::rename(path, numbered(path, 1)) }
+    fs::rename(path, numbered(path, 1))
+}
+
+/// The older files that are more than `keep`, by their numbers.
+pub(crate) fn beyond(path: &Path, keep: usize) -> Vec<PathBuf> {
+    let older = older(path).into_iter().filter(|(number, _)| *number > keep);
+    older.map(|(_, path)| path).collect()
+}
+
+/// What a file says of itself where it begins.
+pub(crate) fn begun(mut file: &File, chain: &Chain) -> io::Result<Option<Begun>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(WINDOW).read_to_end(&mut bytes)?;
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(Sealed::parse);
+    let mut events = lines.filter_map(|line| match Event::parse(line.members) {
+        Some(Event::Begun(begun)) if chain.fits(&line) => Some(begun),
+        _ => None,
+    });
+    Ok(events.next())
 }
 
 #[cfg(test)]
@@ -238,12 +255,16 @@ mod tests {
             (1, vec!["a"]),
             (2, vec!["a", "a.1"]),
             (5, vec!["a", "a.1", "a.3", "a.4"]),
+            (9, vec!["a", "a.1", "a.3", "a.4", "a.9"]),
         ] {
             let folder = tempfile::tempdir().unwrap();
             touch(folder.path(), &["a", "a.1", "a.3", "a.4", "a.9"]);
             let path = folder.path().join("a");
-            turn_over(&path, keep).unwrap();
+            turn_over(&path).unwrap();
             assert!(!path.exists());
+            for old in beyond(&path, keep) {
+                fs::remove_file(old).unwrap();
+            }
             let held: Vec<String> =
                 older(&path).iter().map(|(_, path)| fs::read_to_string(path).unwrap()).collect();
             assert_eq!(held, want, "{keep}");
@@ -256,7 +277,7 @@ mod tests {
         touch(folder.path(), &["a.1", "a.2"]);
         let path = folder.path().join("a");
         for _ in 0..5 {
-            assert!(turn_over(&path, 3).is_err(), "there is no such file");
+            assert!(turn_over(&path).is_err(), "there is no such file");
         }
         assert_eq!(names(&files(&path)), ["a.3", "a.2"]);
     }

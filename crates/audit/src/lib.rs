@@ -25,7 +25,10 @@
 //!
 //! Lines with a `kind` tell of the log itself, and are part of the chain: `torn` (the bytes before it are a line that
 //! was cut off, with their number and SHA-256), `rotated_elsewhere` (another tool moved or emptied the file that held
-//! the lines `from` to `to`), `dropped` (so many lines could not be written since a time). Lines of calls have no `kind`.
+//! the lines `from` to `to`), `dropped` (so many lines could not be written since a time), `begun` (the first line of each
+//! file but the first: the number of the `file`, of its `first` line, and of the `oldest` file that stays). Older files are
+//! removed after that line is written, so that [`verify`] can tell a file that was let go from one that was taken away.
+//! Lines of calls have no `kind`.
 //!
 //! # Several processes
 //!

@@ -116,7 +116,7 @@ pub struct Filter {
     pub since: Option<SystemTime>,
     /// Not after.
     pub until: Option<SystemTime>,
-    /// Only what did not end well, and the log's own lines.
+    /// Only what did not end well, and what befell the log.
     pub failed: bool,
 }
 
@@ -129,7 +129,8 @@ impl Filter {
         is(&self.principal, line.text("principal"))
             && is(&self.target, line.target())
             && is(&self.outcome, line.text("outcome"))
-            && !(self.failed && line.text("outcome") == Some("ok"))
+            && !(self.failed
+                && (line.text("outcome") == Some("ok") || line.kind() == Some("begun")))
             && !self.is_past(line)
             && self.until.is_none_or(|until| !is_after(line, &stamp(until)))
     }

@@ -3,7 +3,7 @@
 use crate::{
     Entry,
     chain::{Chain, Head},
-    event::Event,
+    event::{Begun, Event},
     file::{self, Identity},
 };
 use std::{
@@ -119,6 +119,10 @@ struct Place {
     newline: bool,
     /// What is to be said before the next line.
     event: Option<Event>,
+    /// What is to be said of a file that has no line yet.
+    begun: Option<Event>,
+    /// Older files that are removed once that is said.
+    beyond: Vec<PathBuf>,
 }
 
 impl Log {
@@ -178,10 +182,9 @@ impl Log {
 
     /// At once, and then now and then.
     fn tell(&self, state: &mut State, error: &io::Error) {
-        if state.told.is_some_and(|told| told.elapsed() < TOLD_EVERY) {
+        if !is_time_to_tell(&mut state.told) {
             return;
         }
-        state.told = Some(Instant::now());
         let (path, lost, policy) = (self.path.display(), self.failures(), self.settings.on_full);
         tracing::error!(%path, %error, lost, ?policy, "audit lines can't be written");
     }
@@ -244,6 +247,8 @@ impl Log {
                 head: Head::NONE,
                 newline: false,
                 event: None,
+                begun: None,
+                beyond: Vec::new(),
             };
             let place = self.place(empty, &file, state.known, left.as_ref())?;
             return Ok((file, place));
@@ -277,18 +282,27 @@ impl Log {
             place.newline = ending.open;
             place.event = ending.torn.map(|(bytes, digest)| Event::Torn { bytes, digest });
             place.head = newer(newest, ending.head).unwrap_or(Head::NONE);
-            return Ok(place);
+            if ending.head.is_some() {
+                return Ok(place);
+            }
         }
         let before = file::older(&self.path).into_iter().next();
         let before = before.and_then(|(_, path)| File::open(path).ok());
-        let before = before.and_then(|file| self.last_of(&file).ok()?);
-        let head = newer(newest, before);
-        // The lines before this one are in none of the files of the log.
-        let moved = known.filter(|known| !known.turned && before != head);
+        let last = before.as_ref().and_then(|file| self.last_of(file).ok()?);
+        let head = newer(newest, last);
         place.head = head.unwrap_or(Head::NONE);
-        place.event = moved
-            .map(|known| Event::RotatedElsewhere { from: known.first, to: place.head.seq })
-            .filter(|_| place.head != Head::NONE);
+        if place.length == 0 && place.head != Head::NONE {
+            // The lines before this one are in none of the files of the log.
+            let moved = known.filter(|known| !known.turned && last != head);
+            let from = moved.map(|known| known.first);
+            place.event = from.map(|from| Event::RotatedElsewhere { from, to: place.head.seq });
+        }
+        if let Some(before) = before.filter(|_| place.regular && last.is_some()) {
+            let first = place.head.seq.saturating_add(1);
+            let begun = file::begun(&before, &self.chain)?.unwrap_or(Begun::FIRST);
+            place.begun = Some(Event::Begun(begun.next(first, self.settings.keep)));
+            place.beyond = file::beyond(&self.path, self.settings.keep);
+        }
         Ok(place)
     }
 
@@ -312,7 +326,8 @@ impl Log {
         }
         let dropped =
             lost.map(|(count, since)| Event::Dropped { count: *count, since: since.clone() });
-        let events = place.event.iter().chain(&dropped).map(|event| event.members(&time));
+        let events = place.event.iter().chain(&place.begun).chain(&dropped);
+        let events = events.map(|event| event.members(&time));
         for members in events.chain(entry.map(|entry| entry.members(&time))) {
             head = self.chain.seal(head, members.bytes(), &mut buffer);
         }
@@ -321,9 +336,8 @@ impl Log {
 
     /// Begins a new file, or goes on in the old one if that can't be: the record is worth more than the bound.
     fn turn_over(&self, state: &mut State, file: File, place: Place) -> io::Result<(File, Place)> {
-        if let Err(error) = file::turn_over(&self.path, self.settings.keep) {
-            if state.told_of_size.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
-                state.told_of_size = Some(Instant::now());
+        if let Err(error) = file::turn_over(&self.path) {
+            if is_time_to_tell(&mut state.told_of_size) {
                 let path = self.path.display();
                 tracing::error!(%path, %error, "the audit file can't be turned over, and grows past audit.max_bytes");
             }
@@ -360,6 +374,14 @@ impl Log {
         if self.settings.sync && !buffer.is_empty() {
             file.sync_data()?;
         }
+        for old in &place.beyond {
+            if let Err(error) = std::fs::remove_file(old)
+                && is_time_to_tell(&mut state.told_of_size)
+            {
+                let path = old.display();
+                tracing::error!(%path, %error, "the audit file is one more than audit.keep, and can't be removed");
+            }
+        }
         let length = if place.regular { place.length + buffer.len() as u64 } else { 0 };
         state.known = Some(place.known(length, head));
         // A file whose lock can't be given back is closed, which does.
@@ -374,6 +396,15 @@ impl Place {
         let first = self.first.unwrap_or(self.head.seq.saturating_add(1));
         Known { identity: self.identity, length, first, head, turned: false }
     }
+}
+
+/// Whether something was not told of for a while; it is now.
+fn is_time_to_tell(told: &mut Option<Instant>) -> bool {
+    let is_time = told.is_none_or(|told| told.elapsed() >= TOLD_EVERY);
+    if is_time {
+        *told = Some(Instant::now());
+    }
+    is_time
 }
 
 /// The one further on in the chain; the second if they are as far.

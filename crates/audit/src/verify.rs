@@ -3,7 +3,7 @@
 use crate::{
     ReadError,
     chain::{Chain, Hash, Head, Sealed, plain},
-    event::Event,
+    event::{Begun, Event},
     read::{self, Piece, Source},
 };
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub struct Check<'a> {
     pub key: Option<&'a [u8]>,
     /// A line that must be there: shows whether the end was cut off since.
     pub expect: Option<Head>,
+    /// Another tool moves files of the log away: what went with them is not missed.
+    pub rotated_elsewhere: bool,
 }
 
 impl fmt::Debug for Check<'_> {
@@ -29,6 +31,7 @@ impl fmt::Debug for Check<'_> {
         f.debug_struct("Check")
             .field("keyed", &self.key.is_some())
             .field("expect", &self.expect)
+            .field("rotated_elsewhere", &self.rotated_elsewhere)
             .finish()
     }
 }
@@ -120,7 +123,7 @@ pub enum What {
         /// The last line of that file.
         to: u64,
     },
-    /// Notice: these lines are not here, since another tool moved or emptied their file.
+    /// These lines are not here, since another tool moved or emptied their file. A notice where one is known to.
     MovedAway {
         /// The first of them.
         from: u64,
@@ -132,7 +135,7 @@ pub enum What {
         /// How many.
         count: u64,
     },
-    /// Notice: the oldest files are gone, as they should be after a while.
+    /// Notice: the oldest files are gone, as the log itself says.
     OlderGone {
         /// The last line of them.
         to: u64,
@@ -234,11 +237,14 @@ fn walk(sources: &[Source], check: &Check<'_>) -> Result<Report, ReadError> {
     let mut walk = Walk {
         chain: Chain::new(check.key),
         expect: check.expect,
+        rotated_elsewhere: check.rotated_elsewhere,
         report: Report { files: sources.len(), ..Report::default() },
         file: String::new(),
         line: 0,
         last: None,
         broken: None,
+        before: None,
+        begun: None,
     };
     for source in sources {
         walk.file = source.path.display().to_string();
@@ -255,11 +261,16 @@ struct Walk {
     chain: Chain,
     /// Until it is found.
     expect: Option<Head>,
+    rotated_elsewhere: bool,
     report: Report,
     file: String,
     line: u64,
     last: Option<Last>,
     broken: Option<Broken>,
+    /// What is to be said of the lines before the first one, unless the log explains it further on.
+    before: Option<Problem>,
+    /// What the oldest file says that tells its number, and what the newest one does.
+    begun: Option<(Begun, Begun)>,
 }
 
 /// The line before.
@@ -352,8 +363,12 @@ impl Walk {
             self.problem(line.seq, What::Changed);
         }
         self.follows(line, event.as_ref());
-        if let Some(Event::Dropped { count, .. }) = event {
-            self.notice(Some(line.seq), What::Dropped { count });
+        match event {
+            Some(Event::Dropped { count, .. }) => {
+                self.notice(Some(line.seq), What::Dropped { count });
+            }
+            Some(Event::Begun(begun)) => self.begun.get_or_insert((begun, begun)).1 = begun,
+            _ => {}
         }
         if let Some(expected) = self.expect.take_if(|expected| expected.seq == line.seq)
             && expected != line.head()
@@ -377,7 +392,12 @@ impl Walk {
         let begins = seq == 1 && line.prev == Head::NONE.hash;
         let Some(last) = &self.last else {
             if seq > 1 {
-                self.notice(Some(seq), What::OlderGone { to: seq - 1 });
+                let (from, to) = (1, seq - 1);
+                let what = match moved {
+                    Some(_) => What::MovedAway { from, to },
+                    None => What::Missing { from, to },
+                };
+                self.before = Some(self.found(Some(seq), what));
             } else if !begins {
                 self.problem(seq, What::NotLinked);
             }
@@ -397,7 +417,7 @@ impl Walk {
         }
     }
 
-    /// Lines are missing from `from` to the one before `seq`. Those that the log itself knows to be moved are a notice.
+    /// Lines are missing from `from` to the one before `seq`. The log itself may know that they were moved.
     fn missing(&mut self, seq: u64, from: u64, moved: Option<(u64, u64)>) {
         let to = seq - 1;
         let Some((moved_from, _)) = moved.filter(|(first, last)| *first <= to && *last == to)
@@ -407,10 +427,35 @@ impl Walk {
         if from < moved_from {
             self.problem(seq, What::Missing { from, to: moved_from - 1 });
         }
-        self.notice(Some(seq), What::MovedAway { from: from.max(moved_from), to });
+        let what = What::MovedAway { from: from.max(moved_from), to };
+        if self.rotated_elsewhere {
+            self.notice(Some(seq), what);
+        } else {
+            self.problem(seq, what);
+        }
+    }
+
+    /// Lines before the first one are no problem where the newest file says that theirs were let go, and the oldest one
+    /// that stays is here from its first line on.
+    fn explain_before(&mut self) {
+        let Some(mut before) = self.before.take() else { return };
+        let to = before.seq.map_or(0, |seq| seq - 1);
+        let let_go = self.begun.is_some_and(|(oldest, newest)| {
+            oldest.file < newest.oldest || (oldest.file == newest.oldest && to < oldest.first)
+        });
+        let (count, found) = if let_go || self.rotated_elsewhere {
+            before.what = What::OlderGone { to };
+            (&mut self.report.notice_count, &mut self.report.notices)
+        } else {
+            (&mut self.report.problem_count, &mut self.report.problems)
+        };
+        *count += 1;
+        found.insert(0, before);
+        found.truncate(MOST_KEPT);
     }
 
     fn finish(mut self) -> Report {
+        self.explain_before();
         match self.broken.take() {
             // The process was stopped in the middle of a line, and has not been started since.
             Some(broken) if broken.open => self.notice(None, What::Torn { bytes: broken.bytes }),

@@ -8,7 +8,7 @@ use crate::{
 };
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use docent_audit::{Check, Filter, Head, Line};
+use docent_audit::{Check, Filter, Head, Line, Problem, What};
 use std::{
     fmt::Write as _,
     ops::ControlFlow,
@@ -28,6 +28,9 @@ pub(crate) enum AuditCommand {
         /// The last line that is known to have been written, as SEQ:HASH
         #[arg(long, value_name = "SEQ:HASH")]
         expect: Option<Head>,
+        /// Another tool, such as logrotate, moves the files away: lines that went with them are not missed
+        #[arg(long)]
+        rotated_elsewhere: bool,
         #[command(flatten)]
         common: Common,
     },
@@ -114,11 +117,15 @@ impl AuditCommand {
 /// Runs one of them.
 pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Printed> {
     match command {
-        AuditCommand::Verify { expect, common } => {
+        AuditCommand::Verify { expect, rotated_elsewhere, common } => {
             let (path, key) = common.log(inputs)?;
-            let check = Check { key: key.as_deref(), expect };
+            let check = Check { key: key.as_deref(), expect, rotated_elsewhere };
             let report = docent_audit::verify(&path, &check)?;
-            let text = if common.json { json(&report)? } else { format!("{report}\n") };
+            let mut text = if common.json { json(&report)? } else { format!("{report}\n") };
+            let moved = |problem: &Problem| matches!(problem.what, What::MovedAway { .. });
+            if !common.json && report.problems.iter().any(moved) {
+                text.push_str("If that tool is yours, check with --rotated-elsewhere.\n");
+            }
             Ok(Printed { text, code: ExitCode::from(u8::from(!report.is_intact())) })
         }
         AuditCommand::Stats { minutes, common } => {

@@ -8,7 +8,7 @@ mod reading;
 mod tampering;
 mod writing;
 
-use docent_audit::{Check, Entry, Log, Report, Settings, verify};
+use docent_audit::{Check, Entry, Filter, Log, Report, Settings, stats, tail, verify};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,19 @@ impl Place {
 
     pub(crate) fn verify(&self) -> Report {
         verify(&self.log(), &Check::default()).unwrap()
+    }
+
+    /// Lines of calls, without those that the log writes of itself.
+    pub(crate) fn calls(&self) -> u64 {
+        stats(&self.log(), None).unwrap().calls
+    }
+
+    /// As whoever has another tool move files away checks it.
+    pub(crate) fn rotated_elsewhere(&self) -> Report {
+        let check = Check { rotated_elsewhere: true, ..Check::default() };
+        let report = verify(&self.log(), &check).unwrap();
+        assert!(report.is_intact(), "{report}");
+        report
     }
 
     /// The log must be intact; its report.
@@ -60,6 +73,14 @@ pub(crate) fn entry(tool: &str) -> Entry<'_> {
 pub(crate) fn write(log: &Log, lines: usize) {
     for n in 0..lines {
         log.append(&entry(&format!("tool{n}"))).unwrap();
+    }
+}
+
+/// Lines up to this number, with what the log says of itself.
+pub(crate) fn write_up_to(log: &Log, seq: u64) {
+    let last = || tail(log.path(), 1, &Filter::default()).ok()?.first()?.seq();
+    while last() < Some(seq) {
+        write(log, 1);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every way to change a log, and that it shows.
 
-use crate::{Place, entry, small, write};
+use crate::{Place, entry, small, write, write_up_to};
 use docent_audit::{Check, Head, Log, Report, Settings, What, files, verify, verify_files};
 use std::{fs, ops::Range, path::PathBuf};
 
@@ -14,7 +14,7 @@ struct Written {
 impl Written {
     fn new() -> Self {
         let place = Place::new();
-        write(&Log::open(place.log(), small(20_000, 20)), 200);
+        write_up_to(&Log::open(place.log(), small(20_000, 20)), 200);
         let read = |path: PathBuf| {
             let bytes = fs::read(&path).unwrap();
             (path, bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect())
@@ -39,7 +39,8 @@ impl Written {
         // Where one file ends and the next begins makes no difference to the chain.
         let path = self.place.file("changed.jsonl");
         fs::write(&path, all.concat()).unwrap();
-        verify_files(&[path], &Check::default()).unwrap()
+        let check = Check { rotated_elsewhere: some.start > 0, ..Check::default() };
+        verify_files(&[path], &check).unwrap()
     }
 }
 
@@ -54,7 +55,7 @@ fn every_edit_of_a_member_shows() {
         ("\"client\":\"tester/9\",", ""),
         ("\"transport\":\"http\"", "\"transport\":\"stdio\""),
         ("\"method\":\"tools/call\"", "\"method\":\"tools/list\""),
-        ("\"tool\":\"tool99\"", "\"tool\":\"tool98\""),
+        ("\"tool\":\"tool0\"", "\"tool\":\"tool1\""),
         ("\"digest\":\"4", "\"digest\":\"5"),
         ("\"outcome\":\"ok\"", "\"outcome\":\"error\""),
         ("\"duration_ms\":1.5", "\"duration_ms\":1.50"),
@@ -97,8 +98,7 @@ fn every_line_that_is_gone_doubled_swapped_or_foreign_shows() {
         assert!(changed(&|_| ()).is_intact());
         let gone = changed(&|lines| drop(lines.remove(at)));
         match seq {
-            // What was before the first line, or after the last, can't be told from the file alone.
-            1 => assert_eq!(gone.notices[0].what, What::OlderGone { to: 1 }),
+            // What was after the last line can't be told from the file alone.
             200 => assert_eq!(gone.last.unwrap().seq, 199),
             _ => assert_eq!(gone.problems[0].what, What::Missing { from: seq, to: seq }, "{seq}"),
         }
@@ -155,12 +155,70 @@ fn files_that_are_gone_swapped_or_cut_show() {
     }
 }
 
+/// What is wrong with a log under a key, once something was done to it.
+fn wrong(settings: &Settings, harm: impl FnOnce(&Place)) -> Vec<What> {
+    let place = Place::new();
+    let log = Log::open(place.log(), settings.clone());
+    write_up_to(&log, 100);
+    let check = Check { key: settings.key.as_deref(), ..Check::default() };
+    let honest = verify(&place.log(), &check).unwrap();
+    assert!(honest.is_intact(), "{honest}");
+    harm(&place);
+    let whats = || -> Vec<What> {
+        let report = verify(&place.log(), &check).unwrap();
+        report.problems.into_iter().map(|problem| problem.what).collect()
+    };
+    write(&log, 1);
+    let found = whats();
+    // What docent writes after a restart excuses nothing.
+    write(&Log::open(place.log(), settings.clone()), 1);
+    assert_eq!(whats(), found);
+    found
+}
+
+#[test]
+fn first_lines_and_oldest_files_that_are_gone_show() {
+    let keyed = |max_bytes, keep| Settings { key: Some(b"key".to_vec()), ..small(max_bytes, keep) };
+    let first = |path: PathBuf| crate::lines(&path)[0]["seq"].as_u64().unwrap();
+    let cut = |path: &PathBuf, lines: usize| {
+        let text = fs::read_to_string(path).unwrap();
+        let rest: String = text.split_inclusive('\n').skip(lines).collect();
+        // As one who writes to the file does it: docent keeps its handle.
+        fs::write(path, rest).unwrap();
+    };
+    // The only file there is.
+    let found = wrong(&keyed(1 << 20, 5), |place| cut(&place.log(), 8));
+    assert_eq!(found, [What::Missing { from: 1, to: 8 }]);
+    let found = wrong(&keyed(1 << 20, 5), |place| fs::write(place.log(), "").unwrap());
+    assert_eq!(found, [What::MovedAway { from: 1, to: 100 }]);
+    for keep in [1, 3] {
+        let settings = keyed(5000, keep);
+        let oldest = |place: &Place| place.file(&format!("audit.jsonl.{keep}"));
+        assert_eq!(wrong(&settings, |_| ()), []);
+        // The beginning of the oldest file, all of it, and all of it with the others under its name.
+        let found = wrong(&settings, |place| cut(&oldest(place), 1));
+        assert!(matches!(found[..], [What::Missing { from: 1, .. }]), "{found:?}");
+        let found = wrong(&settings, |place| fs::remove_file(oldest(place)).unwrap());
+        assert!(matches!(found[..], [What::Missing { from: 1, .. }]), "{found:?}");
+        let mut left = 0;
+        let found = wrong(&settings, |place| {
+            for number in 2..=keep {
+                fs::remove_file(place.file(&format!("audit.jsonl.{number}"))).unwrap();
+            }
+            cut(&place.file("audit.jsonl.1"), 3);
+            fs::rename(place.file("audit.jsonl.1"), oldest(place)).unwrap();
+            left = first(oldest(place));
+        });
+        assert_eq!(found, [What::Missing { from: 1, to: left - 1 }]);
+    }
+}
+
 #[test]
 fn an_end_that_was_cut_off_shows_with_what_is_expected() {
     let written = Written::new();
     let expect = |head: Head, change: &dyn Fn(&mut Vec<Vec<u8>>)| {
         written.changed(|lines| change(lines));
-        let check = Check { expect: Some(head), key: None };
+        let check = Check { expect: Some(head), ..Check::default() };
         verify_files(&[written.place.file("changed.jsonl")], &check).unwrap()
     };
     assert!(expect(written.last, &|_| ()).is_intact());
@@ -171,7 +229,8 @@ fn an_end_that_was_cut_off_shows_with_what_is_expected() {
     let other = Head { seq: 120, hash: [7; 32] };
     assert_eq!(expect(other, &|_| ()).problems[0].what, What::Unexpected);
     let old = expect(Head { seq: 3, hash: [7; 32] }, &|lines| drop(lines.drain(..50)));
-    assert_eq!(old.problems[0].what, What::TooOld { expected: 3 });
+    let whats: Vec<_> = old.problems.iter().map(|problem| &problem.what).collect();
+    assert_eq!(whats, [&What::Missing { from: 1, to: 50 }, &What::TooOld { expected: 3 }]);
     assert_eq!(expect(written.last, &Vec::clear).problems[0].what, What::CutOff { expected: 200 });
 }
 
@@ -180,15 +239,16 @@ fn without_the_key_nothing_can_be_forged() {
     let key = b"a key that the writer of the file has not".as_slice();
     let settings =
         |key: Option<&[u8]>| Settings { key: key.map(<[u8]>::to_vec), ..small(20_000, 20) };
-    let check = |place: &Place, key| verify(&place.log(), &Check { key, expect: None }).unwrap();
+    let check =
+        |place: &Place, key| verify(&place.log(), &Check { key, ..Check::default() }).unwrap();
     let place = Place::new();
-    write(&Log::open(place.log(), settings(Some(key))), 100);
+    write_up_to(&Log::open(place.log(), settings(Some(key))), 100);
     assert!(check(&place, Some(key)).is_intact());
     for wrong in [None, Some(b"another".as_slice()), Some(b"".as_slice())] {
         assert_eq!(check(&place, wrong).problem_count, 100, "{wrong:?}");
         // Somebody who rewrites the log from the start, or goes on with it, with another key or none.
         let forged = Place::new();
-        write(&Log::open(forged.log(), settings(wrong)), 100);
+        write_up_to(&Log::open(forged.log(), settings(wrong)), 100);
         assert_eq!(check(&forged, Some(key)).problem_count, 100);
         fs::copy(place.log(), forged.log()).unwrap();
         for file in files(&forged.log()) {
@@ -198,7 +258,8 @@ fn without_the_key_nothing_can_be_forged() {
         }
         Log::open(forged.log(), settings(wrong)).append(&entry("forged")).unwrap();
         let report = check(&forged, Some(key));
-        assert_eq!(report.problems.iter().map(|p| p.seq).collect::<Vec<_>>(), [Some(101)]);
+        let first = report.first.map(|first| first.seq);
+        assert_eq!(report.problems.iter().map(|p| p.seq).collect::<Vec<_>>(), [first, Some(101)]);
     }
     // A restart with the key goes on.
     write(&Log::open(place.log(), settings(Some(key))), 5);

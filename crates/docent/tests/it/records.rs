@@ -48,6 +48,23 @@ async fn every_call_is_on_record_before_it_is_answered() {
 }
 
 #[tokio::test]
+async fn a_record_that_docent_turned_over_is_intact_and_one_that_was_emptied_is_not() {
+    let place = Place::new();
+    place.settings("audit.max_bytes = 4096\naudit.keep = 1\n");
+    let file = place.project().join(".docent/audit.jsonl");
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    for _ in 0..30 {
+        server.ask("tools/call", call("no_such_tool", json!({}))).await.unwrap();
+    }
+    place.run(&["audit", "verify"]).ends(0).prints("were in older files");
+    fs::write(&file, "").unwrap();
+    server.ask("tools/call", call("no_such_tool", json!({}))).await.unwrap();
+    place.run(&["audit", "verify"]).ends(1).prints("NOT intact").prints("--rotated-elsewhere");
+    place.run(&["audit", "verify", "--rotated-elsewhere"]).ends(0);
+}
+
+#[tokio::test]
 async fn a_root_that_cannot_be_written_to_is_served_all_the_same() {
     let place = Place::new();
     // The right to write stops every user but one; the file in the way stops that one too.
