@@ -4,7 +4,7 @@
 //! to the service that it is served with. stdio, the older SSE pair and WebSocket differ only in their frames.
 
 use crate::{
-    Caller, Certificate, Door, Origin, Principal, Shown,
+    Caller, Certificate, Door, Origin, Principal, Seat, Shown,
     lines::TooLong,
     message::{decode, encode, to_value, wire_id},
 };
@@ -43,11 +43,16 @@ pub(crate) trait Frames: Send {
     }
 }
 
+/// Takes the seats of a connection whose peer has shown its token; the words say what there is none of.
+pub(crate) type Seating = Box<dyn FnMut() -> Result<Seat, String> + Send>;
+
 /// What a connection starts with.
 pub(crate) struct Opening {
     pub(crate) caller: Caller,
     /// The caller has yet to show a token.
     pub(crate) locked: bool,
+    /// Where a locked connection has no seats yet. Dropped once it has.
+    pub(crate) seating: Option<Seating>,
     pub(crate) handshake: Handshake,
     pub(crate) message_bytes: usize,
     /// Requests are counted by the transport that brings them.
@@ -92,6 +97,8 @@ pub(crate) struct Link<F> {
     held: Option<Bytes>,
     /// The door was asked about a token, which happens once.
     asked: bool,
+    /// What was taken when it was unlocked.
+    seats: Vec<Seat>,
     /// Frames of our own making, until there is room for them.
     outbox: VecDeque<Vec<u8>>,
     inbox: VecDeque<RxJsonRpcMessage<RoleServer>>,
@@ -115,6 +122,7 @@ impl<F: Frames> Link<F> {
             locked_until,
             held: None,
             asked: false,
+            seats: Vec::new(),
             outbox,
             inbox,
             pending,
@@ -317,6 +325,11 @@ impl<F: Frames> Link<F> {
             let Some(principal) = token.and_then(|token| self.identify(token)) else {
                 return Err(Refusal::new(id, code::INVALID_REQUEST, "Invalid API key"));
             };
+            if let Some(take) = &mut self.opening.seating {
+                let seats = take().map_err(|told| Refusal::new(id, code::SERVER, told))?;
+                self.seats.push(seats);
+                self.opening.seating = None;
+            }
             self.opening.caller.principal = principal;
             self.talk.unlock();
         }

@@ -63,6 +63,7 @@ where
         tap: setup.traffic.map(|traffic| caller.tap(&traffic)),
         caller,
         locked,
+        seating: None,
         handshake: setup.handshake,
         message_bytes: setup.message_bytes,
         counted: false,

@@ -272,7 +272,7 @@ mod tests {
         let clock = Arc::new(Clock::new(&bounds));
         clock.answer();
         clock.answered();
-        let place = Arc::new(super::super::places::Places::new(&bounds)).take(remote.ip()).unwrap();
+        let place = Arc::new(super::super::places::Places::new((1, 1))).take(remote.ip()).unwrap();
         (
             Io { stream: Stream::Plain(stream), clock: Arc::clone(&clock), _place: place },
             peer,

@@ -202,9 +202,10 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
         Asks::Nothing | Asks::Later | Asks::Now => web.door.identify(&visit.shown),
     };
     let is_refused = known.is_none() && matches!(visit.asks, Asks::Now | Asks::AnotherWay);
+    let is_locked = known.is_none() && visit.asks == Asks::Later;
     let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
-    // Guesses at a token are counted too, by where they come from.
-    if is_refused || visit.is_post {
+    // Guesses at a token are counted too, and whoever may yet make one, by where they come from.
+    if is_refused || is_locked || visit.is_post {
         count(web, &caller).map_err(Stop::Answered)?;
     }
     if !is_refused {

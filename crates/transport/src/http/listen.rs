@@ -65,7 +65,8 @@ pub(super) struct Front {
 /// Takes connections until the server closes, then waits for those that are open.
 pub(super) async fn serve(listener: TcpListener, front: Front) {
     let front = Arc::new(front);
-    let places = Arc::new(Places::new(&front.bounds));
+    let Bounds { connections, connections_per_address, .. } = front.bounds;
+    let places = Arc::new(Places::new((connections, connections_per_address)));
     // Dropping the set ends whatever is left in it.
     let mut open = JoinSet::new();
     loop {

@@ -84,7 +84,7 @@ async fn serve<H: ServerHandler>(
 
 /// A stream of whatever the server has to say in a session.
 async fn listen<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts) -> Response {
-    let Some(seat) = shared.web.door.open_stream() else { return full("streams") };
+    let Some(seat) = shared.web.door.open_stream() else { return unavailable(&full("streams")) };
     let response = pass(shared, parts, Bytes::new()).await;
     held(response, seat)
 }
@@ -385,12 +385,16 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 /// No seat is left for a session.
 pub(super) fn unseated<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Response {
     shared.web.door.count_unseated();
-    full("sessions")
+    unavailable(&full("sessions"))
 }
 
-/// No seat is left.
-pub(super) fn full(what: &str) -> Response {
-    let told = format!("Too many {what} are open: close one, or raise limits.{what}");
+/// The words for having no seat left.
+pub(super) fn full(what: &str) -> String {
+    format!("Too many {what} are open: close one, or raise limits.{what}")
+}
+
+/// There is none left of something; there may be soon.
+pub(super) fn unavailable(told: &str) -> Response {
     let mut response =
         refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told));
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));

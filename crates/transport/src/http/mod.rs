@@ -28,6 +28,7 @@ use axum::{
 };
 use docent_traffic::{Tap, Traffic};
 use docent_wire::Handshake;
+use places::Places;
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
@@ -131,6 +132,8 @@ struct Shared<H: ServerHandler> {
     streams: sse::Streams,
     /// Connections that are no longer HTTP's.
     sockets: TaskTracker,
+    /// For those of them that have yet to show a token.
+    locked: Arc<Places>,
     /// Requests whose answer is not whole yet.
     posts: TaskTracker,
 }
@@ -222,6 +225,7 @@ fn router<H: ServerHandler>(
         streamable,
         streams: sse::Streams::default(),
         sockets,
+        locked: Arc::new(Places::new(ws::LOCKED)),
         posts,
     });
     let mut router = Router::new()

@@ -1,13 +1,12 @@
 //! Places for connections: so many in all, so many from one address.
 
-use super::Bounds;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// All places of a listener.
+/// All places of one kind.
 pub(super) struct Places {
     most: usize,
     most_per_address: usize,
@@ -27,12 +26,8 @@ pub(super) struct Place {
 }
 
 impl Places {
-    pub(super) fn new(bounds: &Bounds) -> Self {
-        Self {
-            most: bounds.connections,
-            most_per_address: bounds.connections_per_address,
-            taken: Mutex::default(),
-        }
+    pub(super) fn new((most, most_per_address): (usize, usize)) -> Self {
+        Self { most, most_per_address, taken: Mutex::default() }
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
@@ -85,9 +80,7 @@ mod tests {
     /// Which of the addresses get a place, one after the other, none of them leaving.
     #[track_caller]
     fn check(most: (usize, usize), addresses: &[&str], want: &[bool]) {
-        let (connections, connections_per_address) = most;
-        let bounds = Bounds { connections, connections_per_address, ..Bounds::default() };
-        let places = Arc::new(Places::new(&bounds));
+        let places = Arc::new(Places::new(most));
         let taken: Vec<_> =
             addresses.iter().map(|address| places.take(address.parse().unwrap())).collect();
         let got: Vec<_> = taken.iter().map(Option::is_some).collect();

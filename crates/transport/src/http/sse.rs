@@ -4,7 +4,7 @@ use super::{
     Shared, State,
     body::{read_json, refused},
     events::{event, respond},
-    mcp::{full, seat, unseated},
+    mcp::{full, seat, unavailable, unseated},
     oauth,
 };
 use crate::{
@@ -123,7 +123,7 @@ pub(super) async fn open<H: ServerHandler>(
 ) -> Response {
     let door = &shared.web.door;
     let Some(session) = seat(&shared) else { return unseated(&shared) };
-    let Some(stream) = door.open_stream() else { return full("streams") };
+    let Some(stream) = door.open_stream() else { return unavailable(&full("streams")) };
     let id = Uuid::new_v4();
     let (posts, posted) = mpsc::channel(IN);
     let (out, frames) = mpsc::channel(OUT);
@@ -156,6 +156,7 @@ async fn run<H: ServerHandler>(
         tap: shared.tap(&origin.caller),
         caller: origin.caller,
         locked: false,
+        seating: None,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
         // Each post was counted at the door.

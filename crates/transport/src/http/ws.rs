@@ -3,12 +3,12 @@
 use super::{
     Bounds, Shared, State,
     listen::Peer,
-    mcp::{full, seat, unseated},
+    mcp::{full, seat, unavailable},
 };
 use crate::{
     Certificate, Origin, Seat,
     lines::TooLong,
-    link::{Frames, Link, Opening},
+    link::{Frames, Link, Opening, Seating},
 };
 use axum::{
     extract::{
@@ -23,7 +23,7 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use rmcp::{ServerHandler, service::serve_directly};
-use std::{sync::Arc, time::Duration};
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, timeout, timeout_at},
@@ -37,6 +37,10 @@ const BUFFER: usize = 4 * 1024;
 /// A frame can't be passed over unread: up to this many times the limit it is read and answered, beyond it the socket
 /// is closed.
 const READ_OVER: usize = 4;
+/// Sockets that have yet to show a token: so many in all, so many from one address.
+pub(super) const LOCKED: (usize, usize) = (256, 64);
+const LOCKED_FULL: &str =
+    "Too many sockets have yet to show a token: show it in the Authorization header, or try again";
 
 /// Any upgrade.
 pub(super) async fn upgrade<H: ServerHandler>(
@@ -49,15 +53,23 @@ pub(super) async fn upgrade<H: ServerHandler>(
         Ok(upgrade) => upgrade,
         Err(refused) => return refused.into_response(),
     };
-    let certificate = parts.extensions.get::<Peer>().and_then(|peer| peer.certificate.clone());
-    let door = &shared.web.door;
-    // Nobody unknown ends a session of somebody's.
-    let session = if is_locked(&shared, &origin) { door.open_session() } else { seat(&shared) };
-    let Some(session) = session else { return unseated(&shared) };
-    let Some(stream) = door.open_stream() else { return full("streams") };
     let shared = Arc::clone(&shared);
+    let mut visitor = Visitor::new(origin, parts.extensions.get::<Peer>());
+    let locked = is_locked(&shared, &visitor.origin);
+    if locked {
+        let Some(seating) = seat_later(&shared, &visitor.origin) else {
+            shared.web.door.count_unseated();
+            return unavailable(LOCKED_FULL);
+        };
+        visitor.seating = Some(seating);
+    } else {
+        match seats(&shared) {
+            Ok(seats) => visitor.seats = Some(seats),
+            Err(told) => return unavailable(&told),
+        }
+    }
     // Nobody unknown is read from beyond the limit.
-    let over = if is_locked(&shared, &origin) { 1 } else { READ_OVER };
+    let over = if locked { 1 } else { READ_OVER };
     let most = shared.web.message_bytes.saturating_mul(over);
     upgrade
         .protocols(["mcp"])
@@ -67,7 +79,6 @@ pub(super) async fn upgrade<H: ServerHandler>(
         .max_frame_size(most)
         .on_upgrade(move |socket| {
             let sockets = shared.sockets.clone();
-            let visitor = Visitor { origin, certificate, _seats: (session, stream) };
             sockets.track_future(run(shared, visitor, socket))
         })
 }
@@ -77,11 +88,41 @@ fn is_locked<H: ServerHandler>(shared: &Shared<H>, origin: &Origin) -> bool {
     shared.web.door.needs_token() && origin.caller.principal == crate::Principal::unknown()
 }
 
-/// Who is at the other end, and the seats that it takes.
+/// A seat for a session and one for a stream, or the words for having none.
+fn seats<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Result<Seat, String> {
+    let Some(session) = seat(shared) else {
+        shared.web.door.count_unseated();
+        return Err(full("sessions"));
+    };
+    let stream = shared.web.door.open_stream().ok_or_else(|| full("streams"))?;
+    Ok(Box::new((session, stream)))
+}
+
+/// A place among those who have yet to show a token; what takes the seats then has it, and gives it back with that.
+fn seat_later<H: ServerHandler>(shared: &Arc<Shared<H>>, origin: &Origin) -> Option<Seating> {
+    let remote = origin.caller.remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
+    let place = shared.locked.take(remote)?;
+    let shared = Arc::clone(shared);
+    Some(Box::new(move || {
+        let _until_dropped = &place;
+        seats(&shared)
+    }))
+}
+
+/// Who is at the other end, and what it takes.
 struct Visitor {
     origin: Origin,
     certificate: Option<Arc<Certificate>>,
-    _seats: (Seat, Seat),
+    seats: Option<Seat>,
+    /// Where it is locked: nobody unknown takes the seats of those who are known.
+    seating: Option<Seating>,
+}
+
+impl Visitor {
+    fn new(origin: Origin, peer: Option<&Peer>) -> Self {
+        let certificate = peer.and_then(|peer| peer.certificate.clone());
+        Self { origin, certificate, seats: None, seating: None }
+    }
 }
 
 struct Texts {
@@ -110,12 +151,14 @@ impl Frames for Texts {
 }
 
 async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket: WebSocket) {
+    let _seats = visitor.seats;
     let (sink, stream) = socket.split();
     let (out, frames) = mpsc::channel(OUT);
     let opening = Opening {
         locked: is_locked(&shared, &visitor.origin),
         tap: shared.tap(&visitor.origin.caller),
         caller: visitor.origin.caller,
+        seating: visitor.seating,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
         counted: false,

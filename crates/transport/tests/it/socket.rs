@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
     time::timeout,
 };
-use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+use tokio_tungstenite::tungstenite::{self, Message, client::IntoClientRequest};
 
 struct Events {
     socket: TcpStream,
@@ -77,13 +77,22 @@ async fn a_stream_belongs_to_its_principal() {
 type Socket = tokio_tungstenite::WebSocketStream<TcpStream>;
 
 async fn connect(site: &Site, path: &str, token: Option<&str>) -> Socket {
+    try_connect(site, path, token).await.unwrap()
+}
+
+/// A socket, or the status of the refusal.
+async fn try_connect(site: &Site, path: &str, token: Option<&str>) -> Result<Socket, u16> {
     let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let mut request = format!("ws://127.0.0.1:{}{path}", site.port).into_client_request().unwrap();
     request.headers_mut().insert("Sec-WebSocket-Protocol", "mcp".parse().unwrap());
     if let Some(token) = token {
         request.headers_mut().insert("Authorization", format!("Bearer {token}").parse().unwrap());
     }
-    tokio_tungstenite::client_async(request, stream).await.unwrap().0
+    match tokio_tungstenite::client_async(request, stream).await {
+        Ok((socket, _)) => Ok(socket),
+        Err(tungstenite::Error::Http(refused)) => Err(refused.status().as_u16()),
+        Err(error) => panic!("{error}"),
+    }
 }
 
 async fn ask(socket: &mut Socket, message: &str) -> Value {
@@ -140,4 +149,59 @@ async fn a_socket_without_a_token_hears_initialize_alone() {
         told.contains("\"principal\":\"first\"") && told.contains("\"via\":\"websocket\""),
         "{told}"
     );
+}
+
+const SHOWN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"auth":{"type":"bearer","token":"t"}}}"#;
+
+/// Stops the clock until what it gives is dropped: nobody's patience ends, however slow the machine is.
+fn stop_clock() -> std::sync::mpsc::Sender<()> {
+    let (goes_on, waits) = std::sync::mpsc::channel();
+    tokio::time::pause();
+    // The clock of a test jumps ahead when nothing else is to be done, and not while this is.
+    tokio::task::spawn_blocking(move || waits.recv());
+    goes_on
+}
+
+#[tokio::test]
+async fn a_socket_takes_its_seat_when_it_shows_its_token() {
+    let _still = stop_clock();
+    let site = Site::open(TestDoor { token: Some("t"), seats: 1, ..TestDoor::default() }).await;
+    let mut first = connect(&site, "/ws", None).await;
+    let mut second = connect(&site, "/ws", None).await;
+    let known = connect(&site, "/ws", Some("t")).await;
+    assert_eq!(try_connect(&site, "/ws", Some("t")).await.err(), Some(503));
+    let refused = ask(&mut first, SHOWN).await;
+    assert!(refused["error"]["message"].as_str().unwrap().contains("limits.sessions"), "{refused}");
+    drop(known);
+    let begun = std::time::Instant::now();
+    while ask(&mut first, SHOWN).await["result"].is_null() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "the seat is not given back");
+    }
+    assert!(ask(&mut second, SHOWN).await["error"].is_object());
+}
+
+#[tokio::test]
+async fn sockets_without_a_token_have_places_of_their_own() {
+    let _still = stop_clock();
+    let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let mut locked = Vec::new();
+    let refused = loop {
+        match try_connect(&site, "/ws", None).await {
+            Ok(socket) => locked.push(socket),
+            Err(status) => break status,
+        }
+    };
+    assert_eq!((refused, locked.len()), (503, 64));
+    connect(&site, "/ws", Some("t")).await;
+    assert!(ask(&mut locked[0], SHOWN).await["result"].is_object());
+    connect(&site, "/ws", None).await;
+}
+
+#[tokio::test]
+async fn sockets_without_a_token_are_counted() {
+    let site = Site::open(TestDoor { token: Some("t"), requests: 1, ..TestDoor::default() }).await;
+    connect(&site, "/ws", Some("t")).await;
+    connect(&site, "/ws", None).await;
+    assert_eq!(try_connect(&site, "/ws", None).await.err(), Some(429));
+    connect(&site, "/ws", Some("t")).await;
 }
