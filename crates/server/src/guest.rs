@@ -64,6 +64,12 @@ impl Server {
             None => terms.keyring.anonymous().clone(),
         }
     }
+
+    /// Whether somebody who came in earlier may see what is a provider's.
+    pub(crate) fn may_see(&self, who: Principal, provider: &str) -> bool {
+        let terms = self.terms();
+        terms.policy.may_see(&terms.keyring.current(who), provider)
+    }
 }
 
 fn spoken(context: &RequestContext<RoleServer>) -> Dialect {

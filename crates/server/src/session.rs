@@ -25,7 +25,7 @@ use docent_tool::{Audience as _, Level};
 use docent_transport::{Door as _, Principal};
 use docent_wire::Dialect;
 use rmcp::{
-    ErrorData, RoleServer, ServerHandler,
+    ErrorData, Peer, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
         CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
@@ -51,10 +51,12 @@ use tokio_util::sync::CancellationToken;
 /// One conversation with one client. Making one costs an [`Arc`]'s clone.
 pub struct Session {
     server: Arc<Server>,
-    /// What `logging/setLevel` chose: 0 while it has not, else the level's place from 1.
     /// Tells the sessions of one principal apart.
     number: u64,
+    /// What `logging/setLevel` chose: 0 while it has not, else the level's place from 1.
     level: Arc<AtomicU8>,
+    /// Who spoke last: what is told between requests is told to them.
+    speaker: Arc<Mutex<Option<Principal>>>,
     /// Its place among those who hear of changes, once it has asked to.
     membership: Mutex<Option<Membership>>,
 }
@@ -75,7 +77,8 @@ impl Session {
     pub(crate) fn new(server: Arc<Server>) -> Self {
         static SESSIONS: AtomicU64 = AtomicU64::new(0);
         let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        Self { server, number, level: Arc::default(), membership: Mutex::new(None) }
+        let (level, speaker, membership) = Default::default();
+        Self { server, number, level, speaker, membership }
     }
 
     /// What is told of log lines before a level is chosen: the usual to a client that speaks of levels, else nothing.
@@ -86,13 +89,29 @@ impl Session {
         }
     }
 
-    /// What a session hears of lines that belong to no call.
-    fn ear(&self, who: Principal) -> Ear {
-        let server = Arc::downgrade(&self.server);
+    /// What is heard between requests, by the terms of that moment: keys, rules and tokens end while a session stays open.
+    fn ear(&self, level: Option<&Arc<AtomicU8>>) -> Ear {
+        let (server, speaker) = (Arc::downgrade(&self.server), Arc::clone(&self.speaker));
         let may_see = move |provider: &str| {
-            server.upgrade().is_some_and(|server| server.terms().policy.may_see(&who, provider))
+            let who = speaker.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let known = server.upgrade().zip(who);
+            known.is_some_and(|(server, who)| server.may_see(who, provider))
         };
-        Ear { level: Arc::clone(&self.level), may_see: Box::new(may_see) }
+        Ear { level: level.cloned(), may_see: Box::new(may_see) }
+    }
+
+    fn join(&self, peer: Peer<RoleServer>) -> Membership {
+        self.server.hub().join_session(peer, self.ear(Some(&self.level)))
+    }
+
+    fn heard_from(&self, who: Principal) {
+        *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(who);
+    }
+
+    fn guest(&self, context: &RequestContext<RoleServer>) -> Guest {
+        let guest = self.server.guest(context);
+        self.heard_from(guest.principal().clone());
+        guest
     }
 
     fn membership(&self) -> MutexGuard<'_, Option<Membership>> {
@@ -100,7 +119,7 @@ impl Session {
     }
 
     fn open(&self, context: &RequestContext<RoleServer>, asked: &Asked<'_>) -> Opened {
-        let guest = self.server.guest(context);
+        let guest = self.guest(context);
         let entry = self.server.open(&guest, context, asked);
         Opened { guest, entry }
     }
@@ -247,8 +266,8 @@ impl ServerHandler for Session {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let mut membership = self.membership();
         if membership.is_none() {
-            let who = self.server.principal(&context.extensions);
-            *membership = Some(self.server.hub().join_session(context.peer, self.ear(who)));
+            self.heard_from(self.server.principal(&context.extensions));
+            *membership = Some(self.join(context.peer));
         }
     }
 
@@ -269,7 +288,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.server.list_tools(&self.server.guest(&context), cursor(request.as_ref())).await
+        self.server.list_tools(&self.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn call_tool(
@@ -297,7 +316,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.server.list_resources(&self.server.guest(&context), cursor(request.as_ref())).await
+        self.server.list_resources(&self.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn list_resource_templates(
@@ -305,7 +324,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.server.list_templates(&self.server.guest(&context), cursor(request.as_ref())).await
+        self.server.list_templates(&self.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn read_resource(
@@ -326,7 +345,7 @@ impl ServerHandler for Session {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.server.list_prompts(&self.server.guest(&context), cursor(request.as_ref())).await
+        self.server.list_prompts(&self.guest(&context), cursor(request.as_ref())).await
     }
 
     async fn get_prompt(
@@ -351,7 +370,7 @@ impl ServerHandler for Session {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let guest = self.server.guest(&context);
+        let guest = self.guest(&context);
         let meta = self.listener(context, &guest).meta();
         self.server.complete(&guest, request, meta).await
     }
@@ -361,11 +380,9 @@ impl ServerHandler for Session {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let guest = self.server.guest(&context);
+        let guest = self.guest(&context);
         let mut membership = self.membership();
-        let ear = || self.ear(guest.principal().clone());
-        let member =
-            membership.get_or_insert_with(|| self.server.hub().join_session(context.peer, ear()));
+        let member = membership.get_or_insert_with(|| self.join(context.peer));
         let terms = self.server.terms();
         let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
         member.watch(&request.uri, &may_see).map_err(|problem| match problem {
@@ -395,7 +412,7 @@ impl ServerHandler for Session {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let guest = self.server.guest(context.request_context());
+        self.guest(context.request_context());
         // A stream stays open for as long as its client likes, so it counts as one wherever it comes from.
         let Some(_seat) = self.server.open_stream() else {
             return Err(refused(
@@ -403,9 +420,7 @@ impl ServerHandler for Session {
                 None,
             ));
         };
-        let terms = self.server.terms();
-        let may_see = |provider: &str| terms.policy.may_see(guest.principal(), provider);
-        self.server.hub().listen(context, &may_see, self.server.stopping()).await
+        self.server.hub().listen(context, self.ear(None), self.server.stopping()).await
     }
 
     async fn get_task(
@@ -413,7 +428,7 @@ impl ServerHandler for Session {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        let guest = self.server.guest(&context);
+        let guest = self.guest(&context);
         self.server.tasks().get(&request.task_id, &guest.principal().name).map(GetTaskResult::new)
     }
 
@@ -422,7 +437,7 @@ impl ServerHandler for Session {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let guest = self.server.guest(&context);
+        let guest = self.guest(&context);
         self.server.tasks().update(
             &request.task_id,
             &guest.principal().name,
@@ -435,7 +450,7 @@ impl ServerHandler for Session {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let guest = self.server.guest(&context);
+        let guest = self.guest(&context);
         self.server.tasks().cancel(&request.task_id, &guest.principal().name)
     }
 

@@ -77,7 +77,7 @@ struct Subscriber {
     ready: Notify,
     /// A session of the older revisions is told through its peer.
     peer: Option<Peer<RoleServer>>,
-    ear: Option<Ear>,
+    ear: Ear,
     telling: AtomicBool,
 }
 
@@ -100,16 +100,18 @@ struct Line {
     extra: Object,
 }
 
-/// Which of those lines a session hears.
+/// What a session or a stream may hear.
 pub(crate) struct Ear {
-    /// As the session chose it: 0, or one more than the place among the levels.
-    pub(crate) level: Arc<AtomicU8>,
+    /// Which of those lines, as the session chose: 0, or one more than the place among the levels. A stream hears none.
+    pub(crate) level: Option<Arc<AtomicU8>>,
+    /// Whether its caller may see what is a provider's. Asked each time, because that ends while a connection stays open.
     pub(crate) may_see: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 impl Ear {
     fn hears(&self, provider: &str, level: Level) -> bool {
-        let quietest = match usize::from(self.level.load(Ordering::Relaxed)) {
+        let Some(chosen) = &self.level else { return false };
+        let quietest = match usize::from(chosen.load(Ordering::Relaxed)) {
             0 => Level::Info,
             chosen => LEVELS.get(chosen - 1).copied().unwrap_or(Level::Info),
         };
@@ -187,9 +189,13 @@ fn locked(news: &Mutex<News>) -> MutexGuard<'_, News> {
 }
 
 impl Subscriber {
-    fn hear(self: &Arc<Self>, change: &Change) {
-        let wanted = match (change, &self.ear) {
-            (Change::Said { provider, level, .. }, Some(ear)) => ear.hears(provider, *level),
+    /// Keeps a change that is wanted. One of an address must be of a provider that may be seen.
+    fn hear(self: &Arc<Self>, change: &Change, watched: Option<&str>) {
+        let wanted = match change {
+            Change::Said { provider, level, .. } => self.ear.hears(provider, *level),
+            Change::Updated(_) => {
+                locked(&self.wants).holds(change) && watched.is_some_and(&self.ear.may_see)
+            }
             _ => locked(&self.wants).holds(change),
         };
         if !wanted {
@@ -237,9 +243,15 @@ impl Hub {
 
     /// Tells everybody who wants to know.
     pub(crate) fn announce(&self, change: &Change) {
-        let subscribers: Vec<_> = self.inner().subscribers.values().cloned().collect();
+        let inner = self.inner();
+        let subscribers: Vec<_> = inner.subscribers.values().cloned().collect();
+        let watched = match change {
+            Change::Updated(uri) => inner.watched.get(uri).map(|watch| watch.provider.clone()),
+            _ => None,
+        };
+        drop(inner);
         for subscriber in subscribers {
-            subscriber.hear(change);
+            subscriber.hear(change, watched.as_deref());
         }
     }
 
@@ -254,8 +266,7 @@ impl Hub {
         }
     }
 
-    fn join(self: &Arc<Self>, wants: News, told: Option<(Peer<RoleServer>, Ear)>) -> Membership {
-        let (peer, ear) = told.unzip();
+    fn join(self: &Arc<Self>, wants: News, ear: Ear, peer: Option<Peer<RoleServer>>) -> Membership {
         let subscriber = Arc::new(Subscriber {
             wants: Mutex::new(wants),
             untold: Mutex::default(),
@@ -274,7 +285,7 @@ impl Hub {
 
     /// A session of the older revisions hears of every list.
     pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>, ear: Ear) -> Membership {
-        self.join(News::everything_listed(), Some((peer, ear)))
+        self.join(News::everything_listed(), ear, Some(peer))
     }
 
     fn watch(&self, uri: &str, may_see: impl Fn(&str) -> bool) -> bool {
@@ -325,7 +336,7 @@ impl Hub {
     pub(crate) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
-        may_see: &(dyn Fn(&str) -> bool + Sync),
+        ear: Ear,
         stopping: &CancellationToken,
     ) -> Result<(), ErrorData> {
         let accepted = context.accepted();
@@ -335,9 +346,9 @@ impl Hub {
             prompts: accepted.prompts_list_changed == Some(true),
             ..News::default()
         };
-        let membership = self.join(wants, None);
+        let membership = self.join(wants, ear, None);
         for uri in accepted.resource_subscriptions.iter().flatten() {
-            if membership.watch(uri, may_see).is_err() {
+            if membership.watch(uri, &membership.subscriber.ear.may_see).is_err() {
                 tracing::debug!(
                     uri,
                     "an address of a subscription is not watched for this principal"
@@ -437,7 +448,11 @@ mod tests {
         }
     }
 
-    fn principal(scope: &str) -> impl Fn(&str) -> bool {
+    fn ear(scope: &str) -> Ear {
+        Ear { level: None, may_see: Box::new(principal(scope)) }
+    }
+
+    fn principal(scope: &str) -> impl Fn(&str) -> bool + use<> {
         let kind = docent_transport::PrincipalKind::Key;
         let scopes = [scope.to_owned()].into();
         let who = Principal { name: "ann".into(), scopes, kind, until: None };
@@ -449,8 +464,8 @@ mod tests {
         let files = Arc::new(Files::default());
         let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
         let all = principal("*");
-        let first = hub.join(News::default(), None);
-        let second = hub.join(News::default(), None);
+        let first = hub.join(News::default(), ear("*"), None);
+        let second = hub.join(News::default(), ear("*"), None);
         assert_eq!(first.watch("file:a", &all), Ok(()));
         assert_eq!(first.watch("file:a", &all), Ok(()));
         assert_eq!(second.watch("file:a", &all), Ok(()));
@@ -460,7 +475,7 @@ mod tests {
             Ok(()),
             "already watched by this session"
         );
-        let third = hub.join(News::default(), None);
+        let third = hub.join(News::default(), ear("*"), None);
         assert_eq!(third.watch("file:a", &principal("web:*")), Err(NotWatched::Unknown));
         assert_eq!(third.watch("file:b", &principal("web:*")), Err(NotWatched::Unknown));
         first.unwatch("file:a");
@@ -490,7 +505,7 @@ mod tests {
     #[test]
     fn news_are_kept_once_and_only_when_wanted() {
         let hub = Hub::new(Arc::from([]));
-        let member = hub.join(News { tools: true, ..News::default() }, None);
+        let member = hub.join(News { tools: true, ..News::default() }, ear("*"), None);
         for _ in 0..3 {
             hub.announce(&Change::Tools);
             hub.announce(&Change::Prompts);
@@ -503,7 +518,7 @@ mod tests {
     #[test]
     fn a_session_watches_a_bounded_number() {
         let hub = Hub::new(Arc::from([Arc::new(Files::default()) as Arc<dyn Provider>]));
-        let member = hub.join(News::default(), None);
+        let member = hub.join(News::default(), ear("*"), None);
         for n in 0..MOST_WATCHED {
             assert_eq!(member.watch(&format!("file:{n}"), &principal("*")), Ok(()));
         }

@@ -5,6 +5,7 @@ use crate::{
     wire::{Wire, code, key, modern, origin, setup, text},
 };
 use docent_server::{Server, Setup};
+use docent_tool::{Change, Level};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -92,6 +93,74 @@ async fn without_scopes_or_origin_nothing_opens() {
         assert!(names(&mut wire, "tools/list", "tools").await.is_empty());
         assert_eq!(code(&wire.call("echo", json!({"text": "x"})).await), -32000);
     }
+}
+
+/// Reads up to the change of the prompts' list: what came before it, but for changes of lists.
+async fn heard(wire: &mut Wire) -> Vec<Value> {
+    let mut all = Vec::new();
+    loop {
+        let message = wire.read().await;
+        match message["method"].as_str() {
+            Some("notifications/prompts/list_changed") => return all,
+            Some(method) if method.ends_with("list_changed") => {}
+            _ => all.push(message["params"].clone()),
+        }
+    }
+}
+
+/// Whether the line was told of, and the address.
+fn summed(told: &[Value]) -> (bool, bool) {
+    let has = |name: &str, text: &str| told.iter().any(|one| one[name] == text);
+    (has("data", "said"), has("uri", "memo://a"))
+}
+
+#[tokio::test]
+async fn a_key_that_is_gone_hears_nothing_of_what_it_opened() {
+    let fixture = Fixture::new();
+    let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    let setup = Setup { keys, auth_required: true, ..setup(Arc::clone(&fixture)) };
+    let mut terms = setup.terms();
+    let server = Server::new(setup).unwrap();
+    let as_ann = || Some(origin(&server, Some("ann-token")));
+    let mut ann = Wire::legacy_as(&server, "2025-11-25", json!({}), as_ann()).await;
+    let as_bob = Some(origin(&server, Some("bob-token")));
+    let mut bob = Wire::legacy_as(&server, "2025-11-25", json!({}), as_bob).await;
+    for wire in [&mut ann, &mut bob] {
+        wire.ask("resources/subscribe", json!({"uri": "memo://a"})).await;
+    }
+    let mut stream = Wire::open_as(&server, as_ann());
+    let mut params = modern(json!({}));
+    params["notifications"] =
+        json!({"promptsListChanged": true, "resourceSubscriptions": ["memo://a"]});
+    stream.begin("subscriptions/listen", params).await;
+    stream.notified("notifications/subscriptions/acknowledged").await;
+    // The stream watches once its handler has run; a later request is answered after that.
+    stream.ask("server/discover", modern(json!({}))).await;
+    let marked = async |wires: [&mut Wire; 3]| {
+        fixture.changed(Change::Prompts);
+        let [ann, bob, stream] = wires;
+        [heard(ann).await, heard(bob).await, heard(stream).await]
+    };
+    let tell = async |[ann, bob, stream]: [&mut Wire; 3]| {
+        let (provider, logger) = ("fixture".to_owned(), "other".to_owned());
+        let (data, extra) = (json!("said"), serde_json::Map::new());
+        fixture.changed(Change::Said { provider, level: Level::Error, logger, data, extra });
+        fixture.changed(Change::Updated("memo://a".into()));
+        // An address may be told of after the first mark, and comes before the second.
+        let first = marked([&mut *ann, &mut *bob, &mut *stream]).await;
+        let second = marked([ann, bob, stream]).await;
+        first.into_iter().zip(second).map(|(one, other)| summed(&[one, other].concat())).collect()
+    };
+    let told: Vec<_> = tell([&mut ann, &mut bob, &mut stream]).await;
+    assert_eq!(told, [(true, true), (true, true), (false, true)]);
+    terms.keys.remove(0);
+    server.renew(terms).unwrap();
+    for wire in [&mut ann, &mut bob, &mut stream] {
+        heard(wire).await;
+    }
+    marked([&mut ann, &mut bob, &mut stream]).await;
+    let told: Vec<_> = tell([&mut ann, &mut bob, &mut stream]).await;
+    assert_eq!(told, [(false, false), (true, true), (false, false)]);
 }
 
 #[tokio::test]
