@@ -30,13 +30,37 @@ pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
     // What is to be opened must be there. Whoever writes to it tells why it can't be made.
     for file in [&config.audit.file, &config.server.logging.file].into_iter().flatten() {
         file.parent().map(fs::create_dir_all).transpose().unwrap_or_default();
-        OpenOptions::new().append(true).create(true).open(file).map(drop).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(file).map(drop).unwrap_or_default();
     }
+    // Rights can't be changed in the sandbox. Those of a log stay as somebody has set them; who called what is nobody
+    // else's affair.
+    #[cfg(unix)]
+    audit_file(config).map(|file| make_private(&file)).unwrap_or_default();
     // Who has no settings yet may make some while docent runs.
     for folder in config.cache_dir.iter().chain(config.config_folders.first()) {
         fs::create_dir_all(folder).unwrap_or_default();
     }
     docent_sandbox::confine(&own(config), mode(config))
+}
+
+/// Where calls are recorded.
+fn audit_file(config: &Config) -> Option<PathBuf> {
+    let in_state = || Some(StateDir::open(config).ok()?.audit_file(config));
+    config.audit.file.clone().or_else(in_state)
+}
+
+/// Who can't do it is told so by whoever writes to the file.
+#[cfg(unix)]
+fn make_private(file: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let wide = |there: &fs::Metadata| there.is_file() && there.permissions().mode() & 0o177 != 0;
+    if file.metadata().is_ok_and(|there| wide(&there)) {
+        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap_or_default();
+    }
 }
 
 /// Logs what holds, and what does not though it was asked for.

@@ -6,7 +6,7 @@ use crate::{
 };
 use docent_testkit::HttpPeer;
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 fn survey() -> Value {
     call("analyze_repository", json!({"path": ".", "depth": "quick"}))
@@ -62,6 +62,34 @@ async fn a_record_that_docent_turned_over_is_intact_and_one_that_was_emptied_is_
     server.ask("tools/call", call("no_such_tool", json!({}))).await.unwrap();
     place.run(&["audit", "verify"]).ends(1).prints("NOT intact").prints("--rotated-elsewhere");
     place.run(&["audit", "verify", "--rotated-elsewhere"]).ends(0);
+}
+
+#[tokio::test]
+async fn records_are_for_the_user_alone_wherever_they_lie() {
+    let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode() & 0o777;
+    for (settings, audit) in [
+        ("audit.file = \"~/records/audit.jsonl\"\n", "records/audit.jsonl"),
+        ("", "project/.docent/audit.jsonl"),
+    ] {
+        let place = Place::new();
+        let [audit, log] = [audit, "records/docent.log"].map(|name| place.0.path().join(name));
+        place.settings(&format!("{settings}server.logging.file = \"~/records/docent.log\"\n"));
+        // Made by docent, and then made wide by somebody.
+        for _ in 0..2 {
+            let mut server = serve(&place, &[], &[]);
+            server.open(LEGACY).await.unwrap();
+            server.ask("tools/call", survey()).await.unwrap();
+            assert_eq!((mode(&audit), mode(&log)), (0o600, 0o600), "{settings}");
+            server.close_input();
+            ends_well(&mut server).await;
+            fs::set_permissions(&audit, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        // Whoever reads a log by its group goes on reading it.
+        fs::set_permissions(&log, fs::Permissions::from_mode(0o640)).unwrap();
+        let mut server = serve(&place, &[], &[]);
+        server.open(LEGACY).await.unwrap();
+        assert_eq!(mode(&log), 0o640);
+    }
 }
 
 #[tokio::test]
