@@ -26,14 +26,24 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 /// How long a peer that must show a token may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A peer that has read nothing for this long may be gone.
+const STUCK: Duration = Duration::from_secs(30);
+
 /// Where frames come from. `next` must be safe to drop half-way.
 pub(crate) trait Frames: Send {
+    /// Whether frames of a peer that has stopped reading are taken ahead, about as much as one message may be: where
+    /// nothing but the end behind them tells that the peer is gone.
+    const AHEAD: bool = false;
+
     /// The next frame; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, TooLong>>> + Send;
 
@@ -99,6 +109,11 @@ pub(crate) struct Link<F> {
     asked: bool,
     /// What was taken when it was unlocked.
     seats: Vec<Seat>,
+    /// Frames that were taken ahead, and what they take.
+    ahead: VecDeque<Result<Bytes, TooLong>>,
+    ahead_bytes: usize,
+    /// Since when there has been no room for what is said.
+    full_since: Option<Instant>,
     /// Frames of our own making, until there is room for them.
     outbox: VecDeque<Vec<u8>>,
     inbox: VecDeque<RxJsonRpcMessage<RoleServer>>,
@@ -113,7 +128,7 @@ impl<F: Frames> Link<F> {
     pub(crate) fn new(frames: F, out: mpsc::Sender<Vec<u8>>, opening: Opening) -> Self {
         let talk = Conversation::new(opening.handshake, opening.locked);
         let locked_until = Instant::now() + PATIENCE;
-        let (outbox, inbox, pending, batches) = Default::default();
+        let (ahead, outbox, inbox, pending, batches) = Default::default();
         Self {
             frames,
             out,
@@ -123,6 +138,9 @@ impl<F: Frames> Link<F> {
             held: None,
             asked: false,
             seats: Vec::new(),
+            ahead,
+            ahead_bytes: 0,
+            full_since: None,
             outbox,
             inbox,
             pending,
@@ -144,6 +162,19 @@ impl<F: Frames> Link<F> {
     fn record_out(&self, frame: &[u8]) {
         if let Some(tap) = &self.opening.tap {
             tap.saw(Direction::Out, frame, None);
+        }
+    }
+
+    fn hear(&mut self, frame: Result<Bytes, TooLong>) {
+        match frame {
+            Ok(bytes) if self.talk.is_locked() => self.held = Some(bytes),
+            Ok(bytes) => self.take_frame(&bytes),
+            Err(TooLong) => {
+                if let Some(tap) = &self.opening.tap {
+                    tap.note(Kind::Noise, "a message over the limit", None);
+                }
+                self.say(&Refusal::too_long(self.opening.message_bytes).to_value());
+            }
         }
     }
 
@@ -405,6 +436,12 @@ impl<F: Frames> Link<F> {
     }
 }
 
+/// What a frame takes while it waits.
+fn taken(frame: &Result<Bytes, TooLong>) -> usize {
+    // Many small ones take more than their bytes.
+    size_of_val(frame) + frame.as_ref().map_or(0, Bytes::len)
+}
+
 /// Values that are written already, as an array.
 pub(crate) fn array(values: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = vec![b'['];
@@ -468,6 +505,13 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             let until = self.talk.is_locked().then_some(self.locked_until);
             // A peer that does not read is not read from either; one that is locked has no more patience for that.
             while !self.outbox.is_empty() || self.out.capacity() == 0 {
+                let is_stuck_at = *self.full_since.get_or_insert_with(Instant::now) + STUCK;
+                let may_look = F::AHEAD && self.ahead_bytes < self.opening.message_bytes;
+                let frames = &mut self.frames;
+                let next = async {
+                    sleep_until(is_stuck_at).await;
+                    frames.next().await
+                };
                 let room = tokio::select! {
                     biased;
                     () = at(until) => {
@@ -476,7 +520,14 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                         return None;
                     }
                     room = self.out.reserve() => room.ok()?,
+                    frame = next, if may_look && until.is_none() => {
+                        let frame = frame?;
+                        self.ahead_bytes += taken(&frame);
+                        self.ahead.push_back(frame);
+                        continue;
+                    }
                 };
+                self.full_since = None;
                 match self.outbox.pop_front() {
                     Some(frame) => room.send(frame),
                     None => break,
@@ -501,6 +552,12 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                 self.take_frame(&bytes);
                 continue;
             }
+            // What came before the end is answered too.
+            if let Some(frame) = self.ahead.pop_front() {
+                self.ahead_bytes -= taken(&frame);
+                self.hear(frame);
+                continue;
+            }
             if self.opening.closing.is_cancelled() {
                 // Once told of the end, the service passes on nothing that calls tell on their way, and they would
                 // wait for that. So it is told when nothing is left to answer; it asks again after every answer.
@@ -520,16 +577,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             if let Some(sender) = self.frames.sender() {
                 self.opening.caller.principal = sender;
             }
-            match frame {
-                Ok(bytes) if self.talk.is_locked() => self.held = Some(bytes),
-                Ok(bytes) => self.take_frame(&bytes),
-                Err(TooLong) => {
-                    if let Some(tap) = &self.opening.tap {
-                        tap.note(Kind::Noise, "a message over the limit", None);
-                    }
-                    self.say(&Refusal::too_long(self.opening.message_bytes).to_value());
-                }
-            }
+            self.hear(frame);
         }
     }
 
@@ -543,7 +591,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
 
 async fn at(instant: Option<Instant>) {
     match instant {
-        Some(instant) => tokio::time::sleep_until(instant).await,
+        Some(instant) => sleep_until(instant).await,
         None => std::future::pending().await,
     }
 }

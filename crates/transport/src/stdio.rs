@@ -111,6 +111,8 @@ impl<R: AsyncRead + Unpin + Send> UntilEnd<R> {
 }
 
 impl<R: AsyncRead + Unpin + Send> Frames for UntilEnd<R> {
+    const AHEAD: bool = true;
+
     async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
         loop {
             match self.lines.next().await {

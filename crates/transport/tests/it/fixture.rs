@@ -27,8 +27,12 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf},
+    io::{
+        AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader,
+        DuplexStream, Lines, ReadHalf,
+    },
     net::{TcpListener, TcpStream},
+    task::JoinHandle,
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
@@ -118,7 +122,7 @@ fn principal(name: &str) -> Principal {
     Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind, until: None }
 }
 
-fn guarded(door: TestDoor) -> Arc<dyn Door> {
+pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
     let (admitted, learnt, seated) = Default::default();
     Arc::new(Counting { door, admitted, learnt, seated })
 }
@@ -196,12 +200,22 @@ impl ServerHandler for Echo {
     }
 }
 
+/// Serves a pair of pipes.
+pub(crate) fn serve_on(
+    setup: Stdio,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+) -> JoinHandle<std::io::Result<()>> {
+    let echo = Echo { closing: setup.closing.clone() };
+    tokio::spawn(stdio::serve_on(echo, setup, reader, writer))
+}
+
 /// A server on pipes, and the other end of them.
 pub(crate) struct Pipes {
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     writer: Option<tokio::io::WriteHalf<DuplexStream>>,
     pub(crate) closing: CancellationToken,
-    serving: tokio::task::JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Pipes {
@@ -217,8 +231,7 @@ impl Pipes {
             message_bytes: LIMIT,
             closing: closing.clone(),
         };
-        let serving =
-            tokio::spawn(stdio::serve_on(Echo { closing: closing.clone() }, setup, reader, writer));
+        let serving = serve_on(setup, reader, writer);
         let (reader, writer) = tokio::io::split(ours);
         Self { lines: BufReader::new(reader).lines(), writer: Some(writer), closing, serving }
     }
@@ -274,7 +287,7 @@ pub(crate) fn request(id: i64, method: &str, params: &Value) -> Value {
 pub(crate) struct Site {
     pub(crate) port: u16,
     pub(crate) closing: CancellationToken,
-    pub(crate) serving: tokio::task::JoinHandle<std::io::Result<()>>,
+    pub(crate) serving: JoinHandle<std::io::Result<()>>,
     pub(crate) tally: Arc<Tally>,
 }
 

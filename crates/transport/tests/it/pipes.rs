@@ -1,8 +1,15 @@
 //! The link, on pipes.
 
-use crate::fixture::{LIMIT, Pipes, TestDoor, request};
+use crate::fixture::{LIMIT, Pipes, TestDoor, guarded, request, serve_on};
+use docent_transport::stdio::Stdio;
 use docent_wire::Handshake;
 use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
 
 fn open() -> Pipes {
     Pipes::open(TestDoor::default(), Handshake::Required)
@@ -213,4 +220,32 @@ async fn a_message_may_be_laid_out_over_lines() {
     pipes.send("{\n!\n}").await;
     assert_eq!(code(&pipes.read().await), -32700);
     assert_eq!(pipes.ask(request(3, "ping", &json!({}))).await["id"], 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_input_is_heard_while_nobody_reads_the_output() {
+    let (mut input, reader) = tokio::io::duplex(1 << 20);
+    let (writer, output) = tokio::io::duplex(64);
+    let closing = CancellationToken::new();
+    let setup = Stdio {
+        door: guarded(TestDoor::default()),
+        principal: None,
+        traffic: None,
+        handshake: Handshake::Required,
+        message_bytes: 1 << 20,
+        closing: closing.clone(),
+    };
+    let serving = serve_on(setup, reader, writer);
+    // Far more answers than wait anywhere for a reader.
+    let lines = 4000;
+    input.write_all("{broken\n".repeat(lines).as_bytes()).await.unwrap();
+    drop(input);
+    timeout(Duration::from_mins(1), closing.cancelled()).await.expect("the end was not heard");
+    let mut answers = BufReader::new(output).lines();
+    for _ in 0..lines {
+        let answer =
+            answers.next_line().await.unwrap().expect("what came before the end is answered");
+        assert_eq!(code(&serde_json::from_str(&answer).unwrap()), -32700);
+    }
+    serving.await.unwrap().unwrap();
 }
