@@ -90,7 +90,7 @@ impl Site {
         if let Some(unfit) = state.unfit() {
             writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
         }
-        let folder = state.path().join("index");
+        let folder = state.index(&config).context("emptying an index that is not docent's own")?;
         Ok(Self { config, roots, collections, folder })
     }
 
@@ -131,7 +131,7 @@ pub(crate) fn progress<T>(work: impl FnOnce(Callbacks<'_>) -> T) -> T {
 /// Opens the index of the configured roots, for a server that needs it.
 pub(crate) fn opener(config: Config) -> Opener {
     Arc::new(move || {
-        let folder = StateDir::open(&config)?.path().join("index");
+        let folder = StateDir::open(&config)?.index(&config)?;
         let open = |embedder: Arc<dyn Embedder>| -> Result<Opened, StoreError> {
             let settings = Settings { patience: SERVER_PATIENCE, ..Settings::default() };
             let store = Embedded::open(&folder, Arc::clone(&embedder), settings)?;

@@ -16,6 +16,7 @@ mod inspect;
 mod install;
 mod local;
 pub mod logging;
+mod owner;
 mod policy;
 mod reload;
 mod run;

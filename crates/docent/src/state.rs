@@ -1,7 +1,7 @@
 //! Owns the state directory: `.docent/` under the first root, or a directory of the user's cache where the root is
 //! read-only.
 
-use crate::config::Config;
+use crate::{config::Config, owner};
 use std::{
     fs,
     io::{self, Write},
@@ -89,6 +89,15 @@ impl StateDir {
     /// What is wrong with the folder of the root, where state could be kept there but for that.
     pub fn unfit(&self) -> Option<&str> {
         self.unfit.as_deref()
+    }
+
+    /// The folder of the index. In a root, one that this user's docent has not made is emptied.
+    pub fn index(&self, config: &Config) -> io::Result<PathBuf> {
+        let folder = self.path.join("index");
+        if self.in_root {
+            owner::claim(&folder, config.cache_dir.as_deref())?;
+        }
+        Ok(folder)
     }
 
     /// The audit file in force.

@@ -79,6 +79,17 @@ fn the_index_is_brought_in_step() {
     );
 }
 
+/// What came with a project is not read: it may be made to take all memory, or to say what the files don't.
+#[test]
+fn an_index_that_another_user_made_is_made_anew() {
+    let place = project();
+    place.run(&["index"]).ends(0).prints("3 files, 5 units: 3 changed, ");
+    place.run(&["index"]).ends(0).prints("3 files, 5 units: 0 changed, ");
+    fs::remove_dir_all(place.0.path().join(".cache")).unwrap();
+    place.run(&["index"]).ends(0).prints("3 files, 5 units: 3 changed, ");
+    place.run(&["index"]).ends(0).prints("3 files, 5 units: 0 changed, ");
+}
+
 #[test]
 fn a_question_finds_code_and_documents() {
     let place = project();
