@@ -150,6 +150,27 @@ fn damage_is_noticed_and_made_good() {
     assert!(noticed * 2 > times, "{noticed} of {times}");
 }
 
+/// Room for as many entries as a number says is more than there is, and that ends the process.
+#[test]
+fn a_number_that_lies_takes_no_memory() {
+    let whole = tempfile::tempdir().unwrap();
+    filled(whole.path());
+    let all = files(whole.path());
+    let mut stores = all.iter().filter(|path| path.extension().is_some_and(|it| it == "store"));
+    let file = stores.next().unwrap();
+    let right = fs::read(file).unwrap();
+    for at in 0..right.len().min(200) {
+        let mut bytes = right.clone();
+        // Thirty thousand million, as Tantivy writes numbers.
+        for (byte, lie) in bytes.iter_mut().skip(at).zip([0x7f, 0x7f, 0x7f, 0x7f, 0xff]) {
+            *byte = lie;
+        }
+        fs::write(file, bytes).unwrap();
+        let got = answers(&open(whole.path()));
+        assert!(matches!(got, Err(StoreError::Damaged { .. })), "{at}: {got:?}");
+    }
+}
+
 #[test]
 fn a_missing_file_is_damage() {
     let whole = tempfile::tempdir().unwrap();

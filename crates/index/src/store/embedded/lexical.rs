@@ -134,15 +134,18 @@ impl Lexical {
         if index.schema() != schema {
             return Err(damaged("lexical", "it is of another version of docent"));
         }
+        let mut whole = HashSet::new();
+        check(&index, &mut whole, is_opened_blindly)?;
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = unharmed(|| builder.try_into())?;
-        Ok(Self { index, fields, reader, folder: folder.to_owned(), whole: Mutex::default() })
+        Ok(Self { index, fields, reader, folder: folder.to_owned(), whole: Mutex::new(whole) })
     }
 
     /// The newest generation: its manifest, which is the empty one before the first write, and a searcher that fits it.
     pub(super) fn newest(&self, empty: Manifest) -> Result<(Manifest, Searcher), StoreError> {
         loop {
             let metas = self.index.load_metas().map_err(judged)?;
+            self.check(is_opened_blindly)?;
             unharmed(|| self.reader.reload())?;
             let searcher = self.reader.searcher();
             let named: HashSet<_> =
@@ -171,27 +174,44 @@ impl Lexical {
 
     /// Checks the files of the lexical index that were not checked before.
     pub(super) fn verify(&self) -> Result<(), StoreError> {
-        let mut whole = self.whole.lock().unwrap_or_else(PoisonError::into_inner);
-        let directory = self.index.directory();
-        for file in self.index.load_metas().map_err(judged)?.list_segment_files() {
-            if whole.contains(&file) || !is_needed(&file) {
-                continue;
-            }
-            if !directory.exists(&file).unwrap_or(false) {
-                // Another process may have merged it away just now.
-                if self.index.load_metas().map_err(judged)?.list_segment_files().contains(&file) {
-                    return Err(damaged(&file.to_string_lossy(), "it is missing"));
-                }
-                continue;
-            }
-            let right = directory.validate_checksum(&file);
-            if !right.map_err(|error| judged(error.into()))? {
-                return Err(damaged(&file.to_string_lossy(), "its checksum is wrong"));
-            }
-            whole.insert(file);
-        }
-        Ok(())
+        self.check(is_needed)
     }
+
+    fn check(&self, wanted: fn(&Path) -> bool) -> Result<(), StoreError> {
+        check(&self.index, &mut self.whole.lock().unwrap_or_else(PoisonError::into_inner), wanted)
+    }
+}
+
+/// Checks files that are not yet known to be whole.
+fn check(
+    index: &Index,
+    whole: &mut HashSet<PathBuf>,
+    wanted: fn(&Path) -> bool,
+) -> Result<(), StoreError> {
+    let directory = index.directory();
+    for file in index.load_metas().map_err(judged)?.list_segment_files() {
+        if whole.contains(&file) || !wanted(&file) {
+            continue;
+        }
+        if !directory.exists(&file).unwrap_or(false) {
+            // Another process may have merged it away just now.
+            if index.load_metas().map_err(judged)?.list_segment_files().contains(&file) {
+                return Err(damaged(&file.to_string_lossy(), "it is missing"));
+            }
+            continue;
+        }
+        if !unharmed(|| Ok(directory.validate_checksum(&file)?))? {
+            return Err(damaged(&file.to_string_lossy(), "its checksum is wrong"));
+        }
+        whole.insert(file);
+    }
+    Ok(())
+}
+
+/// What holds nothing, as no field is stored, and is read whole when a segment is opened: where its numbers lie, room is made
+/// for as many entries as they say, and no panic tells.
+fn is_opened_blindly(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "store")
 }
 
 /// What is there only while a segment is written, or once something was removed from it, is listed in any case.
