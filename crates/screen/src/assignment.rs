@@ -3,8 +3,9 @@
 //! Code is full of such names and most of their values are no secrets, so both the name and the value are judged.
 
 use crate::{
-    Options,
+    Options, document,
     forms::{span, window},
+    placeholder::{is_label, is_placeholder},
     value,
 };
 use std::ops::Range;
@@ -194,6 +195,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 fn weigh(name: &str) -> Option<Weight> {
+    (name.len() < LONGEST_NAME).then_some(())?;
     let words = words(name);
     let last = words.last()?.as_str();
     if words.iter().any(|word| PUBLIC.contains(&word.as_str())) {
@@ -245,15 +247,42 @@ enum Style {
 
 fn careful(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assigned> {
     // The cheap test first: most names are given nothing.
-    let (style, range) = value_after(text, name)?;
+    let (style, range) = value_after(text, name).or_else(|| value_beside(text, name))?;
     let spelled = text.get(name.clone())?;
     let weight = weigh(spelled)?;
     let found = text.get(range.clone())?;
-    // An all-hex word under a slight name is a hash more often than a key.
+    let accepted = accepts((spelled, weight), (found, style), entropy);
+    accepted.then(|| Assigned { kind: kind(spelled, weight), range })
+}
+
+/// Whether a list under this name is one of secrets: keys and signatures come in lists of other kinds.
+pub(crate) fn names_many(name: &str) -> bool {
+    weigh(name).is_some_and(|weight| weight != Weight::Slight)
+}
+
+/// What the value under this key of a JSON object is called, if it is a secret.
+pub(crate) fn judge(key: &str, text: &str, entropy: bool) -> Option<&'static str> {
+    let weight = weigh(key)?;
+    // In data, what is under `password` is one, though it be a word; code and documents have words there that are none.
+    let is_word = weight == Weight::Password
+        && value::is_one_word(text)
+        && !is_placeholder(text)
+        && !is_label(text)
+        && !is_digest(text);
+    let accepted = is_word || accepts((key, weight), (text, Style::Quoted), entropy);
+    accepted.then(|| kind(key, weight))
+}
+
+fn accepts(
+    (spelled, weight): (&str, Weight),
+    (found, style): (&str, Style),
+    entropy: bool,
+) -> bool {
     let accepted = match weight {
         Weight::Password => is_password(found, style),
         Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == 36,
         Weight::Secret => is_secret(found, style),
+        // An all-hex word under a slight name is a hash more often than a key.
         Weight::Slight => {
             entropy
                 && matches!(style, Style::Quoted | Style::Tight)
@@ -262,8 +291,7 @@ fn careful(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assigned> {
                 && !found.contains([':', '.'])
         }
     };
-    let accepted = accepted && !value::is_placeholder(found) && !is_digest(found);
-    accepted.then(|| Assigned { kind: kind(spelled, weight), range })
+    accepted && !is_placeholder(found) && !is_digest(found)
 }
 
 fn is_password(found: &str, style: Style) -> bool {
@@ -287,12 +315,15 @@ fn is_secret(found: &str, style: Style) -> bool {
         && !found.starts_with(['/', '.', '-', '#'])
 }
 
-/// `sha256:…`, `sha512-…`, `md5$…`: what a lock file or a password file holds in the open.
+/// `sha256:…`, `sha512-…`, `md5$…`, `$2b$…`: what a lock file or a password file holds in the open.
 fn is_digest(found: &str) -> bool {
     let lower = found.get(..8).unwrap_or(found).to_ascii_lowercase();
-    ["sha1", "sha2", "sha3", "sha5", "md5", "data:", "blake"]
-        .iter()
-        .any(|prefix| lower.starts_with(prefix))
+    let known = ["sha1", "sha2", "sha3", "sha5", "md5", "data:", "blake"];
+    let crypted = [
+        "$1$", "$2a$", "$2b$", "$2x$", "$2y$", "$5$", "$6$", "$7$", "$y$", "$argon2", "$pbkdf2",
+        "$scrypt", "$apr1$",
+    ];
+    known.iter().chain(&crypted).any(|prefix| lower.starts_with(prefix))
 }
 
 /// Where the value of a name is, and how it is written.
@@ -334,6 +365,30 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)>
     }
     let tight = sign == b'=' && !spaced && gap == 0;
     bare(text, start).map(|range| (if tight { Style::Tight } else { Style::Loose }, range))
+}
+
+/// The value that stands next to a name which is itself a value: `name: DB_PASSWORD`, and on the next line `value: …`.
+fn value_beside(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)> {
+    let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
+    let is_quote = |c: char| c == '"' || c == '\'';
+    let start = text.floor_char_boundary(name.start.saturating_sub(24));
+    let before = text.get(start..name.start)?.trim_end_matches(is_quote).trim_end();
+    let before = before.strip_suffix([':', '='])?.trim_end().trim_end_matches(is_quote);
+    let word = before.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1);
+    document::is_name(before.get(word..)?).then_some(())?;
+    let mut at = name.end + span(window(text, name.end, 1), 0, |byte| b"\"'".contains(&byte));
+    at += span(window(text, at, 64), 0, |byte| byte.is_ascii_whitespace() || byte == b',');
+    at += span(window(text, at, 1), 0, |byte| b"\"'".contains(&byte));
+    let word = span(window(text, at, 16), 0, |byte| byte.is_ascii_alphanumeric());
+    document::is_value(text.get(at..at + word)?).then_some(())?;
+    at += word;
+    at += span(window(text, at, 1), 0, |byte| b"\"'".contains(&byte));
+    at += span(window(text, at, 8), 0, is_blank);
+    matches!(text.as_bytes().get(at)?, b':' | b'=').then_some(())?;
+    at += 1;
+    at += span(window(text, at, 32), 0, is_blank);
+    let quoted = literal(text, at).map(|range| (Style::Quoted, range));
+    quoted.or_else(|| bare(text, at).map(|range| (Style::Loose, range)))
 }
 
 /// The inside of a string literal that begins at `at`, with its prefix and the escapes of a string inside a string.
@@ -420,12 +475,6 @@ fn eager(text: &str, name: &Range<usize>) -> Option<Assigned> {
 pub(crate) fn length_of_value(text: &str) -> usize {
     let ends = |c: char| c.is_whitespace() || "\"'\\,&;}])[{".contains(c);
     text.find(ends).unwrap_or(text.len())
-}
-
-/// What a value under this key of a JSON object is called, if the key alone makes it a secret.
-pub(crate) fn secret_key(key: &str) -> Option<&'static str> {
-    let weight = weigh(key).filter(|weight| *weight != Weight::Slight)?;
-    Some(kind(key, weight))
 }
 
 /// Whether the quoted name is the first argument of a call.

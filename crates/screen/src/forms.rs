@@ -2,7 +2,7 @@
 //!
 //! Each function gets the text and where its anchor begins. None of them reads the same text twice, so hostile input costs no more than its length.
 
-use crate::{assignment, value};
+use crate::{assignment, placeholder, value};
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
@@ -148,9 +148,9 @@ pub(crate) fn url_userinfo(text: &str, at: usize) -> Option<Range<usize>> {
 /// What documentation writes in the place of a password.
 fn is_sample_password(password: &str) -> bool {
     let short = ["pass", "pwd", "pw", "p", "user", "foo", "bar", "test", "b", "psw", "passw"];
-    value::is_placeholder(password)
+    placeholder::is_placeholder(&password.replace("%20", " "))
         || short.contains(&password.to_ascii_lowercase().as_str())
-        || password.contains(['{', '}', '(', ')', '[', ']', '$', '*'])
+        || value::is_bracketed(password)
         || password.bytes().all(|byte| matches!(byte, b'x' | b'X' | b'.' | b'-'))
         || (password.len() < 4 && password.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
@@ -159,7 +159,7 @@ fn is_sample_password(password: &str) -> bool {
 pub(crate) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
     let range = after_word(text, at)?;
     let token = text.get(range.clone())?;
-    let issued = value::is_random(token, 16) && !value::is_placeholder(token);
+    let issued = value::is_random(token, 16) && !placeholder::is_placeholder(token);
     issued.then_some(range)
 }
 

@@ -1,6 +1,6 @@
 //! Walks JSON: every string and every key, at any depth, without recursion.
 
-use crate::{Screen, assignment, search::marker, value, visible};
+use crate::{Screen, assignment, document, search::marker, visible};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, rc::Rc};
 
@@ -27,9 +27,12 @@ impl Screen {
         value: &mut Value,
         stays: impl Fn(&Map<String, Value>, &str) -> Stays,
     ) -> usize {
-        let change = |key: Option<&str>, text: &str| match key.and_then(assignment::secret_key) {
-            Some(kind) if !value::is_placeholder(text) => Some(marker(kind)),
-            _ => owned(self.redact(text)),
+        let entropy = self.options().entropy;
+        let change = |key: Option<&str>, text: &str| match key
+            .and_then(|key| assignment::judge(key, text, entropy))
+        {
+            Some(kind) => Some(marker(kind)),
+            None => owned(self.redact(text)),
         };
         rewrite(value, change, stays)
     }
@@ -82,6 +85,7 @@ fn rewrite(
             }
             Value::Array(items) => {
                 // The items of `"passwords": [..]` are under its key too.
+                let key = key.filter(|key| assignment::names_many(key));
                 let left_of = |value| Left { key: key.clone(), named: false, value };
                 left.extend(items.iter_mut().map(left_of));
             }
@@ -90,12 +94,13 @@ fn rewrite(
                 if !named {
                     changed += rename(map, &change);
                 }
+                let called = called(map);
                 let members = map.iter_mut().zip(kept);
                 left.extend(members.filter(|(_, stays)| *stays != Stays::Whole).map(
-                    |((key, value), stays)| Left {
-                        key: Some(Rc::from(key.as_str())),
-                        named: stays == Stays::Names,
-                        value,
+                    |((key, value), stays)| {
+                        let called = called.clone().filter(|_| document::is_value(key));
+                        let key = Some(called.unwrap_or_else(|| Rc::from(key.as_str())));
+                        Left { key, named: stays == Stays::Names, value }
                     },
                 ));
             }
@@ -103,6 +108,12 @@ fn rewrite(
         }
     }
     changed
+}
+
+/// The name of what an object holds under `value`: `{"name": "DB_PASSWORD", "value": "…"}`.
+fn called(map: &Map<String, Value>) -> Option<Rc<str>> {
+    let mut names = map.iter().filter(|(key, _)| document::is_name(key));
+    names.find_map(|(_, name)| name.as_str()).map(Rc::from)
 }
 
 /// Rewrites the keys of an object, in their order; two keys that become the same are numbered.

@@ -6,10 +6,12 @@
 //! Redact first, then make visible: a secret next to a hidden character is still found.
 
 mod assignment;
+mod document;
 mod forms;
 mod hidden;
 mod json;
 mod one_line;
+mod placeholder;
 mod rules;
 mod scripts;
 mod search;

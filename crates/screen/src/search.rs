@@ -2,7 +2,9 @@
 
 use crate::{
     assignment::{self, Names},
+    document,
     forms::{after_escape, span, window},
+    placeholder,
     rules::{Class, RULES, Shape},
     value,
 };
@@ -124,6 +126,10 @@ impl Screen {
         Self { anchors, leads, options }
     }
 
+    pub(crate) fn options(&self) -> Options {
+        self.options
+    }
+
     /// Every secret in the text, in order, none overlapping another.
     pub fn find(&self, text: &str) -> Vec<Finding> {
         let Some(anchors) = &self.anchors else {
@@ -157,6 +163,10 @@ impl Screen {
                 _ => {}
             }
         }
+        document::strings(text, |key, value, range| {
+            let kind = assignment::judge(key, value, self.options.entropy);
+            hits.extend(kind.map(|kind| Hit { kind, rank: usize::MAX, range }));
+        });
         join(hits)
     }
 
@@ -205,7 +215,7 @@ impl Screen {
                 let secret = captures.get(1).or_else(|| captures.get(0))?;
                 let range = start + secret.start()..start + secret.end();
                 let fits = ends_word(text, range.end) && !value::is_stand_in(secret.as_str());
-                (fits && !value::is_template(secret.as_str())).then_some(range)
+                (fits && !placeholder::is_template(secret.as_str())).then_some(range)
             }
             Shape::Form(careful, eager) => match self.options.names {
                 Names::Careful => careful(text, anchor.start),

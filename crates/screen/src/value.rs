@@ -1,71 +1,9 @@
 //! Whether a piece of text looks made by chance, by a person, or by a programmer as a name for something.
 
+use crate::placeholder::has_run;
+
 /// Pairs of letters that make up more than half of English words and of the names in code.
 const COMMON_PAIRS: &[u8] = b"thheineranrendatonnthaesstenedtoitoueahiisortiasteetngofaldeselesasiarveraldurroriioliicnemecotaeclleluschceommalailnspeprdissacctunutnagekenocabemotr";
-
-/// Words that stand where a secret would be put. In lower case, without `_` and `-`.
-const PLACEHOLDERS: [&str; 34] = [
-    "changeme",
-    "changeit",
-    "example",
-    "sample",
-    "placeholder",
-    "redacted",
-    "yourpass",
-    "yourtoken",
-    "yoursecret",
-    "yourkey",
-    "yourapi",
-    "youraccess",
-    "mypass",
-    "mytoken",
-    "mysecret",
-    "myapikey",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "dummy",
-    "insert",
-    "replace",
-    "todo",
-    "hidden",
-    "removed",
-    "censored",
-    "masked",
-    "lorem",
-    "abcdefgh",
-    "12345678",
-    "deadbeef",
-    "undefined",
-    "notareal",
-];
-
-/// Values that are a type, a literal or nothing, and never a secret.
-const NOTHING: [&str; 22] = [
-    "null",
-    "none",
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "string",
-    "str",
-    "text",
-    "bytes",
-    "any",
-    "int",
-    "number",
-    "boolean",
-    "bool",
-    "object",
-    "optional",
-    "required",
-    "void",
-    "unknown",
-    "default",
-    "empty",
-];
 
 /// What is counted in a value, once.
 #[derive(Default)]
@@ -136,31 +74,6 @@ fn plain(value: &str) -> String {
     kept.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// Whether it is a word for "nothing" or a type.
-pub(crate) fn is_nothing(value: &str) -> bool {
-    let value = value.trim();
-    value.is_empty() || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
-}
-
-/// Whether it stands for a secret and isn't one: `changeme`, `<password>`, `${VAR}`, `xxxx`, `%s`, `...`.
-pub(crate) fn is_placeholder(value: &str) -> bool {
-    if is_nothing(value) || value.contains("...") || value.contains('…') || has_run(value) {
-        return true;
-    }
-    if is_template(value) {
-        return true;
-    }
-    let plain = plain(value);
-    PLACEHOLDERS.iter().any(|word| plain.contains(word))
-}
-
-/// Whether something is to be put in its place: `${VAR}`, `<token>`, `%s`, `{{ x }}`.
-pub(crate) fn is_template(value: &str) -> bool {
-    value.starts_with(['<', '$', '%', '{', '[', '*'])
-        || ["${", "$(", "{{", "<%", "%(", "#{", "%s", "@{"].iter().any(|mark| value.contains(mark))
-        || (value.contains('{') && value.contains('}'))
-}
-
 /// Whether the part after a token's prefix was made by the issuer: what follows `hf_` or `sk-` is often just a name.
 pub(crate) fn is_issued(body: &str) -> bool {
     let counts = count(body);
@@ -174,11 +87,6 @@ pub(crate) fn is_stand_in(value: &str) -> bool {
     let plain = plain(value);
     let told = ["example", "yourtoken", "yourkey", "placeholder", "redacted"];
     has_run(value) || distinct(value) < 6 || told.iter().any(|word| plain.contains(word))
-}
-
-/// The same character five times in a row.
-fn has_run(value: &str) -> bool {
-    value.as_bytes().windows(5).any(|run| run.iter().all(|byte| run.first() == Some(byte)))
 }
 
 fn distinct(value: &str) -> usize {
@@ -228,9 +136,37 @@ pub(crate) fn is_chosen(value: &str) -> bool {
         && counts.other == 0
         && letters > 0
         && (counts.digit > 0 || (marks > 0 && letters > 3))
+        && !value.bytes().any(|byte| b"<>\\`|\"'".contains(&byte))
+        && !is_bracketed(value)
+        && !is_path(value)
+        && !is_yaml_tag(value)
+}
+
+/// Brackets make it code or a pattern, unless chance put them there.
+pub(crate) fn is_bracketed(value: &str) -> bool {
+    let signs =
+        ["[^", "[a-", "[A-", "[0-", "(?", ".*", ".+", "]+", "]*", "]{", ")+", ")*", ")?", "){"];
+    value.contains(['(', ')', '[', ']', '{', '}'])
+        && (!is_random(value, 8) || signs.iter().any(|sign| value.contains(sign)))
+}
+
+/// Whether it is one word, which under a name such as `password` is one.
+pub(crate) fn is_one_word(value: &str) -> bool {
+    let counts = count(value);
+    (3..=128).contains(&value.len())
+        && counts.other == 0
+        && counts.upper + counts.lower + counts.digit > 2
+        && !is_version(value)
         && !value.bytes().any(|byte| b"()[]{}<>\\`|\"'".contains(&byte))
         && !is_path(value)
         && !is_yaml_tag(value)
+}
+
+/// `1.2.3`, `^1.2`, `~> 1.0.0-beta`: a package may be called after what it is for.
+fn is_version(value: &str) -> bool {
+    let value = value.trim_start_matches(['^', '~', '>', '<', '=', 'v']);
+    let first = value.split('.').next().unwrap_or_default();
+    value.contains('.') && !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_yaml_tag(value: &str) -> bool {

@@ -153,6 +153,17 @@ fn bait_and_ten_megabytes_are_screened() {
         one_line(&text);
         suspicious(text.get(..text.floor_char_boundary(1 << 12)).unwrap());
     }
+    for key in ["password".repeat(1 << 13), "\\u0070assword".repeat(1 << 12)] {
+        let items = vec!["\"a\\n1\""; 1 << 13].join(",");
+        let text = format!("{{\"{key}\": [{items}], \"name\": \"{key}\", \"value\": [{items}]}}");
+        for screen in &screens {
+            screen.redact(&text);
+        }
+        let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        screens[0].redact_json(&mut value);
+    }
+    let deep = "[".repeat(1 << 16) + &"]".repeat(1 << 16);
+    assert_eq!(screens[0].redact(&deep), deep);
     let line = "let x = key.lookup(token);\n";
     let text = line.repeat((10 << 20) / line.len() + 1);
     assert!(text.len() >= 10 << 20);

@@ -1,8 +1,8 @@
 //! Strings and keys of JSON are screened at any depth.
 
 use crate::chance::{ALNUM, body};
-use docent_screen::{Screen, visible_json};
-use serde_json::{Value, json};
+use docent_screen::{Screen, Stays, visible_json, visible_json_but};
+use serde_json::{Map, Value, json};
 
 #[track_caller]
 fn check(mut value: Value, want: &Value, changed: usize) {
@@ -19,15 +19,23 @@ fn strings_keys_and_values_of_telling_keys_are_redacted() {
         &json!({"a": [{"b": format!("x {gone}")}]}),
         1,
     );
+    let long = body(ALNUM, 40);
     check(
-        json!({"password": "letmein", "Token": "t", "secret": "s", "apiKey": "k", "user": "me"}),
+        json!({"password": "letmein", "Token": &long, "secret": &long, "apiKey": &long, "user": "me"}),
         &json!({"password": "[redacted: password]", "Token": "[redacted: token]", "secret": "[redacted: secret]",
             "apiKey": "[redacted: api key]", "user": "me"}),
         4,
     );
     check(
-        json!({"password": ["one", "two"]}),
-        &json!({"password": ["[redacted: password]", "[redacted: password]"]}),
+        json!({"password": ["one", "two"], "tokens": [&long], "accessToken": [&long]}),
+        &json!({"password": ["[redacted: password]", "[redacted: password]"], "tokens": [&long],
+            "accessToken": ["[redacted: token]"]}),
+        3,
+    );
+    check(
+        json!([{"name": "DB_PASSWORD", "value": "hunter2!x9Zq"}, {"default": "swordfish", "Key": "password"}]),
+        &json!([{"name": "DB_PASSWORD", "value": "[redacted: password]"},
+            {"default": "[redacted: password]", "Key": "password"}]),
         2,
     );
     let mut value = json!({"z": 1, (token.clone()): 2, (format!("{token}a")): 3, "a": 4});
@@ -44,9 +52,67 @@ fn schemas_and_ordinary_values_stay() {
         json!({"password": "string", "token": "<token>", "secret": "${SECRET}"}),
         json!({"_meta": {"progressToken": "abc-1"}, "nextPageToken": "x", "tokens": ["a", "b"]}),
         json!({"password": "[redacted: password]"}),
+        json!({"tokens": [{"token": "the"}, {"token": "cat"}], "credentials": "none needed, ask ops"}),
+        json!({"syncToken": "CAFE", "authorization": ["read", "write"], "secret": "no"}),
+        json!({"password": "Passwort", "passwordHint": "a word", "dbPassword": "Enter your password"}),
+        json!({"dependencies": {"pbkdf2-password": "^1.2.1"}, "password": "sha256:0a1b2c3d4e5f"}),
+        json!([{"name": "password", "value": "Password"}, {"name": "token", "default": "the"}]),
+        json!([{"name": "password", "type": "string"}, {"name": "colour", "value": "x7(Kq!p9zL"}]),
     ] {
         check(value.clone(), &value, 0);
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        assert_eq!(Screen::default().redact(&text), text, "the same JSON as text");
     }
+}
+
+/// A document is judged as its data is, and stays as it was written.
+#[test]
+fn a_text_that_is_json_is_judged_as_json() {
+    let long = body(ALNUM, 40);
+    let text = format!(
+        " {{\n\t\"password\" : \"swordfish\",\n  \"a\":[ {{\"token\": \"the\"}} ],\"n\": 1.50,\n\
+         \"passwords\": {{\"p\\u0061ssword\": [\"one\", \"say \\\"two\\\"\"]}},\n\
+         \"env\": [{{\"value\": \"hunter\", \"type\": \"x\", \"name\": \"DB_PASSWORD\"}}],\n\
+         \"syncToken\": \"{long}\"}}\r\n"
+    );
+    let want = text
+        .replace("swordfish", "[redacted: password]")
+        .replace("\"one\"", "\"[redacted: password]\"")
+        .replace("\"hunter\"", "\"[redacted: password]\"")
+        .replace(&long, "[redacted: token]");
+    let screen = Screen::default();
+    assert_eq!(screen.redact(&text), want);
+    assert_eq!(screen.redact(&want), want);
+    let mut value: Value = serde_json::from_str(&text).unwrap();
+    screen.redact_json(&mut value);
+    assert_eq!(value, serde_json::from_str::<Value>(&want).unwrap(), "data and text agree");
+    for fragment in [
+        "{\"password\": \"swordfish\"}, {}",
+        "x {\"password\": \"swordfish\"}",
+        "{\"password\": \"swordfish\"",
+    ] {
+        assert_eq!(screen.redact(fragment), fragment, "code has words there");
+    }
+}
+
+#[test]
+fn what_must_stay_stays() {
+    let token = format!("{}{}", concat!("gh", "p_"), body(ALNUM, 36));
+    let raw =
+        json!({"id": &token, "names": {(&token): "\u{202e}"}, "text": &token, "odd\u{202e}": 1});
+    let stays = |_: &Map<String, Value>, name: &str| match name {
+        "id" => Stays::Whole,
+        "names" => Stays::Names,
+        _ => Stays::Nothing,
+    };
+    let mut value = raw.clone();
+    assert_eq!(Screen::default().redact_json_but(&mut value, stays), 1);
+    assert_eq!(visible_json_but(&mut value, stays), 2);
+    let gone = "[redacted: github token]";
+    assert_eq!(
+        value,
+        json!({"id": &token, "names": {(&token): "<U+202E>"}, "text": gone, "odd<U+202E>": 1})
+    );
 }
 
 #[test]
@@ -70,7 +136,7 @@ fn depth_and_width_are_no_trouble() {
     let screen = Screen::new(vec!["same".into()], docent_screen::Options::default());
     let mut wide: Value = (0..3000)
         .map(|n| ("\u{200b}".repeat(n % 7) + "same" + &"x".repeat(n), json!(n)))
-        .collect::<serde_json::Map<_, _>>()
+        .collect::<Map<_, _>>()
         .into();
     assert_eq!(screen.redact_json(&mut wide), 3000);
     assert_eq!(wide.as_object().unwrap().len(), 3000);

@@ -263,6 +263,10 @@ fn passwords_in_urls_go_and_the_rest_stays() {
         check("password in a url", &format!("{scheme}://me:"), "hunter2", "@db.internal:5432/app");
     }
     check("password in a url", "redis://:", "s3cr3tz", "@cache");
+    check("password in a url", "postgres://app:", "x7(Kq!p9zL", "@db.corp/x");
+    check("password in a url", "postgres://app:", "$Zk9x7qLm", "@db.corp/x");
+    check("password in a url", "postgres://app:", "Secret2024*", "@db.corp/x");
+    check("password in a url", "postgres://app:", "żółć", "@db.corp/x");
     check("password in a url", "x 'https://a.b:", "p@ss1", "@host' y");
 }
 
@@ -311,6 +315,23 @@ fn values_of_telling_names_go() {
         ("password", "spring.datasource.password=", "hunter2x", "\n"),
         ("password", "passphrase = b\"", "hunter2", "\""),
         ("password", "?user=a&password=", "hunter2x", "&x=1"),
+        // Words and signs that templates have too.
+        ("password", "password = \"", "MySecretP@ss99!", "\""),
+        ("password", "password: \"", "Password2024!", "\""),
+        ("password", "password = '", "TodoList2024!", "'"),
+        ("password", "password = \"", "example.9!Kx", "\""),
+        ("password", "DB_PASSWORD=", "$uper5ecr3t!x", "\n"),
+        ("password", "DB_PASSWORD=", "Pa$$w0rd9", "\n"),
+        ("password", "password = \"", "x7(Kq!p9zL", "\""),
+        ("password", "password = \"", "q}9!x{Lm7", "\""),
+        ("password", "password: '", "x[7Kq!p9", "'"),
+        // A name that is itself a value.
+        ("password", "- name: DB_PASSWORD\n  value: \"", "hunter2!x9Zq", "\"\n"),
+        ("password", "  - name: \"DB_PASSWORD\"\n    value: ", "hunter2!x9Zq", "\n"),
+        ("password", "key: POSTGRES_PASSWORD\r\nvalue: '", "hunter2x", "'\r\n"),
+        ("password", "{\"name\": \"dbPassword\", \"default\": \"", "hunter2!", "\"}, {"),
+        ("password", "<property name=\"password\" value=\"", "hunter2", "\"/>"),
+        ("api key", "- name: STRIPE_API_KEY\n  value: ", hex.as_str(), "\n"),
         ("aws secret key", "aws_secret_access_key = ", long.as_str(), "\n"),
         ("aws secret key", "AWS_SECRET_ACCESS_KEY=", long.as_str(), "\n"),
         ("aws secret key", "secretAccessKey: '", long.as_str(), "'"),

@@ -1,0 +1,366 @@
+//! What stands where a secret would be put: words such as `changeme`, and templates such as `${VAR}`.
+//!
+//! A password may hold any word and any sign, so a word counts only where it is nearly all there is, and a sign only as
+//! part of a whole template.
+
+/// Words that stand where a secret would be put. In lower case, without `_` and `-`.
+const WORDS: [&str; 24] = [
+    "changeme",
+    "changeit",
+    "example",
+    "sample",
+    "placeholder",
+    "redacted",
+    "yourpass",
+    "mypass",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "dummy",
+    "insert",
+    "replace",
+    "todo",
+    "hidden",
+    "removed",
+    "censored",
+    "masked",
+    "lorem",
+    "deadbeef",
+    "undefined",
+    "notareal",
+];
+
+/// Words that only go with those.
+const COMPANY: [&str; 42] = [
+    "your", "my", "the", "here", "this", "some", "test", "user", "username", "db", "database",
+    "admin", "root", "api", "app", "key", "token", "auth", "access", "client", "service",
+    "account", "value", "string", "new", "old", "super", "very", "top", "not", "strong", "secure",
+    "please", "put", "enter", "goes", "fake", "demo", "default", "jwt", "private", "with",
+];
+
+/// Words of which chance writes none, however long the text.
+const TOLD: [&str; 10] = [
+    "example",
+    "placeholder",
+    "redacted",
+    "yourtoken",
+    "yourkey",
+    "yourapi",
+    "yoursecret",
+    "changeme",
+    "dummy",
+    "notareal",
+];
+/// From this length on, a value is no password that somebody chose.
+const LONG: usize = 20;
+
+/// What a form calls a password, in languages that write it in ASCII, or says of one.
+const LABELS: [&str; 44] = [
+    "pass",
+    "pwd",
+    "foo",
+    "bar",
+    "passwort",
+    "kennwort",
+    "wachtwoord",
+    "parola",
+    "contrasena",
+    "contrasenya",
+    "senha",
+    "salasana",
+    "heslo",
+    "haslo",
+    "lozinka",
+    "geslo",
+    "parole",
+    "adgangskode",
+    "passord",
+    "pasahitza",
+    "sandi",
+    "katasandi",
+    "sifre",
+    "parool",
+    "yes",
+    "no",
+    "on",
+    "off",
+    "enabled",
+    "disabled",
+    "encrypted",
+    "hashed",
+    "set",
+    "unset",
+    "missing",
+    "invalid",
+    "valid",
+    "wrong",
+    "weak",
+    "expired",
+    "input",
+    "field",
+    "prompt",
+    "plain",
+];
+
+/// Values that are a type, a literal or nothing, and never a secret.
+const NOTHING: [&str; 22] = [
+    "null",
+    "none",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "str",
+    "text",
+    "bytes",
+    "any",
+    "int",
+    "number",
+    "boolean",
+    "bool",
+    "object",
+    "optional",
+    "required",
+    "void",
+    "unknown",
+    "default",
+    "empty",
+];
+
+/// The letters and digits, in lower case.
+fn plain(value: &str) -> String {
+    let kept = value.chars().filter(char::is_ascii_alphanumeric);
+    kept.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Whether it is a word for "nothing" or a type.
+fn is_nothing(value: &str) -> bool {
+    let value = value.trim();
+    value.is_empty() || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
+}
+
+/// Whether it is what a form or an error says of a password.
+pub(crate) fn is_label(value: &str) -> bool {
+    LABELS.contains(&plain(value).as_str())
+}
+
+/// Whether it stands for a secret and isn't one: `changeme`, `<password>`, `${VAR}`, `xxxx`, `%s`, `...`.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    is_nothing(value)
+        || value.contains("...")
+        || value.contains('…')
+        || has_run(value)
+        || is_template(value)
+        || is_sample(value)
+}
+
+/// Whether words for a secret are nearly all of it.
+fn is_sample(value: &str) -> bool {
+    let plain = plain(value);
+    if (plain.is_empty() && value.is_ascii())
+        || (value.len() >= LONG && TOLD.iter().any(|word| plain.contains(word)))
+    {
+        return true;
+    }
+    let mut covered = vec![false; plain.len()];
+    let mut cover = |from: usize, length: usize| {
+        covered.iter_mut().skip(from).take(length).for_each(|covered| *covered = true);
+    };
+    let mut named = false;
+    for word in WORDS {
+        for (from, _) in plain.match_indices(word) {
+            cover(from, word.len());
+            named = true;
+        }
+    }
+    for word in COMPANY {
+        plain.match_indices(word).for_each(|(from, _)| cover(from, word.len()));
+    }
+    for (from, length) in ascents(plain.as_bytes()) {
+        cover(from, length);
+        named |= length >= 8;
+    }
+    let rest = covered.iter().filter(|covered| !**covered).count();
+    (named && (rest <= 2 || rest * 5 <= plain.len())) || is_phrase(value)
+}
+
+/// Runs such as `1234` and `abcd`: where they begin, and how long they are.
+fn ascents(plain: &[u8]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for at in 1..=plain.len() {
+        let goes_on = plain
+            .get(at)
+            .zip(plain.get(at - 1))
+            .is_some_and(|(next, last)| *next == last + 1 || (*last == b'9' && *next == b'0'));
+        if !goes_on {
+            if at - from >= 3 {
+                found.push((from, at - from));
+            }
+            from = at;
+        }
+    }
+    found
+}
+
+/// Words with a sign between them, of which one is `password`: `airflow_password`, `my-app-secret-v2`.
+fn is_phrase(value: &str) -> bool {
+    let parts: Vec<&str> = value.split(['-', '_', '.', ' ']).collect();
+    let is_word = |part: &&str| {
+        let digits = part.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let letters = part.len() - digits;
+        digits <= 2 && part.bytes().take(letters).all(|byte| byte.is_ascii_alphabetic())
+    };
+    let says = |part: &&str| {
+        ["password", "passwd", "passphrase", "secret", "example", "placeholder"]
+            .iter()
+            .any(|word| part.eq_ignore_ascii_case(word))
+    };
+    parts.len() > 1 && parts.iter().all(is_word) && parts.iter().any(says)
+}
+
+/// The same character five times in a row.
+pub(crate) fn has_run(value: &str) -> bool {
+    value.as_bytes().windows(5).any(|run| run.iter().all(|byte| run.first() == Some(byte)))
+}
+
+/// Whether something is to be put in its place: `${VAR}`, `<token>`, `%s`, `{{ x }}`, `$NAME`, `getenv("X")`.
+pub(crate) fn is_template(value: &str) -> bool {
+    let value = value.trim();
+    let within = |open: char, close: char| value.starts_with(open) && value.ends_with(close);
+    within('<', '>')
+        || within('[', ']')
+        || within('{', '}')
+        || ["${", "$(", "{{", "<%", "%(", "#{", "%s", "@{"].iter().any(|mark| value.contains(mark))
+        || holds_name(value, '{', '}')
+        || holds_name(value, '<', '>')
+        || is_variable(value)
+        || is_call(value)
+        || value
+            .strip_prefix(['%', '*'])
+            .is_some_and(|name| is_name(name.trim_end_matches(['%', '*'])) && !is_leet(name))
+}
+
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte))
+}
+
+/// Digits between letters more than once, as no name has them: `uper5ecr3t`.
+fn is_leet(value: &str) -> bool {
+    let between = |pair: &&[u8]| matches!(pair, [first, second] if first.is_ascii_digit() && second.is_ascii_alphabetic());
+    value.as_bytes().windows(2).filter(between).count() >= 2
+}
+
+/// A name between braces: `{password}`, `{0}`, `{}`.
+fn holds_name(value: &str, open: char, close: char) -> bool {
+    value.split(open).skip(1).any(|rest| {
+        let inside = rest.split_once(close).map(|(inside, _)| inside);
+        inside.is_some_and(|inside| {
+            inside.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:!- ".contains(&byte))
+        })
+    })
+}
+
+/// Nothing but variables of a shell: `$PASSWORD`, `$user:$pass`.
+fn is_variable(value: &str) -> bool {
+    let Some(rest) = value.strip_prefix('$') else { return false };
+    let is_part = |part: &str| {
+        let starts = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        starts && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:/@-".contains(&byte))
+    };
+    rest.split('$').all(is_part) && !is_leet(value)
+}
+
+/// `getenv("X")`, `settings[0]`: code, which somebody put between quotes.
+fn is_call(value: &str) -> bool {
+    let opens = value.find(['(', '[']).filter(|at| *at > 0);
+    let closes = value.trim_end_matches(';').ends_with([')', ']']);
+    opens
+        .and_then(|at| value.get(..at))
+        .is_some_and(|name| closes && is_name(name) && !is_leet(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_counts_where_it_is_nearly_all() {
+        for sample in [
+            "changeme",
+            "your-password-1",
+            "YOUR_PASSWORD_HERE",
+            "mysecretpassword",
+            "password123",
+            "insert-your-key-123456",
+            "example-token-1234567890",
+            "0123456789abcdef",
+            "Secret1!",
+            "airflow_password",
+            "sk-1234567890",
+            "my-super-secret-jwt-token-with-some-words",
+            "***",
+            "todo",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        ] {
+            assert!(is_placeholder(sample), "{sample}");
+        }
+        for chosen in [
+            "MySecretP@ss99!",
+            "Password2024!",
+            "Winter2026",
+            "hunter2",
+            "TodoList2024!",
+            "correct-horse9",
+            "SecretGarden77!",
+            "secret-9f8a7b6c5d4e",
+            "abcd1234",
+        ] {
+            assert!(!is_placeholder(chosen), "{chosen}");
+        }
+    }
+
+    #[test]
+    fn a_sign_counts_as_part_of_a_template() {
+        for template in [
+            "${VAR}",
+            "${VAR:-x}",
+            "$(cat x)",
+            "$VAR",
+            "$db_password2",
+            "$user:$pass",
+            "$env:DB_PASS",
+            "{{ x }}",
+            "{password}",
+            "a-{}-b",
+            "<token>",
+            "x <token>",
+            "%s",
+            "%PASS%",
+            "%(x)s",
+            "#{x}",
+            "getenv(\"X\")",
+            "os.environ[1]",
+            "*default",
+            "[password]",
+        ] {
+            assert!(is_template(template), "{template}");
+        }
+        for chosen in [
+            "$uper5ecr3t!x",
+            "$uper5ecr3t",
+            "$Zk9x7qLm",
+            "x7(Kq!p9zL",
+            "Pa$$w0rd",
+            "a*9xKq",
+            "x[7Kq!p9",
+            "q}9!x{Lm",
+            "100%Sure!",
+            "<3forever9",
+        ] {
+            assert!(!is_template(chosen), "{chosen}");
+        }
+    }
+}
