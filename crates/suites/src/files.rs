@@ -4,6 +4,7 @@
 //! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
 
 mod denied;
+mod ignored;
 #[cfg_attr(not(unix), path = "files/links_elsewhere.rs")]
 mod links;
 mod place;
@@ -12,8 +13,8 @@ mod plain;
 mod walk;
 
 pub use denied::{BadPattern, Rules, denied};
+pub(crate) use ignored::OWN_RULES;
 pub use place::{PathError, Place};
-pub(crate) use walk::OWN_RULES;
 pub use walk::{Entry, Kind, Problem, Walk, WalkOptions};
 
 use cap_fs_ext::OpenOptionsSyncExt;
@@ -39,6 +40,8 @@ pub struct Roots {
     aside: Arc<[Place]>,
     rules: Arc<Rules>,
     links: Arc<Links>,
+    /// Whose denied files are refused here as well, under any name.
+    kin: Option<Arc<Self>>,
 }
 
 pub(crate) struct Root {
@@ -129,7 +132,7 @@ impl Roots {
             return Err(RootsError::None);
         }
         let (rules, links) = (Arc::default(), Arc::default());
-        Ok(Self { all: all.into(), aside: Arc::default(), rules, links })
+        Ok(Self { all: all.into(), aside: Arc::default(), rules, links, kin: None })
     }
 
     /// The same folders under the operator's rules. `secrets` are files and folders outside of them that are refused under
@@ -139,10 +142,10 @@ impl Roots {
         Self { rules: Arc::new(rules), links: Arc::new(Links::to(secrets)), ..self }
     }
 
-    /// Other folders under the same rules.
+    /// Other folders under the same rules, where what is refused here is refused as well, whatever it is called there.
     pub fn beside(&self, paths: &[PathBuf]) -> Result<Self, RootsError> {
-        let (rules, links) = (Arc::clone(&self.rules), Arc::new(self.links.anew()));
-        Ok(Self { rules, links, ..Self::open(paths)? })
+        let (rules, kin) = (Arc::clone(&self.rules), Some(Arc::new(self.clone())));
+        Ok(Self { rules, kin, ..Self::open(paths)? })
     }
 
     /// The same folders, where the documents in these places belong to collections of their own.
@@ -266,15 +269,8 @@ impl Roots {
         if let Some(rule) = self.rules.denied(place.relative(), false) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
-        let file = match plain::open(self.dir(place), place) {
-            Some(file) => file?,
-            None => self.open_through_links(place)?,
-        };
-        let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
-        if !metadata.is_file() {
-            return Err(ReadProblem::NotAFile { path: place.to_string() });
-        }
-        if self.links.lead_to_denied(&metadata, self.paths(), &self.rules) {
+        let (file, metadata) = self.open_regular(place)?;
+        if self.is_denied_elsewhere(&metadata) {
             let rule = "it is another name of a file that is not served";
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
@@ -283,6 +279,42 @@ impl Roots {
         );
         file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(place, source))?;
         Ok((bytes, metadata.len()))
+    }
+
+    /// Whether a file is a denied one under another name.
+    fn is_denied_elsewhere(&self, file: &std::fs::Metadata) -> bool {
+        self.links.lead_to_denied(file, self.paths(), &self.rules)
+            || self.kin.as_ref().is_some_and(|kin| kin.is_denied_elsewhere(file))
+    }
+
+    /// The whole of a file of rules of at most `limit` bytes. Its own name is no secret, whatever the operator denies: nobody is
+    /// shown what is in it.
+    fn read_rules(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+        let (file, metadata) = self.open_regular(place)?;
+        let mut bytes = Vec::new();
+        file.take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|source| io_problem(place, source))?;
+        let size = metadata.len().max(bytes.len() as u64);
+        if size > limit {
+            return Err(ReadProblem::TooLarge { path: place.to_string(), bytes: size, limit });
+        }
+        Ok(bytes)
+    }
+
+    fn open_regular(
+        &self,
+        place: &Place,
+    ) -> Result<(std::fs::File, std::fs::Metadata), ReadProblem> {
+        let file = match plain::open(self.dir(place), place) {
+            Some(file) => file?,
+            None => self.open_through_links(place)?,
+        };
+        let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
+        if !metadata.is_file() {
+            return Err(ReadProblem::NotAFile { path: place.to_string() });
+        }
+        Ok((file, metadata))
     }
 
     /// Opens a file whose path may lead through symbolic links: where they end decides what is denied.
@@ -309,7 +341,7 @@ impl Roots {
 
     /// The same, with a choice.
     pub fn walk_with(&self, place: &Place, options: WalkOptions) -> Walk {
-        Walk::start(self.start(place), place, options)
+        Walk::start(self, place, options)
     }
 
     /// The same as [`Roots::walk_with`] in one go, on all cores.
@@ -319,15 +351,20 @@ impl Roots {
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Result<Entry, Problem>> {
-        Walk::all(self.start(place), place, options, stopped)
-    }
-
-    fn start(&self, place: &Place) -> (&Path, &Arc<Rules>) {
-        (&self.all[place.root()].path, &self.rules)
+        Walk::all(self, place, options, stopped)
     }
 
     fn dir(&self, place: &Place) -> &Dir {
         &self.all[place.root()].dir
+    }
+
+    /// Fails where a root was removed or replaced since it was opened: its handle shows an empty folder.
+    fn check_there(&self, place: &Place, opened: &Metadata) -> io::Result<()> {
+        let path = &self.all[place.root()].path;
+        if !place.is_top() || links::is_same(&path.metadata()?, opened) {
+            return Ok(());
+        }
+        Err(io::ErrorKind::NotFound.into())
     }
 
     /// The place with every symbolic link resolved, inside the root's handle.

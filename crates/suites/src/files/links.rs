@@ -38,11 +38,6 @@ impl Links {
         Self { elsewhere: files.collect(), known: Mutex::default() }
     }
 
-    /// For other roots, where nothing has been looked at.
-    pub(super) fn anew(&self) -> Self {
-        Self { elsewhere: self.elsewhere.clone(), known: Mutex::default() }
-    }
-
     /// Whether a file is one of the denied ones under another name.
     pub(super) fn lead_to_denied<'a>(
         &self,
@@ -91,6 +86,12 @@ fn everything(path: &Path) -> impl Iterator<Item = PathBuf> {
         .build();
     let is_file = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_file());
     walk.filter_map(Result::ok).filter(is_file).map(ignore::DirEntry::into_path)
+}
+
+/// Whether both are the same file or folder.
+pub(super) fn is_same(one: &Metadata, other: &cap_std::fs::Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    number(one) == (other.dev(), other.ino())
 }
 
 fn number(file: &Metadata) -> Number {

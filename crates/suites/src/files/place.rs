@@ -45,6 +45,15 @@ impl Place {
         Some(Self { root: self.root, relative: parent.to_owned() })
     }
 
+    /// What has this name in the folder that this is.
+    pub(super) fn child(&self, name: &str) -> Self {
+        let relative = match self.relative.as_str() {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        };
+        Self { root: self.root, relative }
+    }
+
     /// The place that `path` leads to from here, `.` and `..` included; `None` where that is outside the root.
     pub fn join(&self, path: &str) -> Option<Self> {
         let mut parts: Vec<&str> =

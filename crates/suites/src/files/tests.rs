@@ -268,6 +268,157 @@ fn a_walk_is_sorted_and_leaves_out_what_it_must() {
     assert_eq!(extra, ["build", "build/out.js", "src/deep/hidden.txt", "src/trace.log"]);
 }
 
+/// Everything under a place, one by one and all at once.
+fn both_ways(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
+    let one_by_one = names(roots, from, options);
+    let place = roots.resolve(from).unwrap();
+    let told = |item: &Result<Entry, Problem>| match item {
+        Ok(entry) => entry.place.to_string(),
+        Err(problem) => format!("! {problem}"),
+    };
+    let at_once: Vec<String> =
+        roots.walk_all(&place, options, &|| false).iter().map(told).collect();
+    let sorted =
+        |names: &[String]| names.iter().cloned().collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(sorted(&one_by_one), sorted(&at_once));
+    one_by_one
+}
+
+#[test]
+fn rules_count_as_other_tools_count_them() {
+    let base = tempfile::tempdir().unwrap();
+    let base = base.path().canonicalize().unwrap();
+    for (path, text) in [
+        (".gitignore", "\u{feff}*.log\r\n/build/\n# a remark\n\\#odd\n**/gen/*.rs\n[\n*.tmp\n"),
+        (".ignore", "!wanted.tmp\nnotes/**\n"),
+        (".docentignore", "!shown.log\n/data\n"),
+        (".git/info/exclude", "/private\n*.bak\n!.editorconfig\n"),
+        ("a/.gitignore", "!keep.log\n!.hidden\nb/*\n!b/c\n/only\n"),
+        ("a/b/c/.ignore", "*.rs\n!main.rs\n"),
+        ("a/b/c/.gitignore", "main.rs\n"),
+        ("nested/.git/info/exclude", "*.txt\n"),
+        ("nested/.gitignore", "!x.log\n"),
+    ] {
+        write(&base.join(path), text);
+    }
+    let files =
+        ["x.log", "keep.log", "shown.log", "wanted.tmp", "a.tmp", "#odd", "y.bak", "main.rs"];
+    let files = files.iter().chain(&["z.rs", ".hidden", ".editorconfig", "t.txt", "only"]);
+    let folders = ["", "build", "a", "a/build", "a/b", "a/b/c", "a/b/d", "gen", "a/gen", "notes/n"];
+    let folders = folders.iter().chain(&["data", "a/data", "private", "a/private", "nested/deep"]);
+    for folder in folders {
+        files.clone().for_each(|file| write(&base.join(folder).join(file), "x"));
+    }
+    let roots = Roots::open(std::slice::from_ref(&base)).unwrap();
+    for hidden in [false, true] {
+        let others = ignore::WalkBuilder::new(&base)
+            .hidden(!hidden)
+            .parents(false)
+            .require_git(false)
+            .git_global(false)
+            .add_custom_ignore_filename(OWN_RULES)
+            .sort_by_file_name(std::ffi::OsStr::cmp)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build();
+        let others = others.map(|entry| entry.unwrap()).filter(|entry| entry.depth() > 0);
+        let others: Vec<String> = others
+            .map(|entry| entry.path().strip_prefix(&base).unwrap().to_str().unwrap().to_owned())
+            .collect();
+        let options = WalkOptions { hidden, ..WalkOptions::default() };
+        let whole = both_ways(&roots, ".", options);
+        assert_eq!(whole, others);
+        assert!(whole.len() > 40, "{}", whole.len());
+        // From inside, the rules of the folders above hold as well.
+        for folder in ["a", "a/b/c", "nested/deep"] {
+            let inside = |name: &&String| name.starts_with(&format!("{folder}/"));
+            let want: Vec<String> = whole.iter().filter(inside).cloned().collect();
+            assert_eq!(both_ways(&roots, folder, options), want, "{folder}");
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_of_rules_that_is_none_is_told_and_counts_for_nothing() {
+    use std::os::unix::fs::symlink;
+    let pipe = |path: &Path| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let base = tempfile::tempdir().unwrap();
+    let root = base.path().join("root");
+    for folder in ["device", "folder", "inside", "large", "out", "pipe", "repo", "tree"] {
+        write(&root.join(folder).join("kept.md"), "x");
+        write(&root.join(folder).join("left.log"), "x");
+    }
+    write(&root.join("rules"), "*.log\n");
+    write(&base.path().join("beside"), "*.log\n");
+    symlink("/dev/zero", root.join("device/.ignore")).unwrap();
+    fs::create_dir(root.join("folder/.gitignore")).unwrap();
+    symlink("../rules", root.join("inside/.gitignore")).unwrap();
+    write(&root.join("large/.docentignore"), &format!("*.log\n{}", "#".repeat(1 << 20)));
+    symlink("../../beside", root.join("out/.gitignore")).unwrap();
+    pipe(&root.join("pipe/.gitignore"));
+    pipe(&root.join("repo/.git/info/exclude"));
+    pipe(&root.join("tree/.git"));
+    let roots = Roots::open(&[root]).unwrap();
+    let want = [
+        "device",
+        "! device/.ignore: its rules are not used: leads out of its root",
+        "device/kept.md",
+        "device/left.log",
+        "folder",
+        "! folder/.gitignore: its rules are not used: not a regular file",
+        "folder/kept.md",
+        "folder/left.log",
+        "inside",
+        "inside/kept.md",
+        "large",
+        "! large/.docentignore: its rules are not used: 1048582 bytes are more than the limit of 1048576",
+        "large/kept.md",
+        "large/left.log",
+        "out",
+        "! out/.gitignore: its rules are not used: leads out of its root",
+        "out/kept.md",
+        "out/left.log",
+        "pipe",
+        "! pipe/.gitignore: its rules are not used: not a regular file",
+        "pipe/kept.md",
+        "pipe/left.log",
+        "repo",
+        "! repo/.git/info/exclude: its rules are not used: not a regular file",
+        "repo/kept.md",
+        "repo/left.log",
+        "rules",
+        "tree",
+        "! tree/.git: its rules are not used: not a regular file",
+        "tree/kept.md",
+        "tree/left.log",
+    ];
+    assert_eq!(both_ways(&roots, ".", WalkOptions::default()), want);
+    let all = both_ways(&roots, ".", WalkOptions { ignored: true, ..WalkOptions::default() });
+    assert!(all.iter().all(|name| !name.starts_with('!')), "{all:?}");
+}
+
+#[test]
+fn a_work_tree_has_the_rules_of_its_repository() {
+    let base = tempfile::tempdir().unwrap();
+    let root = base.path().canonicalize().unwrap().join("root");
+    let git = root.join("main/.git/worktrees/tree");
+    write(&git.join("commondir"), "../..\n");
+    write(&root.join("main/.git/info/exclude"), "*.log\n");
+    write(&root.join("tree/.git"), &format!("gitdir: {}\n", git.display()));
+    write(&base.path().join("other/info/exclude"), "*.md\n");
+    write(&base.path().join("other/commondir"), ".\n");
+    write(&root.join("stray/.git"), &format!("gitdir: {}/other\n", base.path().display()));
+    for name in ["tree/a.log", "tree/a.md", "stray/b.md"] {
+        write(&root.join(name), "x");
+    }
+    let roots = Roots::open(&[root]).unwrap();
+    let want = ["main", "stray", "stray/b.md", "tree", "tree/a.md"];
+    assert_eq!(both_ways(&roots, ".", WalkOptions::default()), want);
+}
+
 #[test]
 #[cfg(unix)]
 fn entries_know_their_kind_and_size() {
@@ -323,6 +474,29 @@ fn another_name_of_a_denied_file_is_denied() {
         let want =
             format!("{name}: not served, because it is another name of a file that is not served");
         assert_eq!(read(name), want);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_denied_file_is_denied_beside_the_roots_too() {
+    let Fixture { base, roots } = fixture();
+    let secret = base.path().join("home/.ssh/id_ed25519");
+    write(&secret, "PRIVATE");
+    let roots = roots.guarded(Rules::default(), &[base.path().join("home/.ssh")]);
+    let manual = base.path().join("manual");
+    write(&manual.join("a.md"), "# A");
+    write(&manual.join(".env"), "TOKEN=2");
+    fs::hard_link(manual.join("a.md"), manual.join("b.md")).unwrap();
+    fs::hard_link(manual.join(".env"), manual.join("own.md")).unwrap();
+    fs::hard_link(roots.primary().join(".env"), manual.join("root.md")).unwrap();
+    fs::hard_link(&secret, manual.join("home.md")).unwrap();
+    let beside = roots.beside(&[manual]).unwrap();
+    let read = |name: &str| beside.read(&beside.top().join(name).unwrap(), 100);
+    assert_eq!(read("b.md").unwrap(), b"# A");
+    for name in ["own.md", "root.md", "home.md"] {
+        let said = read(name).unwrap_err().to_string();
+        assert!(said.contains("another name of a file that is not served"), "{said}");
     }
 }
 

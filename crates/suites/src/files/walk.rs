@@ -1,21 +1,20 @@
 //! What lies under a place: sorted, without what the project itself ignores, without secrets.
 
-use super::{Place, Rules, place::with_slashes};
-use ignore::{
-    DirEntry, WalkBuilder, WalkState,
-    gitignore::{Gitignore, GitignoreBuilder},
+use super::{
+    Place, ReadProblem, Roots,
+    ignored::{Ignored, Verdict},
 };
+use cap_std::fs::{DirEntry, Metadata};
+use rayon::Scope;
 use serde::Serialize;
 use std::{
-    ffi::OsStr,
-    fmt,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    ffi::{OsStr, OsString},
+    fmt, io,
+    path::Path,
+    sync::{Mutex, PoisonError},
     time::SystemTime,
+    vec,
 };
-
-/// Rules for docent alone, written as `.gitignore` is.
-pub(crate) const OWN_RULES: &str = ".docentignore";
 
 /// What a walk shows beyond the usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,7 +56,7 @@ pub struct Entry {
 /// Something that a walk could not show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Inside the root, as far as it is known.
+    /// Inside the root, as far as it is known; empty for the root itself.
     pub path: String,
     /// What is wrong with it.
     pub reason: String,
@@ -69,199 +68,213 @@ impl fmt::Display for Problem {
     }
 }
 
+/// What is told of one thing.
+type Item = Result<Entry, Problem>;
+
 /// Goes through everything under a place, folders before what they hold. Reads as it goes.
+#[derive(Debug)]
 pub struct Walk {
-    /// `None` for a walk that is done at once.
-    entries: Option<ignore::Walk>,
-    root: PathBuf,
-    top: Place,
+    course: Course,
+    /// What is still to be told of each folder on the way, the innermost last.
+    waiting: Vec<(vec::IntoIter<Item>, Ignored)>,
 }
 
-impl fmt::Debug for Walk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Walk")
-            .field("root", &self.root)
-            .field("top", &self.top)
-            .finish_non_exhaustive()
-    }
+/// Where a walk goes.
+#[derive(Debug)]
+struct Course {
+    roots: Roots,
+    options: WalkOptions,
+}
+
+/// What a folder shows, and the rules that hold in it.
+struct Listing {
+    items: Vec<Item>,
+    ignored: Ignored,
 }
 
 impl Walk {
-    pub(super) fn start(
-        (root, rules): (&Path, &Arc<Rules>),
-        place: &Place,
-        options: WalkOptions,
-    ) -> Self {
-        let entries = Self::builder((root, rules), place, options).build();
-        Self { entries: Some(entries), root: root.to_owned(), top: place.clone() }
+    pub(super) fn start(roots: &Roots, place: &Place, options: WalkOptions) -> Self {
+        let course = Course { roots: roots.clone(), options };
+        let Listing { items, ignored } = course.start(place);
+        Self { course, waiting: vec![(items.into_iter(), ignored)] }
     }
 
     /// Everything at once, on all cores, in the same order; `stopped` ends it early.
     pub(super) fn all(
-        (root, rules): (&Path, &Arc<Rules>),
+        roots: &Roots,
         place: &Place,
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Vec<Result<Entry, Problem>> {
-        let walk = Self { entries: None, root: root.to_owned(), top: place.clone() };
+    ) -> Vec<Item> {
+        let course = Course { roots: roots.clone(), options };
         let all = Mutex::new(Vec::new());
-        Self::builder((root, rules), place, options).build_parallel().run(|| {
-            Box::new(|found| {
-                if let Some(item) = walk.item(found) {
-                    all.lock().unwrap_or_else(PoisonError::into_inner).push(item);
-                }
-                if stopped() { WalkState::Quit } else { WalkState::Continue }
-            })
-        });
+        let first = course.start(place);
+        rayon::scope(|scope| course.spread(scope, first, &all, stopped));
         let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let key = |item: &Result<Entry, Problem>| match item {
+        let key = |item: &Item| match item {
             Ok(entry) => entry.place.relative().replace('/', "\0"),
             Err(problem) => problem.path.replace('/', "\0"),
         };
         all.sort_by_cached_key(key);
         all
     }
-
-    fn builder(
-        (root, rules): (&Path, &Arc<Rules>),
-        place: &Place,
-        options: WalkOptions,
-    ) -> WalkBuilder {
-        let start = if place.is_top() { root.to_owned() } else { root.join(place.relative()) };
-        let above = if options.ignored { Vec::new() } else { ignored_above(root, place) };
-        let (base, rules) = (root.to_owned(), Arc::clone(rules));
-        let mut builder = WalkBuilder::new(start);
-        builder
-            .hidden(!options.hidden)
-            .follow_links(false)
-            .parents(false)
-            .require_git(false)
-            .git_global(false)
-            .git_ignore(!options.ignored)
-            .git_exclude(!options.ignored)
-            .ignore(!options.ignored)
-            .max_depth(options.flat.then_some(1))
-            .sort_by_file_name(OsStr::cmp)
-            .filter_entry(move |entry| shown(entry, (&base, &rules), &above));
-        if !options.ignored {
-            builder.add_custom_ignore_filename(OWN_RULES);
-        }
-        builder
-    }
-
-    /// What is worth telling of something found.
-    fn item(&self, found: Result<DirEntry, ignore::Error>) -> Option<Result<Entry, Problem>> {
-        let found = match found {
-            Ok(found) => self.entry(&found),
-            Err(error) => Some(Err(self.failure(&error))),
-        };
-        let is_top = |entry: &Entry| entry.place == self.top && entry.kind == Kind::Folder;
-        found.filter(|item| !item.as_ref().is_ok_and(is_top))
-    }
-
-    fn entry(&self, found: &DirEntry) -> Option<Result<Entry, Problem>> {
-        let place = match relative(&self.root, found.path()) {
-            Some(path) => Place::top(self.top.root()).join(&path)?,
-            // What lies in a folder with such a name is left out with it: one problem, not a thousand.
-            None if found.file_name().to_str().is_some() => return None,
-            None => return Some(Err(self.problem(found.path(), "its name is not UTF-8"))),
-        };
-        Some(match found.metadata() {
-            Ok(metadata) => {
-                let kind = kind_of_std(metadata.file_type());
-                let bytes = if kind == Kind::File { metadata.len() } else { 0 };
-                Ok(Entry { place, kind, bytes, modified: metadata.modified().ok() })
-            }
-            Err(error) => Err(self.failure(&error)),
-        })
-    }
-
-    fn problem(&self, path: &Path, reason: impl Into<String>) -> Problem {
-        let path = path.strip_prefix(&self.root).unwrap_or(Path::new("?"));
-        Problem { path: path.to_string_lossy().into_owned(), reason: reason.into() }
-    }
-
-    fn failure(&self, error: &ignore::Error) -> Problem {
-        let reason = error
-            .io_error()
-            .map_or_else(|| "its ignore rules can't be read".to_owned(), super::reason);
-        self.problem(path_of(error).unwrap_or(Path::new("?")), reason)
-    }
 }
 
 impl Iterator for Walk {
-    type Item = Result<Entry, Problem>;
+    type Item = Item;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Item> {
         loop {
-            let found = self.entries.as_mut()?.next()?;
-            if let Some(item) = self.item(found) {
-                return Some(item);
+            let (items, ignored) = self.waiting.last_mut()?;
+            let Some(item) = items.next() else {
+                self.waiting.pop();
+                continue;
+            };
+            if let Some(folder) = self.course.leads_into(&item) {
+                let Listing { items, ignored } = self.course.list(folder, ignored);
+                self.waiting.push((items.into_iter(), ignored));
+            }
+            return Some(item);
+        }
+    }
+}
+
+impl Course {
+    /// What lies directly in the place, or the place itself where it is no folder.
+    fn start(&self, place: &Place) -> Listing {
+        let alone = |item| Listing { items: vec![item], ignored: Ignored::default() };
+        let found = self.roots.dir(place).symlink_metadata(place.relative());
+        match found.and_then(|found| self.roots.check_there(place, &found).map(|()| found)) {
+            Err(error) => alone(Err(failure(place, &error))),
+            Ok(metadata) if !metadata.is_dir() => alone(Ok(entry(place.clone(), &metadata))),
+            Ok(_) => {
+                let mut problems = Vec::new();
+                let above = if self.options.ignored {
+                    Ignored::default()
+                } else {
+                    Ignored::above(&self.roots, place, &mut problems)
+                };
+                let mut listing = self.list(place, &above);
+                listing.items.splice(0..0, problems.iter().map(unused));
+                listing
             }
         }
     }
-}
 
-fn shown(entry: &DirEntry, (root, rules): (&Path, &Rules), above: &[Gitignore]) -> bool {
-    if entry.depth() == 0 {
-        return true;
-    }
-    if entry.file_name() == ".git" || entry.file_name() == ".docent" {
-        return false;
-    }
-    let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    if relative(root, entry.path()).is_some_and(|path| rules.denied(&path, is_folder).is_some()) {
-        return false;
-    }
-    let verdict = above
-        .iter()
-        .map(|rules| rules.matched(entry.path(), is_folder))
-        .find(|found| !found.is_none());
-    !verdict.is_some_and(|found| found.is_ignore())
-}
-
-/// The ignore rules of the folders between the root and the start, innermost first. Those above the root are not ours to read.
-fn ignored_above(root: &Path, place: &Place) -> Vec<Gitignore> {
-    let mut rules = Vec::new();
-    let mut folder = place.parent();
-    while let Some(at) = folder {
-        let path = if at.is_top() { root.to_owned() } else { root.join(at.relative()) };
-        let mut builder = GitignoreBuilder::new(&path);
-        // A file of rules that can't be read leaves nothing out.
-        drop(builder.add(path.join(".gitignore")));
-        drop(builder.add(path.join(OWN_RULES)));
-        rules.extend(builder.build().ok().filter(|found| !found.is_empty()));
-        folder = at.parent();
-    }
-    rules
-}
-
-fn relative(root: &Path, path: &Path) -> Option<String> {
-    path.strip_prefix(root).ok()?.to_str().map(|path| with_slashes(path).into_owned())
-}
-
-fn path_of(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
-            path_of(err)
+    /// Lists the folders of a listing, and theirs in turn, as cores come free.
+    fn spread<'a>(
+        &'a self,
+        scope: &Scope<'a>,
+        listing: Listing,
+        all: &'a Mutex<Vec<Item>>,
+        stopped: &'a (dyn Fn() -> bool + Sync),
+    ) {
+        for folder in listing.items.iter().filter_map(|item| self.leads_into(item)) {
+            let (folder, ignored) = (folder.clone(), listing.ignored.clone());
+            scope.spawn(move |scope| {
+                if !stopped() {
+                    self.spread(scope, self.list(&folder, &ignored), all, stopped);
+                }
+            });
         }
-        ignore::Error::Loop { child, .. } => Some(child),
-        ignore::Error::Partial(errors) => errors.iter().find_map(path_of),
-        _ => None,
+        all.lock().unwrap_or_else(PoisonError::into_inner).extend(listing.items);
+    }
+
+    /// The folder that the walk goes on to.
+    fn leads_into<'i>(&self, item: &'i Item) -> Option<&'i Place> {
+        let entry = item.as_ref().ok()?;
+        (entry.kind == Kind::Folder && !self.options.flat).then_some(&entry.place)
+    }
+
+    /// Everything in a folder that is shown, sorted.
+    fn list(&self, folder: &Place, above: &Ignored) -> Listing {
+        let mut items = Vec::new();
+        let mut entries: Vec<(OsString, DirEntry)> = Vec::new();
+        match self.roots.dir(folder).read_dir(folder.relative()) {
+            Err(error) => items.push(Err(failure(folder, &error))),
+            Ok(found) => {
+                for entry in found {
+                    match entry {
+                        Ok(entry) => entries.push((entry.file_name(), entry)),
+                        Err(error) => items.push(Err(failure(folder, &error))),
+                    }
+                }
+            }
+        }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let ignored = if self.options.ignored {
+            Ignored::default()
+        } else {
+            let has = |name: &str| {
+                let name = OsStr::new(name);
+                entries.binary_search_by(|(other, _)| other.as_os_str().cmp(name)).is_ok()
+            };
+            let mut problems = Vec::new();
+            let ignored = above.within(&self.roots, folder, has, &mut problems);
+            items.extend(problems.iter().map(unused));
+            ignored
+        };
+        items.extend(
+            entries.iter().filter_map(|(name, entry)| self.look(folder, name, entry, &ignored)),
+        );
+        Listing { items, ignored }
+    }
+
+    /// What is told of something in a folder, if it is shown.
+    fn look(
+        &self,
+        folder: &Place,
+        name: &OsStr,
+        found: &DirEntry,
+        ignored: &Ignored,
+    ) -> Option<Item> {
+        if name == ".git" || name == ".docent" {
+            return None;
+        }
+        let is_folder = found.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_hidden = !self.options.hidden && name.as_encoded_bytes().starts_with(b".");
+        let is_left_out = |path: &Path| match ignored.verdict(path, is_folder) {
+            Verdict::LeftOut => true,
+            Verdict::Unsaid => is_hidden,
+            Verdict::Kept => false,
+        };
+        let Some(text) = name.to_str() else {
+            // What lies in a folder with such a name is left out with it: one problem, not a thousand.
+            let path = Path::new(if folder.is_top() { "" } else { folder.relative() }).join(name);
+            let path = (!is_left_out(&path)).then(|| path.to_string_lossy().into_owned())?;
+            return Some(Err(Problem { path, reason: "its name is not UTF-8".to_owned() }));
+        };
+        let place = folder.child(text);
+        let is_denied = self.roots.rules.denied(place.relative(), is_folder).is_some();
+        if is_denied || is_left_out(Path::new(place.relative())) {
+            return None;
+        }
+        Some(match found.metadata() {
+            Ok(metadata) => Ok(entry(place, &metadata)),
+            Err(error) => Err(failure(&place, &error)),
+        })
     }
 }
 
-fn kind_of_std(kind: std::fs::FileType) -> Kind {
-    match kind {
-        kind if kind.is_file() => Kind::File,
-        kind if kind.is_dir() => Kind::Folder,
-        kind if kind.is_symlink() => Kind::Link,
-        _ => Kind::Other,
-    }
+fn entry(place: Place, metadata: &Metadata) -> Entry {
+    let kind = kind_of(metadata);
+    let bytes = if kind == Kind::File { metadata.len() } else { 0 };
+    let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
+    Entry { place, kind, bytes, modified }
 }
 
-pub(super) fn kind_of(metadata: &cap_std::fs::Metadata) -> Kind {
+fn failure(place: &Place, error: &io::Error) -> Problem {
+    let path = if place.is_top() { String::new() } else { place.to_string() };
+    Problem { path, reason: super::reason(error) }
+}
+
+/// A file of rules that counts for nothing.
+fn unused(problem: &ReadProblem) -> Item {
+    let Problem { path, reason } = Problem::from(problem);
+    Err(Problem { path, reason: format!("its rules are not used: {reason}") })
+}
+
+pub(super) fn kind_of(metadata: &Metadata) -> Kind {
     match metadata {
         found if found.is_file() => Kind::File,
         found if found.is_dir() => Kind::Folder,
@@ -270,9 +283,9 @@ pub(super) fn kind_of(metadata: &cap_std::fs::Metadata) -> Kind {
     }
 }
 
-impl From<&super::ReadProblem> for Problem {
-    fn from(problem: &super::ReadProblem) -> Self {
-        use super::ReadProblem as R;
+impl From<&ReadProblem> for Problem {
+    fn from(problem: &ReadProblem) -> Self {
+        use ReadProblem as R;
         let (path, reason) = match problem {
             R::Denied { path, rule } => (path, format!("not served, because {rule}")),
             R::NotAFile { path } => (path, "not a regular file".to_owned()),
