@@ -3,6 +3,8 @@
 //! A password may hold any word and any sign, so a word counts only where it is nearly all there is, and a sign only as
 //! part of a whole template.
 
+use crate::value::is_wordy;
+
 /// Words that stand where a secret would be put. In lower case, without `_` and `-`.
 const WORDS: [&str; 24] = [
     "changeme",
@@ -279,7 +281,11 @@ fn is_call(value: &str) -> bool {
     let closes = value.trim_end_matches(';').ends_with([')', ']']);
     opens
         .and_then(|at| value.get(..at))
-        .is_some_and(|name| closes && is_name(name) && !is_leet(name))
+        .is_some_and(|name| closes && is_name(name) && (is_wordy(name) || !has_digit(name)))
+}
+
+fn has_digit(name: &str) -> bool {
+    name.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -343,6 +349,7 @@ mod tests {
             "#{x}",
             "getenv(\"X\")",
             "os.environ[1]",
+            "sha256(x)",
             "*default",
             "[password]",
         ] {
@@ -353,6 +360,7 @@ mod tests {
             "$uper5ecr3t",
             "$Zk9x7qLm",
             "x7(Kq!p9zL",
+            "x7(Kq!p9zL)",
             "Pa$$w0rd",
             "a*9xKq",
             "x[7Kq!p9",
