@@ -3,11 +3,12 @@
 use crate::{
     analyze::{Printed, UsedWrongly},
     config::{Config, Inputs},
-    serve,
+    serve, servers,
 };
 use anyhow::Context as _;
+use docent_hub::Spec;
 use docent_server::{Action, Verdict};
-use docent_suites::files::Roots;
+use docent_suites::files::{ReadProblem, Roots};
 use docent_tool::{Object, Provider, ToolInfo};
 use docent_transport::{Principal, PrincipalKind};
 use serde::Serialize;
@@ -16,6 +17,10 @@ use std::{fmt::Write as _, process::ExitCode, sync::Arc};
 
 /// Arguments that hold paths.
 const PATHS: [&str; 6] = ["path", "file", "files", "folder", "directory", "root"];
+
+/// Tools by which those of other servers are found and called.
+const OF_THE_HUB: [&str; 4] =
+    ["list_mcp_capabilities", "describe_mcp", "call_mcp_tool", "execute_mcp_code"];
 
 /// What is asked.
 pub(crate) struct Question<'a> {
@@ -46,29 +51,39 @@ impl Ruling {
 pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<Printed> {
     let config = Config::load(inputs)?;
     let providers = serve::suites(&config)?.providers;
-    let (provider, info) = find(question.tool, &providers)?;
-    let arguments = arguments(question.arguments, &info)?;
+    let servers = servers::all(&config);
+    let owner = find(question.tool, &providers, &servers)?;
+    let arguments = arguments(question.arguments)?;
     let who = principal(question.key, &config)?;
-    let Verdict { action, by } =
-        config.policy.tools.decide(&who, provider.key(), Some(question.tool));
-    let mut rulings = vec![Ruling::new(format!("{} for {}", info.name, who.name), true, by)];
-    if let Some(first) = rulings.first_mut() {
-        first.verdict = match action {
-            Action::Allow => "allowed",
-            Action::Deny => "denied",
-            Action::Approve => "allowed once approved",
-        };
-    }
-    let roots = serve::roots(&config)?;
-    for (name, value) in &arguments {
-        for text in texts(value) {
-            rulings.extend(examine(name, text, &config, &roots));
+    let mut rulings = vec![ruled(&config, &who, owner.key(), question.tool)];
+    let mut note = None;
+    match &owner {
+        Owner::Suite(_, info) => {
+            check_names(&arguments, info)?;
+            let roots = serve::roots(&config)?;
+            for (name, value) in &arguments {
+                for text in texts(value) {
+                    rulings.extend(examine(name, text, &config, &roots));
+                }
+            }
         }
+        // What another server does with a path or an address is its own affair.
+        Owner::Server(name) => note = Some(not_asked(name)),
+        Owner::Hub if question.tool == "call_mcp_tool" => {
+            if let Some((server, tool)) = inner(&arguments, &servers) {
+                rulings.push(ruled(&config, &who, server, &tool));
+                note = Some(not_asked(server));
+            }
+        }
+        Owner::Hub => {}
     }
-    let bounds = bounds(&info.name, &config);
+    let bounds = bounds(question.tool, &config);
     let is_allowed = rulings.iter().all(|ruling| ruling.verdict != "denied");
     let text = if question.json {
-        let whole = json!({"allowed": is_allowed, "rulings": rulings, "bounds": bounds});
+        let mut whole = json!({"allowed": is_allowed, "rulings": rulings, "bounds": bounds});
+        if let Some(note) = note {
+            whole["note"] = note.into();
+        }
         format!("{whole:#}\n")
     } else {
         let mut text = String::new();
@@ -76,30 +91,99 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
             writeln!(text, "{verdict}: {about}\n  by {by}").unwrap_or_default();
         }
         writeln!(text, "bounds: {bounds}").unwrap_or_default();
+        note.map(|note| writeln!(text, "note: {note}")).transpose().unwrap_or_default();
         text
     };
     Ok(Printed { text, code: ExitCode::from(u8::from(!is_allowed)) })
 }
 
-fn find(
-    tool: &str,
-    providers: &[Arc<dyn Provider>],
-) -> anyhow::Result<(Arc<dyn Provider>, ToolInfo)> {
+/// What scopes and rules say of a tool.
+fn ruled(config: &Config, who: &Principal, provider: &str, tool: &str) -> Ruling {
+    let Verdict { action, by } = config.policy.tools.decide(who, provider, Some(tool));
+    let verdict = match action {
+        Action::Allow => "allowed",
+        Action::Deny => "denied",
+        Action::Approve => "allowed once approved",
+    };
+    Ruling { about: format!("{tool} for {}", who.name), verdict, by }
+}
+
+fn not_asked(server: &str) -> String {
+    format!("whether `{server}` has such a tool is not known: no server is started")
+}
+
+/// Whose tool it is.
+enum Owner {
+    Suite(Arc<dyn Provider>, Box<ToolInfo>),
+    Hub,
+    Server(String),
+}
+
+impl Owner {
+    /// As scopes and rules call it.
+    fn key(&self) -> &str {
+        match self {
+            Self::Suite(provider, _) => provider.key(),
+            Self::Hub => "hub",
+            Self::Server(name) => name,
+        }
+    }
+}
+
+fn find(tool: &str, providers: &[Arc<dyn Provider>], servers: &[Spec]) -> anyhow::Result<Owner> {
     let mut names = Vec::new();
     for provider in providers {
         for info in provider.tools().iter().map(|tool| tool.info()) {
             if info.name == tool {
-                return Ok((Arc::clone(provider), info));
+                return Ok(Owner::Suite(Arc::clone(provider), Box::new(info)));
             }
             names.push(info.name);
         }
+    }
+    if !servers.is_empty() {
+        if OF_THE_HUB.contains(&tool) {
+            return Ok(Owner::Hub);
+        }
+        names.extend(OF_THE_HUB.map(String::from));
+    }
+    if let Some(server) = server_of(tool, servers) {
+        return Ok(Owner::Server(server.name.clone()));
     }
     names.sort_by_key(|name| strsim::damerau_levenshtein(name, tool));
     let near = names.first().map_or("", String::as_str);
     Err(UsedWrongly(format!("there is no tool `{tool}`; the nearest is `{near}`")).into())
 }
 
-fn arguments(words: &[String], info: &ToolInfo) -> anyhow::Result<Object> {
+/// The server that may have a tool of this name: one that gives it, or the one with the longest name before `__`.
+fn server_of<'a>(tool: &str, servers: &'a [Spec]) -> Option<&'a Spec> {
+    let gives = |server: &&Spec| server.rename.values().any(|name| name == tool);
+    let begins = |server: &&Spec| {
+        let own = tool.strip_prefix(&prefix(server));
+        own.is_some_and(|own| !own.is_empty() && server.offers(own))
+    };
+    let longest = || servers.iter().filter(begins).max_by_key(|server| server.name.len());
+    servers.iter().find(gives).or_else(longest)
+}
+
+/// What the names of a server's tools begin with.
+fn prefix(server: &Spec) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
+    format!("{}__", server.name.chars().map(legal).collect::<String>())
+}
+
+/// The server and the tool that `call_mcp_tool` is to call, under the name that rules speak of.
+fn inner<'a>(arguments: &Object, servers: &'a [Spec]) -> Option<(&'a str, String)> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let (server, tool) = (text("server")?, text("tool")?);
+    let server = servers.iter().find(|spec| spec.name == server)?;
+    let prefix = prefix(server);
+    let is_public = tool.starts_with(&prefix) || server.rename.values().any(|name| name == tool);
+    let whole = || if is_public { tool.to_owned() } else { format!("{prefix}{tool}") };
+    let public = server.rename.get(tool).cloned().unwrap_or_else(whole);
+    Some((&server.name, public))
+}
+
+fn arguments(words: &[String]) -> anyhow::Result<Object> {
     let mut all = Object::new();
     for word in words {
         if word.starts_with('{') {
@@ -115,6 +199,11 @@ fn arguments(words: &[String], info: &ToolInfo) -> anyhow::Result<Object> {
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         all.insert(key.to_owned(), value);
     }
+    Ok(all)
+}
+
+/// Arguments must be those of the tool.
+fn check_names(all: &Object, info: &ToolInfo) -> anyhow::Result<()> {
     let known = info.input_schema.get("properties").and_then(Value::as_object);
     let unknown = all.keys().find(|key| !known.is_some_and(|known| known.contains_key(*key)));
     if let Some(key) = unknown {
@@ -122,7 +211,7 @@ fn arguments(words: &[String], info: &ToolInfo) -> anyhow::Result<Object> {
         let told = format!("`{}` has no argument `{key}`; it has {known:?}", info.name);
         return Err(UsedWrongly(told).into());
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Who asks: the holder of a key, or whoever comes without one.
@@ -168,7 +257,13 @@ fn examine(name: &str, text: &str, config: &Config, roots: &Roots) -> Option<Rul
         });
     }
     PATHS.contains(&name).then(|| match roots.resolve(text) {
-        Ok(_) => Ruling::new(about, true, "the roots"),
+        // A file may be a secret under another name, which shows where it is opened; nothing of it is read.
+        Ok(place) => match roots.read_start(&place, 0) {
+            Err(denied @ ReadProblem::Denied { .. }) => {
+                Ruling::new(about, false, denied.to_string())
+            }
+            _ => Ruling::new(about, true, "the roots"),
+        },
         Err(error) => Ruling::new(about, false, error.to_string()),
     })
 }

@@ -175,7 +175,7 @@ impl Spec {
     }
 
     /// Whether a tool is offered at all.
-    pub(crate) fn offers(&self, tool: &str) -> bool {
+    pub fn offers(&self, tool: &str) -> bool {
         let any = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
         (self.only.is_empty() || any(&self.only)) && !any(&self.hide)
     }

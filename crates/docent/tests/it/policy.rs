@@ -152,6 +152,60 @@ fn a_call_is_judged_without_being_made() {
 }
 
 #[tokio::test]
+async fn a_verdict_is_what_the_server_does() {
+    let place = Place::new();
+    place.settings(
+        r#"
+        [[policy.rules]]
+        tools = ["x__tok", "new_name", "describe_mcp"]
+        action = "deny"
+
+        [[policy.rules]]
+        tools = ["y:*"]
+        action = "approve"
+
+        [mcp_servers.x]
+        command = "/nowhere/x"
+        rename = { old = "new_name" }
+        hide = ["hidden_*"]
+
+        [mcp_servers.y]
+        command = "/nowhere/y"
+        "#,
+    );
+    place.write(".env", "KEY=1\n").write("plain.py", "def a(): pass\n");
+    fs::hard_link(place.project().join(".env"), place.project().join("n.py")).unwrap();
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    for (path, code, want) in [("n.py", 1, "another name of a file"), ("plain.py", 0, "the roots")]
+    {
+        let answer = server.ask("tools/call", call("outline", json!({"path": path}))).await;
+        let refused = answer.unwrap()["result"]["isError"] == json!(true);
+        assert_eq!(refused, code == 1, "{path}");
+        let argument = format!("path={path}");
+        place.run(&["policy", "test", "outline", &argument]).ends(code).prints(want);
+    }
+    for (args, code, want) in [
+        (&["x__tok"][..], 1, "by policy.rules[0]"),
+        (&["x__tok"], 1, "whether `x` has such a tool is not known"),
+        (&["x__other", "path=/etc/shadow"], 0, "allowed: x__other for anonymous"),
+        (&["new_name"], 1, "by policy.rules[0]"),
+        (&["y__any"], 0, "allowed once approved"),
+        (&["describe_mcp"], 1, "by policy.rules[0]"),
+        (&["call_mcp_tool", "server=x", "tool=tok"], 1, "denied: x__tok for anonymous"),
+        (&["call_mcp_tool", "server=x", "tool=old"], 1, "denied: new_name for anonymous"),
+        (&["call_mcp_tool", "server=y", "tool=any"], 0, "allowed: call_mcp_tool for anonymous"),
+    ] {
+        place.run(&[&["policy", "test"], args].concat()).ends(code).prints(want);
+    }
+    for unknown in ["z__tok", "x__", "x__hidden_one"] {
+        place.run(&["policy", "test", unknown]).ends(2).says("there is no tool");
+    }
+    place.settings("");
+    place.run(&["policy", "test", "call_mcp_tool"]).ends(2).says("there is no tool");
+}
+
+#[tokio::test]
 async fn a_signal_puts_the_policy_in_force_while_calls_run() {
     let place = Place::new();
     place.write("main.rs", "fn main() {}\n");
