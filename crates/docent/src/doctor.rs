@@ -161,6 +161,14 @@ fn state(config: &Config, report: &mut Report) {
     if config.audit.enabled {
         let file = state.audit_file(config);
         writable("audit", &file, "audit.file", report);
+        let writers = crate::sandbox::writers(&file, config);
+        if !writers.is_empty() {
+            let detail = format!(
+                "the servers {} may write to it too: set audit.file to a place outside the roots, such as ~/.local/state/docent/audit.jsonl",
+                writers.join(", ")
+            );
+            report.add("audit", Mark::Warn, detail);
+        }
     } else {
         report.add("audit", Mark::Warn, "off: calls leave no record (audit.enabled)");
     }

@@ -315,6 +315,23 @@ pub(crate) fn of_a_server(
     (confined, mode)
 }
 
+/// Servers that are held to something, and may write to this file all the same.
+pub(crate) fn writers<'a>(file: &Path, config: &'a Config) -> Vec<&'a str> {
+    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
+    let file = folder.zip(file.file_name()).map_or(file.to_owned(), |(at, name)| at.join(name));
+    let usable =
+        config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
+    let writes = usable.filter(|entry| match &entry.server.way {
+        docent_registry::Way::Program { cwd, .. } => {
+            let cwd = cwd.as_deref().map(Path::new);
+            let (confined, mode) = of_a_server(config, &entry.extra.sandbox, cwd, &Open::default());
+            mode != Mode::Off && confined.write.iter().any(|open| file.starts_with(open))
+        }
+        docent_registry::Way::Remote { .. } => false,
+    });
+    writes.map(|entry| entry.server.name.as_str()).collect()
+}
+
 /// Ports of servers on the network, and of those that they sign in at.
 fn server_ports(config: &Config) -> Vec<u16> {
     let mut ports = Vec::new();
@@ -396,6 +413,31 @@ mod tests {
         assert!(
             execute.contains(&PathBuf::from("/usr")) && !execute.contains(&PathBuf::from("/home"))
         );
+    }
+
+    #[test]
+    fn who_may_write_to_the_record_is_known() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("project");
+        fs::create_dir_all(root.join(".docent")).unwrap();
+        let settings = "[mcp_servers]\nguarded = { command = \"x\" }\n\
+                        more = { command = \"x\", sandbox = { write = [\"/var/lib/other\"] } }\n\
+                        strict = { command = \"x\", sandbox = \"strict\" }\n\
+                        off = { command = \"x\", sandbox = \"off\" }\n\
+                        gone = { command = \"x\", disabled = true }\n\
+                        remote = { url = \"https://example.org/mcp\" }\n";
+        let file = home.path().join("docent.toml");
+        fs::write(&file, settings).unwrap();
+        let config = Config::load(&Inputs {
+            home: Some(home.path().to_owned()),
+            working_dir: root.clone(),
+            flags: Flags { config_file: Some(file), ..Flags::default() },
+            ..Inputs::default()
+        });
+        let config = config.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(writers(&root.join(".docent/audit.jsonl"), &config), ["guarded", "more"]);
+        assert_eq!(writers(Path::new("/var/lib/other/audit.jsonl"), &config), ["more"]);
+        assert!(writers(Path::new("/var/lib/docent/audit.jsonl"), &config).is_empty());
     }
 
     #[test]

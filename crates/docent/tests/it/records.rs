@@ -92,6 +92,15 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
     }
 }
 
+#[test]
+fn doctor_says_which_servers_may_write_to_the_record() {
+    let place = Place::new();
+    place.settings("mcp_servers.notes.command = \"notes\"\n");
+    place.run(&["doctor"]).ends(0).prints("the servers notes may write to it too: set audit.file");
+    place.settings("mcp_servers.notes = { command = \"notes\", sandbox = \"strict\" }\n");
+    assert!(!place.run(&["doctor"]).ends(0).out.contains("may write to it too"));
+}
+
 #[tokio::test]
 async fn a_root_that_cannot_be_written_to_is_served_all_the_same() {
     let place = Place::new();
