@@ -1,7 +1,7 @@
 //! Changes configuration files for the commands that do so, and leaves everything else in them as it is written.
 
 use super::{
-    layers::{Inputs, parse_text, user_dir},
+    layers::{self, Inputs, parse_text, user_dir},
     root_of,
 };
 use anyhow::{Context as _, bail};
@@ -59,7 +59,7 @@ pub(crate) fn add_collection(
 
 /// Takes a collection out of the file that holds it; `None` where none does.
 pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<Option<Edited>> {
-    for path in super::layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
+    for path in layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
         let text = read(&path)?;
         let text = if is_json(&path) {
             let mut tree = parsed(&path, &text)?;
@@ -138,7 +138,7 @@ fn is_json(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(path).with_context(|| format!("{} can't be read", path.display()))
+    layers::read(path).with_context(|| format!("{} can't be read", path.display()))
 }
 
 fn parsed(path: &Path, text: &str) -> anyhow::Result<Value> {

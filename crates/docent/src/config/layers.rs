@@ -12,7 +12,14 @@ use super::{
 use anyhow::Context as _;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
-use std::path::{Path, PathBuf};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+/// Nobody writes a longer one by hand.
+const LARGEST: u64 = 4 << 20;
 
 /// What the configuration is made from, besides files. Holds secrets, so it can't be printed.
 #[derive(Default)]
@@ -293,19 +300,35 @@ pub(super) fn config_files(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError>
 
 fn file_in(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
     let (toml, json) = (dir.join("docent.toml"), dir.join("docent.json"));
-    match (toml.exists(), json.exists()) {
-        (true, true) => Err(ConfigError::BothFiles { toml, json }),
-        (true, false) => Ok(Some(toml)),
-        (false, true) => Ok(Some(json)),
-        (false, false) => Ok(None),
+    let found = match (toml.exists(), json.exists()) {
+        (true, true) => return Err(ConfigError::BothFiles { toml, json }),
+        (true, false) => toml,
+        (false, true) => json,
+        (false, false) => return Ok(None),
+    };
+    // A project may come with a link to a device in its place. A pipe that the user names is read.
+    if !found.is_file() {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+        return Err(ConfigError::Read { path: found, source });
     }
+    Ok(Some(found))
 }
 
 /// Reads one file; its name says which of the two forms it has.
 fn parse(path: &Path) -> Result<Value, ConfigError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+    let text = read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     parse_text(path, &text)
+}
+
+/// The text of a configuration file.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        let reason = format!("it is longer than {LARGEST} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    Ok(text)
 }
 
 pub(super) fn parse_text(path: &Path, text: &str) -> Result<Value, ConfigError> {
@@ -366,5 +389,20 @@ mod tests {
         let got = parse_text(Path::new("docent.toml"), secret).unwrap_err().to_string();
         assert!(got.starts_with("docent.toml:3:9: not valid TOML: "), "{got}");
         assert!(!got.contains("sekrit"), "{got}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_project_s_file_that_is_none_is_not_read() {
+        for target in ["/dev/zero", "pipe", "large", "."] {
+            let root = tempfile::tempdir().unwrap();
+            let pipe = root.path().join("pipe");
+            assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            let large = File::create(root.path().join("large")).unwrap();
+            large.set_len(LARGEST + 1).unwrap();
+            std::os::unix::fs::symlink(target, root.path().join("docent.toml")).unwrap();
+            let read = file_in(root.path()).and_then(|file| parse(&file.unwrap()));
+            assert!(matches!(read, Err(ConfigError::Read { .. })), "{target}");
+        }
     }
 }
