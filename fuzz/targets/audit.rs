@@ -42,7 +42,7 @@ fn checked(bytes: &[u8], check: &Check<'_>) -> Report {
 /// A file of whatever bytes, and a call that is recorded after them.
 fn any(bytes: &[u8], keyed: bool) {
     let key = keyed.then(|| b"key".to_vec());
-    let before = checked(bytes, &Check { key: key.as_deref(), expect: None });
+    let before = checked(bytes, &Check { key: key.as_deref(), ..Check::default() });
     let sums = stats(&PLACE, None).expect("a file that is there");
     assert!(!sums.to_string().contains('\u{1b}'));
     for filter in [Filter::default(), Filter { failed: true, ..Filter::default() }] {
@@ -69,7 +69,8 @@ fn any(bytes: &[u8], keyed: bool) {
     if Log::open(&*PLACE, settings).append(&entry).is_ok() {
         let last = tail(&PLACE, 1, &Filter::default()).expect("a file that is there");
         assert_eq!(last.first().and_then(|line| line.text("tool")), Some("after"));
-        let after = verify(&PLACE, &Check { key: key.as_deref(), expect: None }).expect("a file");
+        let after =
+            verify(&PLACE, &Check { key: key.as_deref(), ..Check::default() }).expect("a file");
         assert!(after.lines > before.lines && after.last.is_some());
         assert_eq!(after.is_intact(), before.is_intact(), "{before}\n{after}");
     }
@@ -95,7 +96,7 @@ fn chained(bytes: &[u8], at: usize) {
     };
     assert!(report.problems.iter().all(|problem| told(&problem.what)), "{report}");
     let last: Option<Head> = report.last;
-    let expected = checked(&log, &Check { key: None, expect: last });
+    let expected = checked(&log, &Check { expect: last, ..Check::default() });
     assert_eq!(expected.problem_count, report.problem_count);
     // The newline at the very end may be missing as after a sudden end.
     let place = at * 7919 % log.len().max(2);
