@@ -139,6 +139,8 @@ impl Screen {
         let mut hits: Vec<Hit> = Vec::new();
         // A form may begin long before its secret: only what lies within the secret itself is passed over.
         let (mut taken, mut names_from) = (0..0, 0);
+        // A known secret may end in the middle of a word: what follows it is read as what follows its mark will be.
+        let mut after_known = 0;
         for anchor in anchors.find_overlapping_iter(text) {
             let at = anchor.start();
             match self.leads.get(anchor.pattern().as_usize()) {
@@ -149,15 +151,18 @@ impl Screen {
                     hits.push(Hit { kind, rank: 1 + row, range });
                 }
                 Some(Lead::Name) if at >= names_from && !is_in_marker(text, at) => {
-                    let (found, next) = assignment::find(text, at, self.options);
-                    names_from = next;
+                    let from = if at < after_known { 0 } else { after_known };
+                    let rest = text.get(from..).unwrap_or_default();
+                    let (found, next) = assignment::find(rest, at - from, self.options);
+                    names_from = from + next;
                     hits.extend(found.map(|found| Hit {
                         kind: found.kind,
                         rank: usize::MAX,
-                        range: found.range,
+                        range: from + found.range.start..from + found.range.end,
                     }));
                 }
                 Some(Lead::Known) => {
+                    after_known = anchor.end();
                     hits.push(Hit { kind: "configured secret", rank: 0, range: anchor.range() });
                 }
                 _ => {}

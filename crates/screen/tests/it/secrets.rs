@@ -3,7 +3,7 @@
 //! The examples are put together from parts, so that this file holds nothing that a scanner would report.
 
 use crate::chance::{ALNUM, BASE36, Chance, HEX, UPPER, body};
-use docent_screen::{Finding, Screen};
+use docent_screen::{Finding, Options, Screen};
 use std::sync::LazyLock;
 
 static SCREEN: LazyLock<Screen> = LazyLock::new(Screen::default);
@@ -395,4 +395,12 @@ fn a_redacted_text_is_left_as_it_is() {
         assert!(once.contains("[redacted: "), "{text}");
         assert_eq!(SCREEN.redact(&once), once);
     }
+}
+
+#[test]
+fn a_name_right_behind_a_known_secret_is_a_name() {
+    let screen = Screen::new(vec!["s3cr3t of mine".to_owned()], Options::for_logs());
+    let redacted = screen.redact(r#"{"s3cr3t of minetoken=Zk3Ln9qXw"}"#);
+    assert!(!redacted.contains("Zk3Ln9qXw"), "{redacted}");
+    assert_eq!(screen.redact(&redacted), redacted);
 }
