@@ -16,13 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Keys, and tables of keys with a dot, that are put in force without a restart.
-const LIVE: [&str; 9] = [
+const LIVE: [&str; 10] = [
     "mcp_servers",
     "hub.registries",
     "server.oauth.issuers",
     "policy.tools.",
     "policy.rules",
     "policy.network.",
+    "policy.redaction.",
     "server.auth.",
     "limits.tools",
     "docs.collections",

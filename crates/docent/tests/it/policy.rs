@@ -228,6 +228,9 @@ async fn a_signal_puts_the_policy_in_force_while_calls_run() {
     signal(&server, Signal::HUP);
     server.notification("notifications/tools/list_changed").await.unwrap();
     assert!(server.ask("tools/call", request()).await.unwrap().get("result").is_some());
+    place.settings("policy.redaction.hidden = false");
+    signal(&server, Signal::HUP);
+    server.log_line(r#"changed=["policy.redaction.hidden"]"#).await.unwrap();
 }
 
 #[test]
