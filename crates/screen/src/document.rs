@@ -20,13 +20,16 @@ struct Open {
     values: Vec<Range<usize>>,
 }
 
+/// Whether the text is an object or an array of JSON, and nothing else.
+pub(crate) fn is_document(text: &str) -> bool {
+    let whole = text.trim_matches([' ', '\t', '\r', '\n']);
+    let encloses = |open: char, close: char| whole.starts_with(open) && whole.ends_with(close);
+    (encloses('{', '}') || encloses('[', ']')) && serde_json::from_str::<&RawValue>(whole).is_ok()
+}
+
 /// Gives each string with its key to `each`, as a range of the text, and the key's text. Nothing, if it is no document.
 pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)) {
-    let whole = text.trim();
-    let encloses = |open: char, close: char| whole.starts_with(open) && whole.ends_with(close);
-    if !(encloses('{', '}') || encloses('[', ']'))
-        || serde_json::from_str::<&RawValue>(whole).is_err()
-    {
+    if !is_document(text) {
         return;
     }
     let mut tell = |key: &Range<usize>, value: &Range<usize>| {

@@ -189,6 +189,10 @@ impl Screen {
             copied = finding.range.end;
         }
         out.push_str(text.get(copied..).unwrap_or_default());
+        // A secret may be all that kept a text from being a document, which is judged by its keys.
+        if document::is_document(&out) && !document::is_document(text) {
+            out = self.redact(&out).into_owned();
+        }
         Cow::Owned(out)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::chance::{ALNUM, Chance};
 use docent_screen::{Options, Screen, one_line, suspicious, visible, visible_json};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What the rules look for, and what could break a reader of them.
 const PIECES: &[&str] = &[
@@ -108,6 +108,62 @@ fn no_text_panics_and_findings_are_in_order() {
     }
 }
 
+/// Keys and values of documents, in any order.
+const MEMBERS: &[&str] = &[
+    "password",
+    "token",
+    "name",
+    "value",
+    "key",
+    "default",
+    "swordfish",
+    "the",
+    "hunter2!x9",
+    "kX9vQ2mZ7pLw4RtY8sBn3HjF1",
+    "a \"quoted\" word",
+    "known secret",
+    "known secret token",
+    "password known secret",
+    "https://me:hunter2@host/",
+    "{\"password\": \"swordfish\"}",
+    "\\x",
+    "",
+];
+
+fn document(chance: &mut Chance, depth: usize) -> Value {
+    let text = |chance: &mut Chance| MEMBERS[chance.below(MEMBERS.len())].to_owned();
+    match chance.below(if depth == 0 { 1 } else { 3 }) {
+        1 => (0..chance.below(4)).map(|_| document(chance, depth - 1)).collect(),
+        2 => {
+            let members = (0..chance.below(5)).map(|_| (text(chance), document(chance, depth - 1)));
+            Value::Object(members.collect())
+        }
+        _ => text(chance).into(),
+    }
+}
+
+#[test]
+fn what_is_redacted_stays_as_it_is() {
+    let screens = [Options::default(), Options::for_logs()]
+        .map(|options| Screen::new(vec!["known secret".into()], options));
+    let mut chance = Chance::new(7);
+    for _ in 0..2000 {
+        let mut value = document(&mut chance, 4);
+        let text = value.to_string();
+        for screen in &screens {
+            let once = screen.redact(&text).into_owned();
+            assert_eq!(screen.redact(&once), once, "{text}");
+        }
+        screens[0].redact_json(&mut value);
+        assert_eq!(screens[0].redact_json(&mut value), 0, "{value}");
+    }
+    // No document until a secret is gone.
+    let screen = Screen::new(vec!["k\\nown\nsecret".into()], Options::default());
+    let text = "{\"a\": \"k\\nown\nsecret\", \"password\": \"swordfish\"}";
+    let want = r#"{"a": "[redacted: configured secret]", "password": "[redacted: password]"}"#;
+    assert_eq!(screen.redact(text), want);
+}
+
 /// Each of these makes a careless rule read the same text again and again.
 #[test]
 fn bait_and_ten_megabytes_are_screened() {
@@ -159,7 +215,7 @@ fn bait_and_ten_megabytes_are_screened() {
         for screen in &screens {
             screen.redact(&text);
         }
-        let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut value: Value = serde_json::from_str(&text).unwrap();
         screens[0].redact_json(&mut value);
     }
     let deep = "[".repeat(1 << 16) + &"]".repeat(1 << 16);

@@ -369,7 +369,7 @@ fn configured_secrets_go_in_every_spelling() {
             "abc".into(),
             String::new(),
         ],
-        docent_screen::Options::default(),
+        Options::default(),
     );
     for (text, want) in [
         ("x plain words y", "x [redacted: configured secret] y"),
@@ -383,7 +383,7 @@ fn configured_secrets_go_in_every_spelling() {
         assert_eq!(screen.redact(text), want);
     }
     assert!(!format!("{screen:?}").contains("abcd"), "{screen:?}");
-    let bearer = Screen::new(vec!["own-key-of-docent".into()], docent_screen::Options::default());
+    let bearer = Screen::new(vec!["own-key-of-docent".into()], Options::default());
     assert_eq!(bearer.redact("api_key=own-key-of-docent"), "api_key=[redacted: configured secret]");
 }
 
