@@ -156,7 +156,9 @@ fn state(config: &Config, report: &mut Report) {
     if state.in_root() {
         report.add("state", Mark::Ok, format!("{place} can be written to"));
     } else {
-        report.add("state", Mark::Warn, format!("the root is read-only; state is kept in {place}"));
+        let read_only = || format!("the root is read-only; state is kept in {place}");
+        let detail = state.unfit().map_or_else(read_only, str::to_owned);
+        report.add("state", Mark::Warn, detail);
     }
     if config.audit.enabled {
         let file = state.audit_file(config);

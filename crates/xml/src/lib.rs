@@ -98,17 +98,18 @@ fn names(tag: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fmt::Write as _;
 
     fn refusal(text: &str) -> String {
         parse(text).unwrap_err().to_string()
     }
 
+    fn numbered(count: usize, one: impl Fn(usize) -> String) -> String {
+        let all: Vec<String> = (0..count).map(one).collect();
+        all.concat()
+    }
+
     fn attributes(count: usize) -> String {
-        (0..count).fold(String::new(), |mut text, number| {
-            write!(text, " a{number}='>'").unwrap();
-            text
-        })
+        numbered(count, |number| format!(" a{number}='>'"))
     }
 
     #[test]
@@ -141,12 +142,9 @@ mod tests {
     fn what_costs_more_than_its_length_is_refused_at_once() {
         let told = refusal(&format!("<a>x<b{}/></a>", attributes(400_000)));
         assert!(told.contains("attributes in one element"), "{told}");
-        let nested = (0..3000).fold(String::new(), |mut text, number| {
-            write!(text, "<a xmlns:n{number}='u{number}'>").unwrap();
-            text
-        });
+        let nested = numbered(3000, |number| format!("<a xmlns:n{number}='u{number}'>"));
         assert!(refusal(&nested).contains("namespaces"));
-        let shared: String = (0..200).map(|number| format!(" xmlns:p{number}='u'")).collect();
+        let shared = numbered(200, |number| format!(" xmlns:p{number}='u'"));
         let handed = format!("<a{shared}>{}</a>", "<b xmlns:p0='v'/>".repeat(30_000));
         assert!(refusal(&handed).contains("namespaces"));
         assert!(refusal(&"<a>".repeat(3 * MOST_NODES as usize)).contains("elements"));

@@ -31,6 +31,7 @@ use url::Url;
 
 /// How the authorization server behaves.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent fault")]
 struct Manners {
     /// Tokens last this long.
     expires_in: Option<u64>,

@@ -148,5 +148,6 @@ async fn reach<T: Send + 'static>(
 fn ends(deadline: Instant) -> (Instant, Instant) {
     let left = deadline.saturating_duration_since(Instant::now());
     let spare = (left / 10).min(Duration::from_millis(500));
-    (deadline - spare, deadline - spare / 2)
+    let before = |spare: Duration| deadline.checked_sub(spare).unwrap_or(deadline);
+    (before(spare), before(spare / 2))
 }
