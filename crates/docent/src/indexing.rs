@@ -90,7 +90,8 @@ impl Site {
         if let Some(unfit) = state.unfit() {
             writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
         }
-        let folder = state.index(&config).context("emptying an index that is not docent's own")?;
+        let folder =
+            state.index(&config).context("emptying an index that may not be docent's own")?;
         Ok(Self { config, roots, collections, folder })
     }
 

@@ -1,54 +1,85 @@
-//! Whether an index was made by this user's docent, or came with the project.
+//! Which folder of a root holds the index of this user's docent, and none that came with the project.
 //!
-//! What reads an index trusts what is in it: its seals tell damage, and anybody can compute them. So beside an index lies a
-//! mark that takes the user's own key to make, and an index without it is made anew.
+//! What reads an index trusts what is in it: its seals tell damage, and anybody can compute them. A repository brings files
+//! into `.docent` when it is cloned and whenever it is pulled, but not into a folder whose name takes the user's own key to
+//! know.
 
 use ring::{
     hmac::{HMAC_SHA256, Key, sign},
     rand::{SecureRandom as _, SystemRandom},
 };
 use std::{
-    ffi::OsString,
     fmt::Write as _,
     fs,
     io::{self, Write as _},
-    path::Path,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
 /// In the user's cache.
 const KEY: &str = "key";
 const KEY_BYTES: usize = 32;
+/// What folders of indexes are called, and begin with.
+const INDEX: &str = "index";
+/// Bytes of a name that nobody guesses.
+const NAME_BYTES: usize = 16;
+/// An index in which nothing has changed for so long may be of a key that is gone.
+const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
 
-/// Makes sure that what is in the folder of an index is this user's. Without a cache nobody can tell, and nothing is.
-pub(crate) fn claim(index: &Path, cache: Option<&Path>) -> io::Result<()> {
-    let mut name = OsString::from(index);
-    name.push(".owner");
-    let place = Path::new(&name);
-    let mark = cache.map(|cache| mark(index, cache)).transpose();
-    if let Err(error) = &mark {
-        tracing::debug!(
-            "the key in the cache can't be used, so that the index is made anew: {error}"
-        );
+/// The folder for the index in a state directory of a root. Without a key nobody can tell whose an index is: it is emptied.
+pub(crate) fn index_folder(state: &Path, cache: Option<&Path>) -> io::Result<PathBuf> {
+    let cache = cache.ok_or_else(|| io::Error::other("there is no home directory"));
+    match cache.and_then(|cache| name(state, cache)) {
+        Ok(name) => {
+            let folder = state.join(name);
+            if !folder.exists() {
+                forget_others(state);
+            }
+            Ok(folder)
+        }
+        Err(error) => {
+            tracing::warn!(
+                "the index is built anew at every start, because the key in docent's cache can't be used: {error}"
+            );
+            let folder = state.join(INDEX);
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    let told = format!("remove {} by hand: {error}", folder.display());
+                    Err(io::Error::new(error.kind(), told))
+                }
+                _ => Ok(folder),
+            }
+        }
     }
-    let mark = mark.unwrap_or_default();
-    if mark.is_some() && fs::read_to_string(place).ok() == mark {
-        return Ok(());
-    }
-    match fs::remove_dir_all(index) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    mark.map_or(Ok(()), |mark| write(place, mark.as_bytes()).map(drop))
 }
 
-/// What the key says to the folder's path.
-fn mark(index: &Path, cache: &Path) -> io::Result<String> {
+/// What the key makes of the directory's path.
+fn name(state: &Path, cache: &Path) -> io::Result<String> {
     let key = Key::new(HMAC_SHA256, &key(cache)?);
-    let tag = sign(&key, index.as_os_str().as_encoded_bytes());
-    Ok(tag.as_ref().iter().fold(String::new(), |mut text, byte| {
+    let tag = sign(&key, state.as_os_str().as_encoded_bytes());
+    let start = format!("{INDEX}-");
+    Ok(tag.as_ref().iter().take(NAME_BYTES).fold(start, |mut text, byte| {
         write!(text, "{byte:02x}").unwrap_or_default();
         text
     }))
+}
+
+/// Removes indexes that nobody uses: those without a key in their name, and those that were left long ago.
+fn forget_others(state: &Path) {
+    let is_forgotten = |entry: &fs::DirEntry| -> Option<bool> {
+        let name = entry.file_name();
+        let rest = name.as_encoded_bytes().strip_prefix(INDEX.as_bytes())?;
+        let changed = entry.metadata().ok()?.modified().ok()?;
+        let age = SystemTime::now().duration_since(changed).ok()?;
+        Some(rest.is_empty() || (rest.starts_with(b"-") && age > FORGOTTEN))
+    };
+    for entry in fs::read_dir(state).into_iter().flatten().flatten() {
+        if is_forgotten(&entry) == Some(true)
+            && let Err(error) = fs::remove_dir_all(entry.path())
+        {
+            tracing::debug!("an index that nobody uses stays: {error}");
+        }
+    }
 }
 
 /// The user's key, made when it is first asked for.
@@ -59,9 +90,12 @@ fn key(cache: &Path) -> io::Result<Vec<u8>> {
             let mut key = vec![0; KEY_BYTES];
             let failed = |_| io::Error::other("the system gives no random numbers");
             SystemRandom::new().fill(&mut key).map_err(failed)?;
-            fs::create_dir_all(cache)?;
+            let unwritable = |error: io::Error| {
+                io::Error::new(error.kind(), format!("{}: {error}", cache.display()))
+            };
+            fs::create_dir_all(cache).map_err(unwritable)?;
             // Another docent may have been faster: then its key counts.
-            if write_once(&place, &key)? { key } else { fs::read(&place)? }
+            if write_once(&place, &key).map_err(unwritable)? { key } else { fs::read(&place)? }
         }
         known => known?,
     };
@@ -71,81 +105,76 @@ fn key(cache: &Path) -> io::Result<Vec<u8>> {
     Err(io::Error::other(format!("{} is no key: remove it", place.display())))
 }
 
-/// Writes a file that is there whole or not at all, for the user alone.
-fn write(place: &Path, bytes: &[u8]) -> io::Result<fs::File> {
-    Ok(written_beside(place, bytes)?.persist(place)?)
-}
-
-/// The same where there is no such file yet; says whether it was made.
+/// Writes a file where there is none yet, whole or not at all, for the user alone; says whether it was made.
 fn write_once(place: &Path, bytes: &[u8]) -> io::Result<bool> {
-    match written_beside(place, bytes)?.persist_noclobber(place) {
+    let folder = place.parent().unwrap_or_else(|| Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    match file.persist_noclobber(place) {
         Ok(_) => Ok(true),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error.error),
     }
 }
 
-fn written_beside(place: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
-    let folder = place.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tempfile::TempDir;
+    use std::fs::File;
+    use tempfile::{TempDir, tempdir};
 
-    /// A folder with an index in it, and a cache.
-    fn stage() -> (TempDir, TempDir) {
-        let (state, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        fs::create_dir(state.path().join("index")).unwrap();
-        fs::write(state.path().join("index/units-0"), "x").unwrap();
-        (state, cache)
-    }
-
-    fn is_kept_after_claim(state: &TempDir, cache: Option<&Path>) -> bool {
-        let index = state.path().join("index");
-        claim(&index, cache).unwrap();
-        let kept = index.join("units-0").exists();
-        fs::create_dir_all(&index).unwrap();
-        fs::write(index.join("units-0"), "y").unwrap();
-        kept
+    /// A folder with such an index in it.
+    fn put(state: &TempDir, name: &str, age: Duration) -> PathBuf {
+        let folder = state.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("units-0"), "x").unwrap();
+        File::open(&folder).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        folder
     }
 
     #[test]
-    fn an_index_that_came_with_the_project_is_made_anew_once() {
-        let (state, cache) = stage();
-        let cache = cache.path().join("docent");
-        assert!(!is_kept_after_claim(&state, Some(&cache)));
-        assert!(is_kept_after_claim(&state, Some(&cache)));
-        fs::write(state.path().join("index.owner"), "0".repeat(64)).unwrap();
-        assert!(!is_kept_after_claim(&state, Some(&cache)));
-        assert!(is_kept_after_claim(&state, Some(&cache)));
-    }
-
-    #[test]
-    fn a_mark_is_of_one_user_and_one_place() {
-        let (state, cache) = stage();
-        claim(&state.path().join("index"), Some(cache.path())).unwrap();
-        let (elsewhere, other) = stage();
-        let copy = |to: &TempDir| {
-            fs::copy(state.path().join("index.owner"), to.path().join("index.owner")).unwrap();
+    fn a_folder_is_of_one_user_and_one_place() {
+        let (state, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
+        let (cache, other) = (tempdir().unwrap(), tempdir().unwrap());
+        let folder = |state: &TempDir, cache: &TempDir| {
+            let cache = cache.path().join("docent");
+            let folder = index_folder(state.path(), Some(&cache)).unwrap();
+            folder.strip_prefix(state.path()).unwrap().to_owned()
         };
-        copy(&elsewhere);
-        assert!(!is_kept_after_claim(&elsewhere, Some(cache.path())));
-        fs::create_dir_all(state.path().join("index")).unwrap();
-        assert!(!is_kept_after_claim(&state, Some(other.path())));
+        let own = folder(&state, &cache);
+        assert_eq!(own, folder(&state, &cache));
+        assert_ne!(own, folder(&state, &other));
+        assert_ne!(own, folder(&elsewhere, &cache));
+        let own = own.to_str().unwrap();
+        assert!(own.starts_with("index-") && own.len() == 38, "{own}");
+    }
+
+    #[test]
+    fn what_nobody_uses_goes_when_an_index_is_made() {
+        let (state, cache) = (tempdir().unwrap(), tempdir().unwrap());
+        let month = FORGOTTEN + Duration::from_mins(1);
+        let came = put(&state, "index", Duration::ZERO);
+        let left = put(&state, "index-0", month);
+        let others = put(&state, "index-1", Duration::ZERO);
+        let foreign = put(&state, "indexed", month);
+        let own = index_folder(state.path(), Some(cache.path())).unwrap();
+        assert!(!came.exists() && !left.exists());
+        assert!(others.exists() && foreign.exists());
+        fs::create_dir(own).unwrap();
+        let late = put(&state, "index-2", month);
+        index_folder(state.path(), Some(cache.path())).unwrap();
+        assert!(late.exists(), "it is looked for once an index is made");
     }
 
     #[test]
     fn where_nobody_can_tell_nothing_is_trusted() {
-        let (state, cache) = stage();
-        assert!(!is_kept_after_claim(&state, None));
-        assert!(!is_kept_after_claim(&state, None));
+        let (state, cache) = (tempdir().unwrap(), tempdir().unwrap());
         fs::write(cache.path().join(KEY), "short").unwrap();
-        assert!(!is_kept_after_claim(&state, Some(cache.path())));
+        for cache in [None, Some(cache.path())] {
+            let came = put(&state, "index", Duration::ZERO);
+            assert_eq!(index_folder(state.path(), cache).unwrap(), came);
+            assert!(!came.exists());
+        }
         assert_eq!(fs::read(cache.path().join(KEY)).unwrap(), b"short", "a key is not replaced");
     }
 
@@ -153,8 +182,8 @@ mod tests {
     #[cfg(unix)]
     fn the_key_is_for_the_user_alone() {
         use std::os::unix::fs::PermissionsExt;
-        let (state, cache) = stage();
-        claim(&state.path().join("index"), Some(cache.path())).unwrap();
+        let (state, cache) = (tempdir().unwrap(), tempdir().unwrap());
+        index_folder(state.path(), Some(cache.path())).unwrap();
         let mode = fs::metadata(cache.path().join(KEY)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);

@@ -91,13 +91,12 @@ impl StateDir {
         self.unfit.as_deref()
     }
 
-    /// The folder of the index. In a root, one that this user's docent has not made is emptied.
+    /// The folder of the index. In a root it has a name that nobody knows who does not have the user's key.
     pub fn index(&self, config: &Config) -> io::Result<PathBuf> {
-        let folder = self.path.join("index");
         if self.in_root {
-            owner::claim(&folder, config.cache_dir.as_deref())?;
+            return owner::index_folder(&self.path, config.cache_dir.as_deref());
         }
-        Ok(folder)
+        Ok(self.path.join("index"))
     }
 
     /// The audit file in force.

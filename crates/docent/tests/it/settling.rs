@@ -181,10 +181,10 @@ fn an_index_settles_after_chaos() {
     assert!(copied.success());
     drop(fs::remove_dir_all(fresh.project().join(".docent")));
     fresh.run(&["index"]).ends(0);
-    let want = contents(&fresh.project().join(".docent/index")).unwrap();
+    let want = contents(&fresh.index()).unwrap();
     let end = Instant::now() + SETTLED;
     loop {
-        let found = contents(&root.join(".docent/index"));
+        let found = contents(&place.index());
         if found.as_ref() == Some(&want) {
             break;
         }
