@@ -370,7 +370,7 @@ impl<F: Frames> Link<F> {
 
     fn expect(&mut self, id: &RequestId, pending: Pending) -> Result<(), Refusal> {
         if self.pending.contains_key(id) {
-            let told = "Invalid Request: a request with this id is still being answered";
+            let told = "Invalid Request: a request with this id is still being answered: cancel it, or use another id";
             return Err(Refusal::new(Some(wire_id(id)), code::INVALID_REQUEST, told));
         }
         if let Some(batch) = pending.batch.and_then(|key| self.batches.get_mut(&key)) {
@@ -380,7 +380,8 @@ impl<F: Frames> Link<F> {
         Ok(())
     }
 
-    /// A cancelled request is never answered, so nothing may wait for it.
+    /// A cancelled request is never answered, so nothing may wait for it. Its id is free at once: should the client use it
+    /// again, which the protocol forbids, nothing tells the late answer from that of the next.
     fn forget(&mut self, id: &RequestId) {
         let Some(Pending { batch: Some(key), .. }) = self.pending.remove(id) else { return };
         if let Some(batch) = self.batches.get_mut(&key) {
@@ -533,6 +534,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                     None => break,
                 }
             }
+            self.full_since = None;
             if let Some(message) = self.inbox.pop_front() {
                 return Some(message);
             }
@@ -593,5 +595,80 @@ async fn at(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Via;
+    use tokio::time::timeout;
+
+    struct Open;
+
+    impl Door for Open {
+        fn needs_token(&self) -> bool {
+            false
+        }
+        fn identify(&self, _: &Shown<'_>) -> Option<Principal> {
+            Some(Principal::unknown())
+        }
+        fn admit(&self, _: &Caller) -> Result<(), Duration> {
+            Ok(())
+        }
+        fn open_session(&self) -> Option<Seat> {
+            None
+        }
+        fn open_stream(&self) -> Option<Seat> {
+            None
+        }
+    }
+
+    /// Frames that are there already, and no end.
+    struct Waiting(VecDeque<Bytes>);
+
+    impl Frames for Waiting {
+        const AHEAD: bool = true;
+
+        async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
+            match self.0.pop_front() {
+                Some(frame) => Some(Ok(frame)),
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    fn link(frames: &[&'static str], out: mpsc::Sender<Vec<u8>>) -> Link<Waiting> {
+        let caller = Caller { principal: Principal::unknown(), via: Via::Stdio, remote: None };
+        let opening = Opening {
+            caller,
+            locked: false,
+            seating: None,
+            handshake: Handshake::Optional,
+            message_bytes: 1024,
+            counted: false,
+            certificate: None,
+            door: Arc::new(Open),
+            tap: None,
+            closing: CancellationToken::new(),
+        };
+        let frames = frames.iter().map(|frame| Bytes::from_static(frame.as_bytes()));
+        Link::new(Waiting(frames.collect()), out, opening)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_read_meanwhile_is_not_stuck() {
+        let (out, mut read) = mpsc::channel(1);
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let mut link = link(&[ping, ping], out.clone());
+        out.try_send(Vec::new()).unwrap();
+        assert!(timeout(STUCK / 2, link.receive()).await.is_err());
+        read.recv().await.unwrap();
+        assert!(link.receive().await.is_some());
+        out.try_send(Vec::new()).unwrap();
+        assert!(timeout(STUCK / 4 * 3, link.receive()).await.is_err());
+        assert!(link.ahead.is_empty());
+        assert!(timeout(STUCK, link.receive()).await.is_err());
+        assert_eq!(link.ahead.len(), 1, "a peer that reads nothing may be gone");
     }
 }

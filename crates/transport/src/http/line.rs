@@ -15,6 +15,7 @@ use rmcp::{
     transport::{Transport, streamable_http_server::session::ServerSseMessage},
 };
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, VecDeque},
     convert::Infallible,
     io,
@@ -90,13 +91,16 @@ pub(super) fn line() -> (Line, ServerEnd) {
 impl Line {
     /// Passes a message on to the server.
     pub(super) async fn send(&self, message: ClientJsonRpcMessage) -> Result<(), LineError> {
+        // A stream ends with a cancellation that is sent, and not with one whose client left before there was room.
+        let room = self.inbox.reserve().await.map_err(|_| LineError::Ended)?;
         if let JsonRpcMessage::Notification(told) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &told.notification
             && let Some(id) = &cancelled.params.request_id
         {
             self.outbox.streams().cancel(id);
         }
-        self.inbox.send(Box::new(message)).await.map_err(|_| LineError::Ended)
+        room.send(Box::new(message));
+        Ok(())
     }
 
     /// Passes a request on; what the server says to it comes on the stream.
@@ -229,7 +233,9 @@ impl Streams {
     }
 
     /// A stream for a request; `None` while another with its id runs, whether anybody waits for it or not: nothing tells
-    /// their answers apart.
+    /// their answers apart. One that was cancelled is the exception, though it may still run: the service keeps its
+    /// answer back, so that nothing tells when it ends. A client that uses its id once more, which the protocol
+    /// forbids, may be given the first one's answer.
     fn open(&mut self, id: RequestId, token: Option<ProgressToken>) -> Option<u64> {
         let has_id = |one: &Channel| one.request.as_ref() == Some(&id);
         if self.requests.values().any(|one| has_id(one) && one.over.is_none()) {
@@ -336,21 +342,23 @@ impl Streams {
         self.requests.values_mut().for_each(Channel::wake_all);
     }
 
-    /// Drops the oldest of the streams that are over and not being read.
+    /// Drops those of the streams that are over and not being read that ended first, and what is too large to keep.
     fn drop_surplus(&mut self) {
+        let mut ended: Vec<_> = self.requests.iter_mut().filter(|(_, one)| one.is_left()).collect();
+        ended.sort_unstable_by_key(|(number, one)| Reverse((one.over, **number)));
         let (mut left, mut read) = ((0, 0), (0, 0));
         let mut surplus = Vec::new();
-        for (number, one) in self.requests.iter_mut().rev().filter(|(_, one)| one.is_left()) {
-            let bytes = one.bytes();
-            let ((count, sum), most) =
-                if one.is_done() { (&mut read, READ) } else { (&mut left, LEFT) };
-            *count += 1;
-            if one.is_done() || *count > 1 {
-                *sum += bytes;
-            }
-            if *count > most.0 || *sum > most.1 {
+        for (number, one) in ended {
+            let is_done = one.is_done();
+            let ((count, sum), most) = if is_done { (&mut read, READ) } else { (&mut left, LEFT) };
+            // The newest that nobody took is kept whatever it takes.
+            let bytes = if is_done || *count > 0 { one.bytes() } else { 0 };
+            if *count >= most.0 || *sum + bytes > most.1 {
                 surplus.push(*number);
+                continue;
             }
+            *count += 1;
+            *sum += bytes;
         }
         for number in surplus {
             self.requests.remove(&number);
@@ -732,6 +740,58 @@ mod tests {
         assert!(line.resume("0/0").is_err());
     }
 
+    /// Asks, is answered with so many bytes, and reads that.
+    async fn answered((line, server): (&Line, &mut ServerEnd), id: u64, bytes: usize) {
+        let mut reader = line.ask(request(id)).await.unwrap();
+        server.receive().await.unwrap();
+        server.send(long_answer(id, bytes)).await.unwrap();
+        assert_eq!(heard(&mut reader), format!("0/{id}, 1/{id} {id}, end"));
+    }
+
+    #[tokio::test]
+    async fn the_last_answers_that_were_taken_are_those_that_ended_last() {
+        let (line, mut server) = line();
+        let mut slow = line.ask(request(0)).await.unwrap();
+        for id in 1..=READ.0 as u64 {
+            answered((&line, &mut server), id, 0).await;
+        }
+        server.send(answer(0)).await.unwrap();
+        assert_eq!(heard(&mut slow), "0/0, 1/0 0, end");
+        drop(slow);
+        assert!(line.resume("0/1").is_err());
+        assert!(line.resume("0/0").is_ok());
+    }
+
+    #[tokio::test]
+    async fn the_last_answers_that_nobody_took_are_those_that_ended_last() {
+        let (line, mut server) = line();
+        let all = LEFT.0 as u64;
+        for id in 0..=all {
+            drop(line.ask(request(id)).await.unwrap());
+            server.receive().await.unwrap();
+        }
+        for id in 1..=all {
+            server.send(answer(id)).await.unwrap();
+        }
+        server.send(long_answer(0, LEFT.1 * 2)).await.unwrap();
+        assert!(line.resume("0/1").is_err());
+        assert_eq!(heard(&mut line.resume("0/0").unwrap()), "1/0 0, end");
+        assert_eq!(heard(&mut line.resume("0/2").unwrap()), "1/2 2, end");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_too_large_to_keep_pushes_out_no_other() {
+        let (line, mut server) = line();
+        for (id, bytes) in [(0, 0), (1, 0), (2, READ.1)] {
+            answered((&line, &mut server), id, bytes).await;
+        }
+        assert!(line.resume("0/2").is_err());
+        for id in 0..2 {
+            let mut reader = line.resume(&format!("0/{id}")).unwrap();
+            assert_eq!(heard(&mut reader), format!("1/{id} {id}, end"));
+        }
+    }
+
     #[tokio::test]
     async fn every_reader_of_a_stream_hears_of_its_end() {
         let (line, mut server) = line();
@@ -816,6 +876,18 @@ mod tests {
         assert!(line.ask(request(99)).now_or_never().is_none());
         server.receive().await.unwrap();
         line.ask(request(99)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_cancellation_that_was_not_sent_ends_nothing() {
+        let (line, mut server) = line();
+        let mut reader = line.ask(request(0)).await.unwrap();
+        for id in 1..IN as u64 {
+            drop(line.ask(request(id)).await.unwrap());
+        }
+        assert!(line.send(message(cancelled(0))).now_or_never().is_none());
+        server.send(answer(0)).await.unwrap();
+        assert_eq!(heard(&mut reader), "0/0, 1/0 0, end");
     }
 
     #[tokio::test]

@@ -87,6 +87,8 @@ async fn an_id_that_is_being_answered_is_taken() {
     pipes.send(&call(1, "wait").to_string()).await;
     let answer = pipes.ask(call(1, "echo")).await;
     assert_eq!((code(&answer), answer["id"].as_i64()), (-32600, Some(1)));
+    let told = answer["error"]["message"].as_str().unwrap();
+    assert!(told.ends_with("still being answered: cancel it, or use another id"), "{told}");
 }
 
 #[tokio::test]
