@@ -1,13 +1,18 @@
 //! Arguments against a tool's schema, before the work, with an error that a model can act on.
 
+mod cost;
+
 use crate::catalogue::{clip, nearest};
 use docent_tool::Object;
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
 use std::{
     fmt,
     sync::{Arc, OnceLock},
 };
+
+/// Steps back that one match of a pattern may take.
+const BACKTRACKS: usize = 20_000;
 
 /// One thing that is wrong with the arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +45,11 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` {}", self.parameter, self.reason)
+        // A reason that begins with its verb goes on from the name; any other is a sentence of its own.
+        let verbs = ["is ", "must ", "has ", "does ", "do ", "take "];
+        let goes_on = verbs.iter().any(|verb| self.reason.starts_with(verb));
+        let colon = if goes_on { "" } else { ":" };
+        write!(f, "`{}`{colon} {}", self.parameter, self.reason)
     }
 }
 
@@ -59,10 +68,16 @@ impl Checker {
     fn compiled(&self) -> Option<&(Validator, Value)> {
         let compile = || {
             let schema = Value::Object(Object::clone(&self.schema));
-            match jsonschema::validator_for(&schema) {
+            // Another server's schema may be broken, or made to keep docent busy; its tool still checks its own arguments.
+            if !cost::is_modest(&schema) {
+                let reason = "it is too large, or its parts refer to each other too often";
+                tracing::warn!(target: "docent::tools", tool = self.tool, error = reason, "the schema can't be compiled");
+                return None;
+            }
+            let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
+            match jsonschema::options().with_pattern_options(patterns).build(&schema) {
                 Ok(validator) => Some((validator, schema)),
                 Err(error) => {
-                    // Another server's schema may be broken; its tool still checks its own arguments.
                     tracing::warn!(target: "docent::tools", tool = self.tool, %error, "the schema can't be compiled");
                     None
                 }
@@ -71,9 +86,12 @@ impl Checker {
         self.compiled.get_or_init(compile).as_ref()
     }
 
-    /// Whether a value meets the schema. A schema that can't be compiled is met by anything.
+    /// Whether a value meets the schema. A schema that can't be compiled is met by anything; a value that takes too long to
+    /// check meets none.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
-        self.compiled().is_none_or(|(validator, _)| validator.is_valid(value))
+        self.compiled().is_none_or(|(validator, schema)| {
+            cost::is_bounded(schema, value) && validator.is_valid(value)
+        })
     }
 
     /// Hands the arguments back when they are good.
@@ -91,8 +109,17 @@ impl Checker {
 }
 
 fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<Problem> {
+    if !cost::is_bounded(schema, arguments) {
+        let reason =
+            "take too long to check against the schema: send fewer values, or less deep ones";
+        return Some(Problem::new("arguments", reason));
+    }
     if validator.is_valid(arguments) {
         return None;
+    }
+    if !cost::is_tellable(schema, arguments) {
+        let reason = "do not meet the schema, and are too many to say where: send fewer values";
+        return Some(Problem::new("arguments", reason));
     }
     let errors: Vec<_> = validator.iter_errors(arguments).collect();
     telling(schema, &errors).map(|error| problem_of(schema, error))
@@ -518,5 +545,63 @@ mod tests {
         let schema = json!({"type": "no such type"});
         let checker = Checker::new("broken", Arc::new(schema.as_object().unwrap().clone()));
         assert!(checker.check(Object::new()).is_ok());
+    }
+
+    #[test]
+    fn a_schema_that_would_take_forever_stops_nothing() {
+        let link = |nth: u32| {
+            let next = json!({"$ref": format!("#/$defs/d{}", nth + 1)});
+            (format!("d{nth}"), json!({"allOf": [next, next]}))
+        };
+        let mut parts: Object = (0..40).map(link).collect();
+        parts.insert("d40".into(), json!({"type": "string"}));
+        let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": parts});
+        let checker = Checker::new("bomb", Arc::new(schema.as_object().unwrap().clone()));
+        let arguments = json!({"x": "a"});
+        assert!(checker.accepts(&arguments));
+        assert!(checker.check(arguments.as_object().unwrap().clone()).is_ok());
+    }
+
+    #[test]
+    fn arguments_that_would_take_forever_are_refused() {
+        // Each level of the value is checked twice for each level above it.
+        let link = |nth: u32| {
+            let next = json!({"$ref": format!("#/$defs/d{}", nth + 1)});
+            (format!("d{nth}"), json!({"items": next, "contains": next}))
+        };
+        let parts: Object = (0..40).map(link).chain([("d40".to_owned(), json!({}))]).collect();
+        let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": parts});
+        let checker = Checker::new("deep", Arc::new(schema.as_object().unwrap().clone()));
+        let deep = |depth| (0..depth).fold(json!("a"), |inner, _| json!([inner]));
+        let shallow = json!({"x": deep(3)});
+        assert!(checker.accepts(&shallow));
+        let problem = checker.check(json!({"x": deep(40)}).as_object().unwrap().clone());
+        let problem = problem.unwrap_err();
+        assert_eq!(problem.parameter, "arguments");
+        assert!(problem.reason.contains("take too long to check"), "{problem}");
+        assert!(!checker.accepts(&json!({"x": deep(40)})));
+    }
+
+    #[test]
+    fn a_tree_is_checked_at_every_depth() {
+        let node = json!({
+            "type": "object", "required": ["name"], "additionalProperties": false,
+            "properties": {
+                "name": {"type": "string"},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/node"}},
+            },
+        });
+        let schema =
+            json!({"properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}});
+        let checker = Checker::new("tree", Arc::new(schema.as_object().unwrap().clone()));
+        let tree = |leaf: Value| {
+            (0..30).fold(leaf, |inner, _| json!({"name": "n", "children": [inner, {"name": "m"}]}))
+        };
+        let check =
+            |leaf: Value| checker.check([("root".to_owned(), tree(leaf))].into_iter().collect());
+        assert!(check(json!({"name": "leaf"})).is_ok());
+        let problem = check(json!({"name": 5})).unwrap_err();
+        assert!(problem.parameter.ends_with("children.0.name"), "{problem}");
+        assert_eq!(problem.reason, "must be a string");
     }
 }
