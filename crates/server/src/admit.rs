@@ -158,6 +158,13 @@ impl ClientKey {
     pub(crate) fn of(caller: &Caller) -> Self {
         Self { principal: Arc::clone(&caller.principal.name), remote: caller.remote.map(network) }
     }
+
+    /// The same, but that somebody who is known counts as one, from however many addresses.
+    pub(crate) fn anywhere(caller: &Caller) -> Self {
+        let is_known = caller.principal.kind != PrincipalKind::Anonymous;
+        let client = Self::of(caller);
+        if is_known { Self { remote: None, ..client } } else { client }
+    }
 }
 
 /// A host commands a whole /64 of IPv6 addresses, so that is what counts as one.
@@ -429,6 +436,25 @@ mod tests {
         ];
         for (left, right) in different {
             assert_ne!(left, right);
+        }
+    }
+
+    #[test]
+    fn whoever_is_known_is_one_from_wherever() {
+        let caller = |kind, remote: &str| Caller {
+            principal: Principal { name: "a".into(), scopes: [].into(), kind, until: None },
+            via: Via::Http,
+            remote: Some(remote.parse().unwrap()),
+        };
+        for (kind, is_one) in [
+            (PrincipalKind::Key, true),
+            (PrincipalKind::Oauth, true),
+            (PrincipalKind::Certificate, true),
+            (PrincipalKind::Anonymous, false),
+        ] {
+            let here = ClientKey::anywhere(&caller(kind, "10.0.0.1"));
+            let there = ClientKey::anywhere(&caller(kind, "10.0.0.2"));
+            assert_eq!(here == there, is_one, "{kind:?}");
         }
     }
 

@@ -324,7 +324,7 @@ impl Listener {
             return Ok(answer.clone());
         }
         self.check_able(&ask)?;
-        self.screen(key, &mut ask);
+        self.screen(key, &mut ask)?;
         let answer = if let Some(task) = self.task.get() {
             let request =
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
@@ -346,10 +346,8 @@ impl Listener {
     }
 
     /// An approval is for a person, who must see the whole of what is approved, and shows what is hidden by itself.
-    fn screen(&self, key: &str, ask: &mut Ask) {
-        if !approval::is_key(key) {
-            self.screening.question(ask);
-        }
+    fn screen(&self, key: &str, ask: &mut Ask) -> Result<(), ToolError> {
+        if approval::is_key(key) { Ok(()) } else { self.screening.question(ask) }
     }
 
     async fn request(&self, ask: Ask) -> Result<Value, ToolError> {
@@ -405,7 +403,7 @@ impl Listener {
         drop(notes);
         for (key, mut ask) in needed.asks.into_iter().chain(asked) {
             self.check_able(&ask)?;
-            self.screen(&key, &mut ask);
+            self.screen(&key, &mut ask)?;
             let request =
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
             requests.insert(key, request);

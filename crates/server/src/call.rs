@@ -169,6 +169,7 @@ impl Call {
             screening: &self.screening,
             page_bytes: self.server.limits().page_bytes,
             timeout: self.timeout,
+            timed_by: self.admitted.timed_by(self.timeout),
             closing: self.listener.hurried().initialized(),
         }
     }

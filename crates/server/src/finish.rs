@@ -22,6 +22,8 @@ pub(crate) struct Finish<'a> {
     pub(crate) screening: &'a Screening,
     pub(crate) page_bytes: usize,
     pub(crate) timeout: Duration,
+    /// The rule that chose the time, if one did.
+    pub(crate) timed_by: Option<&'a str>,
     /// Whether calls end because the server does.
     pub(crate) closing: bool,
 }
@@ -77,9 +79,11 @@ impl Finish<'_> {
         result.content.push(ContentBlock::text(if self.closing {
             CLOSING.to_owned()
         } else {
+            let bound = || "limits.tool_timeout_ms".to_owned();
+            let bound = self.timed_by.map_or_else(bound, |rule| format!("timeout_ms of {rule}"));
             format!(
                 "Partial result: the deadline of {seconds} s passed before everything was seen. \
-                 Narrow the request, or raise limits.tool_timeout_ms."
+                 Narrow the request, or raise {bound}."
             )
         }));
         match &mut result.structured_content {
@@ -284,6 +288,7 @@ mod tests {
             screening: &Screening::default(),
             page_bytes,
             timeout: Duration::from_secs(30),
+            timed_by: None,
             closing: false,
         };
         act(&finish, &results)

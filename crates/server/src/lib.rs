@@ -27,6 +27,7 @@ mod offers;
 mod paging;
 mod policy;
 mod questions;
+mod rates;
 mod record;
 mod results;
 mod run;
@@ -42,7 +43,7 @@ mod validate;
 mod verbatim;
 
 pub use audit::Audit;
-pub use policy::{Action, Policy, Rule, Verdict};
+pub use policy::{Action, Policy, Rule, RuleBounds, Verdict};
 pub use screening::Screening;
 pub use server::Server;
 pub use session::Session;

@@ -60,7 +60,7 @@ impl Nested<'_> {
         };
         let route = admitted.route();
         let checked = route.input.check(arguments);
-        let deadline = Instant::now() + route.timeout;
+        let deadline = Instant::now() + admitted.within(route.timeout);
         let context = CallContext::new(
             Arc::clone(&self.around) as Arc<dyn Audience>,
             self.cancel.clone(),

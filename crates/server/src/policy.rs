@@ -2,7 +2,7 @@
 
 use crate::catalogue::Route;
 use docent_transport::Principal;
-use std::{fmt, sync::Arc};
+use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// Rules on top of keys' scopes: the first one that speaks of a caller and a tool decides. Where none does, the scopes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +24,17 @@ pub struct Rule {
     pub tools: Vec<String>,
     /// What is done.
     pub action: Action,
+    /// How far it bounds the calls that it lets through.
+    pub bounds: RuleBounds,
+}
+
+/// Bounds of a rule. They only tighten: what holds for a tool without them holds as well.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RuleBounds {
+    /// Calls a minute that one caller may make of all tools of the rule together.
+    pub rate_per_minute: Option<NonZeroU32>,
+    /// How long one call may take.
+    pub timeout: Option<Duration>,
 }
 
 /// What a rule does.
@@ -54,6 +65,16 @@ pub struct Verdict {
     pub action: Action,
     /// Which rule, or which of the caller's scopes, said so.
     pub by: String,
+    /// The place of the rule among the others, where a rule said so.
+    pub rule: Option<usize>,
+    /// The bounds of that rule; none where nothing may be called.
+    pub bounds: RuleBounds,
+}
+
+impl Verdict {
+    fn of_scopes(action: Action, by: String) -> Self {
+        Self { action, by, rule: None, bounds: RuleBounds::default() }
+    }
 }
 
 impl Policy {
@@ -61,19 +82,20 @@ impl Policy {
     pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> Verdict {
         let Some(scope) = who.scopes.iter().find(|scope| opens(scope, provider, tool)) else {
             let by = format!("the scopes of `{}`: {:?}", who.name, who.scopes);
-            return Verdict { action: Action::Deny, by };
+            return Verdict::of_scopes(Action::Deny, by);
         };
-        match self.rules.iter().find(|rule| rule.speaks_of(who, provider, tool)) {
+        let mut rules = self.rules.iter().enumerate();
+        let Some((at, rule)) = rules.find(|(_, rule)| rule.speaks_of(who, provider, tool)) else {
+            let by = format!("the scope {scope:?} of `{}`; no rule speaks of it", who.name);
+            return Verdict::of_scopes(Action::Allow, by);
+        };
+        let action = match rule.action {
             // Reading has no way to ask a person.
-            Some(rule) if rule.action == Action::Approve && tool.is_none() => {
-                Verdict { action: Action::Deny, by: rule.name.clone() }
-            }
-            Some(rule) => Verdict { action: rule.action, by: rule.name.clone() },
-            None => Verdict {
-                action: Action::Allow,
-                by: format!("the scope {scope:?} of `{}`; no rule speaks of it", who.name),
-            },
-        }
+            Action::Approve if tool.is_none() => Action::Deny,
+            action => action,
+        };
+        let bounds = if action == Action::Deny { RuleBounds::default() } else { rule.bounds };
+        Verdict { action, by: rule.name.clone(), rule: Some(at), bounds }
     }
 
     /// Whether this principal may call the tool, and therefore sees it in lists.
@@ -90,7 +112,16 @@ impl Policy {
 impl Rule {
     /// A rule about every caller.
     pub fn for_everybody(name: &str, tools: Vec<String>, action: Action) -> Self {
-        Self { name: name.to_owned(), keys: Vec::new(), scopes: Vec::new(), tools, action }
+        let (name, bounds) = (name.to_owned(), RuleBounds::default());
+        Self { name, keys: Vec::new(), scopes: Vec::new(), tools, action, bounds }
+    }
+
+    /// Whether what was counted for the other counts for this one: both have the same callers, tools and rate.
+    pub(crate) fn counts_as(&self, other: &Self) -> bool {
+        self.keys == other.keys
+            && self.scopes == other.scopes
+            && self.tools == other.tools
+            && self.bounds.rate_per_minute == other.bounds.rate_per_minute
     }
 
     fn speaks_of(&self, who: &Principal, provider: &str, tool: Option<&str>) -> bool {
@@ -105,8 +136,7 @@ impl Rule {
 #[derive(Debug)]
 pub(crate) struct Admitted {
     route: Arc<Route>,
-    /// The rule that wants a person's approval first.
-    approval: Option<String>,
+    verdict: Verdict,
 }
 
 impl Admitted {
@@ -116,13 +146,11 @@ impl Admitted {
         who: &Principal,
         route: &Arc<Route>,
     ) -> Result<Self, String> {
-        let Verdict { action, by } = policy.decide(who, &route.provider, Some(&route.info.name));
-        let approval = match action {
-            Action::Deny => return Err(by),
-            Action::Approve => Some(by),
-            Action::Allow => None,
-        };
-        Ok(Self { route: Arc::clone(route), approval })
+        let verdict = policy.decide(who, &route.provider, Some(&route.info.name));
+        if verdict.action == Action::Deny {
+            return Err(verdict.by);
+        }
+        Ok(Self { route: Arc::clone(route), verdict })
     }
 
     /// Where to go.
@@ -132,7 +160,22 @@ impl Admitted {
 
     /// The rule that wants a person's approval first.
     pub(crate) fn approval(&self) -> Option<&str> {
-        self.approval.as_deref()
+        (self.verdict.action == Action::Approve).then_some(self.verdict.by.as_str())
+    }
+
+    /// What let it through.
+    pub(crate) fn verdict(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// The time that a call has, of which a rule may leave less.
+    pub(crate) fn within(&self, timeout: Duration) -> Duration {
+        self.verdict.bounds.timeout.map_or(timeout, |own| own.min(timeout))
+    }
+
+    /// The rule that leaves a call this time, if one does.
+    pub(crate) fn timed_by(&self, timeout: Duration) -> Option<&str> {
+        (self.verdict.bounds.timeout == Some(timeout)).then_some(self.verdict.by.as_str())
     }
 }
 
@@ -168,8 +211,9 @@ mod tests {
     }
 
     fn rule(name: &str, keys: &[&str], scopes: &[&str], tools: &[&str], action: Action) -> Rule {
-        let own = |all: &[&str]| all.iter().map(ToString::to_string).collect();
-        Rule { name: name.into(), keys: own(keys), scopes: own(scopes), tools: own(tools), action }
+        let own = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<String>>();
+        let (keys, scopes) = (own(keys), own(scopes));
+        Rule { keys, scopes, ..Rule::for_everybody(name, own(tools), action) }
     }
 
     /// A caller with its scopes, a provider and a tool; what is done, and by what.
@@ -221,15 +265,40 @@ mod tests {
         }
     }
 
+    fn ann() -> Principal {
+        let scopes = Arc::from(["*".to_owned()]);
+        Principal { name: "ann".into(), scopes, kind: PrincipalKind::Key, until: None }
+    }
+
     #[test]
     fn what_wants_approval_is_not_read() {
         let policy = Policy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
-        let who = Principal {
-            name: "ann".into(),
-            scopes: Arc::from(["*".to_owned()]),
-            kind: PrincipalKind::Key,
-            until: None,
-        };
+        let who = ann();
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
+    }
+
+    #[test]
+    fn the_rule_that_decides_bounds_what_it_lets_through() {
+        let slow = RuleBounds { rate_per_minute: NonZeroU32::new(2), timeout: None };
+        let short = RuleBounds { rate_per_minute: None, timeout: Some(Duration::from_secs(1)) };
+        let with = |bounds, rule: Rule| Rule { bounds, ..rule };
+        let policy = Policy {
+            rules: vec![
+                with(short, rule("no pages", &[], &[], &["fetch_page"], Action::Deny)),
+                with(slow, rule("slow web", &["ann"], &[], &["web:*"], Action::Allow)),
+                with(short, rule("short web", &[], &[], &["web:*"], Action::Approve)),
+            ],
+        };
+        let bob = Principal { name: "bob".into(), ..ann() };
+        for (who, tool, rule, bounds) in [
+            (&ann(), "fetch_page", Some(0), RuleBounds::default()),
+            (&ann(), "web_search", Some(1), slow),
+            (&bob, "web_search", Some(2), short),
+        ] {
+            let verdict = policy.decide(who, "web", Some(tool));
+            assert_eq!((verdict.rule, verdict.bounds), (rule, bounds), "{} {tool}", who.name);
+        }
+        let unsaid = policy.decide(&bob, "code", Some("parse_files"));
+        assert_eq!((unsaid.rule, unsaid.bounds), (None, RuleBounds::default()));
     }
 }

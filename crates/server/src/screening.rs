@@ -2,7 +2,7 @@
 
 use crate::verbatim;
 use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_but};
-use docent_tool::{Ask, Block, Object};
+use docent_tool::{Ask, Block, Object, ToolError};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, MetaObject, PromptMessage, ResourceContents},
@@ -78,9 +78,17 @@ impl Screening {
 
     /// JSON of the protocol, in which some things must stay as they are.
     pub(crate) fn fields(&self, value: &mut Value) {
+        self.redact_fields(value);
+        self.show_fields(value);
+    }
+
+    fn redact_fields(&self, value: &mut Value) {
         if let Some(screen) = self.screen() {
             screen.redact_json_but(value, stays);
         }
+    }
+
+    fn show_fields(&self, value: &mut Value) {
         if self.hidden {
             visible_json_but(value, stays);
         }
@@ -132,6 +140,12 @@ impl Screening {
         match block {
             ContentBlock::Text(text) => self.text(&mut text.text),
             ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
+            // Its name and its address are what it is known by.
+            ContentBlock::ResourceLink(link) => {
+                for told in [&mut link.title, &mut link.description].into_iter().flatten() {
+                    self.text(told);
+                }
+            }
             _ => {}
         }
         self.meta(verbatim::beside(block));
@@ -147,12 +161,22 @@ impl Screening {
         }
     }
 
-    /// What the client is asked: its model may read it, and a person does.
-    pub(crate) fn question(&self, ask: &mut Ask) {
+    /// What the client is asked: its model may read it, and a person does. A page that a person is to open is not asked
+    /// for where its address can't be told: without what was taken out of it, it leads nowhere.
+    pub(crate) fn question(&self, ask: &mut Ask) -> Result<(), ToolError> {
         match ask {
-            Ask::Sample(params) | Ask::Elicit(params) => self.fields(params),
+            Ask::Sample(params) => self.fields(params),
+            Ask::Elicit(params) => {
+                let before = page_of(params).cloned();
+                self.redact_fields(params);
+                if page_of(params) != before.as_ref() {
+                    return Err(ToolError::failed(DEAD_LINK));
+                }
+                self.show_fields(params);
+            }
             Ask::Roots => {}
         }
+        Ok(())
     }
 
     /// An error of the protocol.
@@ -165,6 +189,14 @@ impl Screening {
         }
         error
     }
+}
+
+const DEAD_LINK: &str = "the client is not asked to open this page: its address holds what looks like a secret, and would \
+                         lead nowhere without it; `policy.redaction.secrets` is the setting that takes it out";
+
+/// The address of the page that a question is about.
+fn page_of(question: &Value) -> Option<&Value> {
+    question.get("url").filter(|_| question.get("mode").is_some_and(|mode| mode == "url"))
 }
 
 /// What a peer knows something by must come back to it letter for letter, and a picture is no text.

@@ -302,7 +302,7 @@ impl Server {
             Change::Said { provider, level, logger, data, extra } => {
                 let (mut data, mut extra) = (data.clone(), Value::Object(extra.clone()));
                 self.screening().value(&mut data);
-                self.screening().value(&mut extra);
+                self.screening().fields(&mut extra);
                 let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
                 let (provider, level) = (provider.clone(), *level);
                 let logger = self.screening().told(logger);
@@ -339,7 +339,7 @@ impl Server {
         cancel: &CancellationToken,
     ) -> Result<(Admitted, Permit), Refusal> {
         let (admitted, running) = self.admit_within(guest, tool).await?;
-        let timeout = admitted.route().timeout;
+        let timeout = admitted.within(admitted.route().timeout);
         let place = self.take_place(ClientKey::of(&guest.caller), timeout, cancel).await?;
         // A call that hurries has given its place to this one, which could not be answered in time.
         if self.hurry.initialized() {
@@ -368,22 +368,8 @@ impl Server {
         })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
-        self.check_tool_rate(route, &ClientKey::of(&guest.caller))?;
+        self.check_rates(&admitted, guest, &terms)?;
         Ok((admitted, running))
-    }
-
-    fn check_tool_rate(&self, route: &Route, client: &ClientKey) -> Result<(), Refusal> {
-        let Some(meter) = &route.meter else { return Ok(()) };
-        meter.check(client).map_err(|wait| {
-            self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
-            let (tool, most) = (&route.info.name, meter.rate().requests);
-            let seconds = wait.as_secs_f64().ceil();
-            let message = format!(
-                "too many calls of {tool}: {most} a minute are allowed; try again in {seconds} s"
-            );
-            let data = json!({"tool": tool, "perMinute": most, "retryAfterSeconds": seconds});
-            Refusal::new("rate", refused(message, Some(data)))
-        })
     }
 
     async fn take_place(

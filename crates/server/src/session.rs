@@ -104,6 +104,7 @@ impl Session {
         self.server.hub().join_session(peer, self.ear(Some(&self.level)))
     }
 
+    /// Every request says anew who listens: a token that was renewed counts from its first one.
     fn heard_from(&self, who: Principal) {
         *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(who);
     }
@@ -213,11 +214,11 @@ impl Session {
         let route = admitted.route();
         // A task may take as long as it is kept, unless somebody chose a time for this very tool.
         let long = follows && !route.timeout_is_own && route.tasks != TaskUse::Never;
-        let timeout = if long {
+        let timeout = admitted.within(if long {
             tasks::longest(self.server.limits().result_ttl).max(route.timeout)
         } else {
             route.timeout
-        };
+        });
         Ok(Call {
             server: Arc::clone(&self.server),
             arguments: request.arguments.unwrap_or_default(),
@@ -242,6 +243,11 @@ impl ServerHandler for Session {
         self.server.catalogue().find(name).map(|route| route.listed.clone())
     }
 
+    async fn ping(&self, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.guest(&context);
+        Ok(())
+    }
+
     async fn initialize(
         &self,
         mut request: InitializeRequestParams,
@@ -258,7 +264,11 @@ impl ServerHandler for Session {
         Ok(info)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        self.guest(&context);
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.server.info()))
     }
@@ -274,8 +284,9 @@ impl ServerHandler for Session {
     async fn set_level(
         &self,
         request: SetLevelRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.guest(&context);
         let level = convert::level(request.level);
         let place = LEVELS.iter().position(|known| *known == level).unwrap_or(0);
         self.level.store(u8::try_from(place + 1).unwrap_or(1), Ordering::Relaxed);
@@ -396,8 +407,9 @@ impl ServerHandler for Session {
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        self.guest(&context);
         if let Some(member) = &*self.membership() {
             member.unwatch(&request.uri);
         }
@@ -459,6 +471,7 @@ impl ServerHandler for Session {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        self.guest(&context);
         self.record_unread(&request, &context)?;
         Err(unheard(&request.method, request.params.as_ref()))
     }

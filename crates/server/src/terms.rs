@@ -5,6 +5,7 @@ use crate::{
     admit::Keyring,
     catalogue::Builder,
     policy::Policy,
+    rates::RuleMeters,
     setup::{SetupError, Terms},
 };
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 pub(crate) struct InForce {
     pub(crate) keyring: Keyring,
     pub(crate) policy: Policy,
+    pub(crate) rule_meters: RuleMeters,
     pub(crate) screening: Screening,
     pub(crate) builder: Builder,
 }
@@ -22,6 +24,7 @@ impl InForce {
         let Terms { tool_timeouts, tool_rates, .. } = terms;
         Ok(Self {
             keyring: Keyring::new(keys, strangers, auth_required)?,
+            rule_meters: RuleMeters::new(&policy),
             policy,
             screening,
             builder: Builder::new(timeout, tool_timeouts, tool_rates),
@@ -33,6 +36,7 @@ impl InForce {
         let mut next = Self::new(terms, timeout)?;
         next.keyring.succeed(&self.keyring);
         next.builder.count_on(&self.builder);
+        next.rule_meters.count_on(&next.policy, &self.rule_meters, &self.policy);
         Ok(next)
     }
 }

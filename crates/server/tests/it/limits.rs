@@ -4,7 +4,7 @@ use crate::{
     fixture::Fixture,
     wire::{Wire, code, key, modern, origin, setup, text},
 };
-use docent_server::{Limits, Rate, Server, Setup, SetupError};
+use docent_server::{Action, Limits, Policy, Rate, Rule, RuleBounds, Server, Setup, SetupError};
 use docent_transport::{Caller, Door, Shown, Via};
 use serde_json::{Value, json};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
@@ -115,6 +115,55 @@ async fn a_tool_has_a_rate_of_its_own() {
         "first\nsecond\nlast",
         "other tools are not held up"
     );
+}
+
+/// A server whose tool `tool` has bounds of its own, and a rule with bounds that lets it through.
+fn bounded(tool: &str, own: RuleBounds, rule: RuleBounds) -> Arc<Server> {
+    let limits = Limits {
+        tool_timeouts: own.timeout.map(|time| (tool.to_owned(), time)).into_iter().collect(),
+        tool_rates: own.rate_per_minute.map(|rate| (tool.to_owned(), rate)).into_iter().collect(),
+        ..Limits::default()
+    };
+    let named = Rule::for_everybody("policy.rules[0]", vec![tool.to_owned()], Action::Allow);
+    let policy = Policy { rules: vec![Rule { bounds: rule, ..named }] };
+    Server::new(Setup { limits, policy, ..setup(Fixture::new()) }).unwrap()
+}
+
+#[tokio::test]
+async fn of_a_tool_s_rate_and_a_rule_s_the_smaller_holds() {
+    let rate = |most: u32| RuleBounds { rate_per_minute: NonZeroU32::new(most), timeout: None };
+    for (own, of_rule, most, by) in [
+        (rate(1), rate(3), 1, Value::Null),
+        (rate(3), rate(1), 1, json!("policy.rules[0]")),
+        (RuleBounds::default(), rate(2), 2, json!("policy.rules[0]")),
+    ] {
+        let server = bounded("echo", own, of_rule);
+        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        for _ in 0..most {
+            assert_eq!(text(&wire.call("echo", json!({"text": "a"})).await), "a");
+        }
+        let reply = wire.call("echo", json!({"text": "a"})).await;
+        assert_eq!(code(&reply), -32000, "{reply}");
+        assert_eq!(reply["error"]["data"]["perMinute"], most, "{reply}");
+        assert_eq!(reply["error"]["data"]["rule"], by, "{reply}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_tool_s_time_and_a_rule_s_the_smaller_holds() {
+    let time = |timeout| RuleBounds { rate_per_minute: None, timeout: Some(timeout) };
+    let (short, long) = (time(Duration::from_millis(1)), time(Duration::from_hours(1)));
+    for (own, of_rule, raise) in [
+        (short, long, "limits.tool_timeout_ms"),
+        (long, short, "timeout_ms of policy.rules[0]"),
+        (RuleBounds::default(), short, "timeout_ms of policy.rules[0]"),
+    ] {
+        let server = bounded("stubborn", own, of_rule);
+        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        let said = text(&wire.call("stubborn", json!({})).await);
+        assert!(said.contains("the deadline of 0.001 s"), "{said}");
+        assert!(said.ends_with(&format!("raise {raise}.")), "{said}");
+    }
 }
 
 #[tokio::test]

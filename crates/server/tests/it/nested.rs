@@ -90,13 +90,7 @@ async fn one_that_is_given_up_leaves_its_line() {
 
 #[tokio::test]
 async fn each_needs_its_own_approval() {
-    let rule = Rule {
-        name: "policy.rules[0]".into(),
-        keys: Vec::new(),
-        scopes: Vec::new(),
-        tools: vec!["echo".into()],
-        action: Action::Approve,
-    };
+    let rule = Rule::for_everybody("policy.rules[0]", vec!["echo".into()], Action::Approve);
     let policy = Policy { rules: vec![rule] };
     let server = Server::new(Setup { policy, ..setup(fixture()) }).unwrap();
     let able = json!({"elicitation": {}});

@@ -4,13 +4,19 @@ use crate::{
     fixture::Fixture,
     wire::{Wire, code, key, origin, setup, text},
 };
-use docent_server::{Action, Policy, Rule, Server, Setup};
+use docent_server::{Action, Policy, Rule, RuleBounds, Server, Setup};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 fn rule(tools: &str, action: Action) -> Rule {
-    let tools = vec![tools.to_owned()];
-    Rule { name: "policy.rules[0]".into(), keys: Vec::new(), scopes: Vec::new(), tools, action }
+    Rule::for_everybody("policy.rules[0]", vec![tools.to_owned()], action)
+}
+
+/// Allows these tools so many times a minute.
+fn rated(tools: &[&str], rate: u32) -> Rule {
+    let tools = tools.iter().map(ToString::to_string).collect();
+    let bounds = RuleBounds { rate_per_minute: NonZeroU32::new(rate), timeout: None };
+    Rule { bounds, ..Rule::for_everybody("policy.rules[0]", tools, Action::Allow) }
 }
 
 fn server(rules: Vec<Rule>) -> Arc<Server> {
@@ -121,6 +127,76 @@ async fn new_terms_hold_at_once_and_drop_no_call() {
     assert_eq!(code(&ann.call("echo", json!({"text": "x"})).await), -32000);
     let reply = bob.call("waits", json!({})).await;
     assert_eq!(code(&reply), -32000, "a key that is gone opens nothing: {reply}");
+}
+
+#[tokio::test]
+async fn a_rule_s_rate_counts_for_each_caller_alone() {
+    let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    let policy = Policy { rules: vec![rated(&["echo", "emits"], 2)] };
+    let server = Server::new(Setup { keys, policy, ..setup(Fixture::new()) }).unwrap();
+    let open = async |name: &str, address: Option<[u8; 4]>| {
+        let mut origin = origin(&server, Some(&format!("{name}-token")));
+        origin.caller.remote = address.map(Into::into);
+        Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await
+    };
+    let mut ann = open("ann", None).await;
+    assert_eq!(text(&ann.call("echo", json!({"text": "a"})).await), "a");
+    assert_eq!(text(&ann.call("emits", json!({})).await), "first\nsecond\nlast");
+    let mut elsewhere = open("ann", Some([10, 0, 0, 1])).await;
+    for (wire, tool) in [(&mut ann, "emits"), (&mut elsewhere, "echo")] {
+        let reply = wire.call(tool, json!({"text": "a"})).await;
+        assert_eq!(code(&reply), -32000, "{reply}");
+        let message = reply["error"]["message"].as_str().unwrap();
+        let want = format!("too many calls of {tool}: policy.rules[0] allows 2 a minute; try");
+        assert!(message.starts_with(&want), "{message}");
+        let data = &reply["error"]["data"];
+        assert_eq!(
+            (&data["rule"], &data["perMinute"]),
+            (&json!("policy.rules[0]"), &json!(2)),
+            "{reply}"
+        );
+        assert!(data["retryAfterSeconds"].as_f64().unwrap() > 0.0, "{reply}");
+    }
+    assert_eq!(text(&ann.call("steps", json!({})).await), "done", "another tool is not held up");
+    let mut bob = open("bob", None).await;
+    assert_eq!(text(&bob.call("echo", json!({"text": "b"})).await), "b");
+    assert!(server.metrics().contains("docent_refused_total{reason=\"rate\"} 2\n"));
+}
+
+#[tokio::test]
+async fn a_reload_forgets_no_count_of_a_rule_that_stays() {
+    let server = server(vec![rated(&["echo"], 1)]);
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
+    let renew = |rules: Vec<Rule>| {
+        let policy = Policy { rules };
+        server.renew(Setup { policy, ..setup(Fixture::new()) }.terms()).unwrap();
+    };
+    let moved = Rule { name: "policy.rules[1]".into(), ..rated(&["echo"], 1) };
+    renew(vec![rule("samples", Action::Deny), moved]);
+    let reply = wire.call("echo", json!({"text": "x"})).await;
+    assert_eq!(reply["error"]["data"]["rule"], "policy.rules[1]", "{reply}");
+    renew(vec![rated(&["echo"], 3)]);
+    for _ in 0..3 {
+        assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
+    }
+    assert_eq!(code(&wire.call("echo", json!({"text": "x"})).await), -32000);
+    renew(Vec::new());
+    assert_eq!(text(&wire.call("echo", json!({"text": "x"})).await), "x");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_s_time_ends_a_call_and_a_task() {
+    let bounds = RuleBounds { rate_per_minute: None, timeout: Some(Duration::from_millis(1)) };
+    let server = server(vec![Rule { bounds, ..rule("fixture:*", Action::Allow) }]);
+    let mut wire = Wire::open(&server);
+    let follows = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    for able in [json!({}), follows] {
+        let reply = wire.modern_call("stubborn", json!({}), able, json!({})).await;
+        let said = text(&reply);
+        assert!(said.starts_with("a piece\nPartial result: the deadline of 0.001 s"), "{said}");
+        assert!(said.ends_with("raise timeout_ms of policy.rules[0]."), "{said}");
+    }
 }
 
 #[tokio::test]

@@ -4,10 +4,15 @@ use crate::{
     fixture::{Fixture, acting, said},
     wire::{Wire, code, key, modern, origin, setup, text},
 };
-use docent_server::{Server, Setup};
+use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, Verifier};
+use docent_server::{Server, Setup, Strangers};
 use docent_tool::{Change, Level};
+use docent_transport::{Caller, Origin, Principal, PrincipalKind, Via};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 fn server() -> Arc<Server> {
     let other = Fixture::called("other");
@@ -161,6 +166,63 @@ async fn a_key_that_is_gone_hears_nothing_of_what_it_opened() {
     marked([&mut ann, &mut bob, &mut stream]).await;
     let told: Vec<_> = tell([&mut ann, &mut bob, &mut stream]).await;
     assert_eq!(told, [(false, false), (true, true), (false, false)]);
+}
+
+const ISSUER: &str = "https://login.example.com/";
+
+/// Whom an issuer lets in, whose keys nobody needs here.
+fn trusting() -> Strangers {
+    struct Silent;
+    impl Fetch for Silent {
+        fn get(&self, _: &str) -> Result<Fetched, FetchError> {
+            Err(FetchError::new("no answer"))
+        }
+    }
+    let issuer = Issuer::check(IssuerSettings::new(ISSUER, vec!["docent".into()])).unwrap();
+    let tokens = Verifier::new(vec![issuer], Arc::new(Silent)).unwrap();
+    Strangers::new(Some(Arc::new(tokens)), None)
+}
+
+/// Somebody with a token that ends then.
+fn with_token(until: Option<SystemTime>) -> Origin {
+    let (scopes, kind) = (Arc::from(["*".to_owned()]), PrincipalKind::Oauth);
+    let principal = Principal { name: format!("oauth:{ISSUER}#ann").into(), scopes, kind, until };
+    let caller = Caller { principal, via: Via::Http, remote: None };
+    Origin { caller, dialect: None, streams: false, recorded: None }
+}
+
+#[tokio::test]
+async fn a_renewed_token_is_heard_from_its_next_request_on() {
+    let fixture = Fixture::new();
+    let setup = Setup { strangers: trusting(), auth_required: true, ..setup(Arc::clone(&fixture)) };
+    let server = Server::new(setup).unwrap();
+    let (now, hour) = (SystemTime::now(), Duration::from_hours(1));
+    let (fresh, ended) = (with_token(now.checked_add(hour)), with_token(now.checked_sub(hour)));
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), Some(fresh.clone())).await;
+    let subscribed = wire.ask("resources/subscribe", json!({"uri": "memo://a"})).await;
+    assert_eq!(subscribed["result"], json!({}), "{subscribed}");
+    for (method, params) in [
+        ("ping", json!({})),
+        ("logging/setLevel", json!({"level": "info"})),
+        ("resources/unsubscribe", json!({"uri": "memo://b"})),
+        ("no/such", json!({})),
+    ] {
+        wire.speak_as(ended.clone());
+        assert!(names(&mut wire, "tools/list", "tools").await.is_empty(), "{method}");
+        fixture.changed(Change::Updated("memo://a".into()));
+        let mut told = Vec::new();
+        // An address may be told of after the first mark, and comes before the second.
+        for _ in 0..2 {
+            fixture.changed(Change::Prompts);
+            told.extend(heard(&mut wire).await);
+        }
+        assert_eq!(summed(&told), (false, false), "{method}: {told:?}");
+        wire.speak_as(fresh.clone());
+        wire.ask(method, params).await;
+        fixture.changed(Change::Updated("memo://a".into()));
+        let updated = wire.notified("notifications/resources/updated").await;
+        assert_eq!(updated["params"]["uri"], "memo://a", "{method}");
+    }
 }
 
 #[tokio::test]

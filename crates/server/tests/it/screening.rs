@@ -5,7 +5,7 @@ use crate::{
     wire::{Wire, origin, setup, text},
 };
 use docent_server::{Action, Audit, Policy, Rule, Screening, Server, Setup};
-use docent_tool::{Ask, Block, InputNeeded, Level, Outcome, ToolError};
+use docent_tool::{Ask, Block, Change, InputNeeded, Level, Outcome, ToolError};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -124,7 +124,9 @@ fn beside() -> Arc<Server> {
             block(),
             raw(json!({"type": "text", "text": "raw"})),
             raw(json!({"type": "image", "data": "AAAA", "mimeType": "image/png"})),
-            raw(json!({"type": "resource_link", "uri": "x:y", "name": "n"})),
+            raw(
+                json!({"type": "resource_link", "uri": "x:y", "name": "n", "title": heading(), "description": heading()}),
+            ),
             raw(
                 json!({"type": "resource", "resource": {"uri": "x:y", "text": "t", "_meta": meta(ids())}}),
             ),
@@ -161,6 +163,11 @@ async fn what_stands_beside_the_text_is_screened() {
     assert_eq!(
         (&content[4]["data"], &content[7]["resource"]["blob"]),
         (&json!("AAAA"), &json!("AAAA"))
+    );
+
+    assert_eq!(
+        (&content[5]["uri"], &content[5]["title"], &content[5]["description"]),
+        (&json!("x:y"), &json!(section), &json!(section))
     );
 
     let mut plain = Wire::legacy(&server, "1.0").await;
@@ -205,16 +212,14 @@ fn questions() -> [(&'static str, Value, Value); 3] {
             },
         })
     };
-    let page = |told: &str, key: &str| {
-        let url = format!(
-            "https://login.test/authorize?state=af0ifjsldkj&scope=a%20b&access_token={key}"
-        );
+    let page = |told: &str| {
+        let url = "https://login.test/authorize?state=af0ifjsldkj&scope=a%20b";
         json!({"mode": "url", "message": told, "elicitationId": token(), "url": url})
     };
     [
         ("sampling/createMessage", sample(&told), sample(clean)),
         ("elicitation/create", form(&told), form(clean)),
-        ("elicitation/create", page(&told, &token()), page(clean, "[redacted: github token]")),
+        ("elicitation/create", page(&told), page(clean)),
     ]
 }
 
@@ -260,6 +265,46 @@ async fn what_a_client_is_asked_is_screened() {
     }
 }
 
+/// A link without its secret is a dead one: nobody is sent there.
+#[tokio::test]
+async fn a_page_whose_address_holds_a_secret_is_not_asked_for() {
+    let able = || json!({"elicitation": {"form": {}, "url": {}}});
+    let url = format!("https://login.test/authorize?state=af0ifjsldkj&access_token={}", token());
+    let page =
+        json!({"mode": "url", "message": "Sign in", "elicitationId": "e1", "url": url.as_str()});
+    let check = |reply: &Value| {
+        assert_clean(reply);
+        assert_eq!(reply["result"]["isError"], true, "{reply}");
+        let told = text(reply);
+        assert!(told.contains("its address holds what looks like a secret"), "{told}");
+        assert!(told.contains("policy.redaction.secrets"), "{told}");
+    };
+    let server = asking("elicitation/create", &page, true);
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
+    check(&wire.call("asks_secrets", json!({})).await);
+    assert!(wire.seen.is_empty(), "{:?}", wire.seen);
+    for at_once in [true, false] {
+        let mut wire = Wire::open(&asking("elicitation/create", &page, at_once));
+        check(&wire.modern_call("asks_secrets", json!({}), able(), json!({})).await);
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_says_by_itself_is_screened() {
+    let fixture = Fixture::new();
+    let server = Server::new(Setup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let told = format!("{} \u{202e}", token());
+    let extra = json!({"_meta": {"ids": ids(), "own": told}}).as_object().cloned().unwrap();
+    let (provider, logger, data) = ("fixture".to_owned(), format!("other/{told}"), json!([told]));
+    fixture.changed(Change::Said { provider, level: Level::Error, logger, data, extra });
+    let mut line = wire.notified("notifications/message").await;
+    docent_wire::put_back(&mut line);
+    let line = without_ids(&line, 1);
+    assert_clean(&line);
+    assert_eq!(line["params"]["logger"], "other/[redacted: github token] <U+202E>");
+}
+
 #[tokio::test]
 async fn what_a_client_hears_meanwhile_is_screened() {
     let fixture = Fixture::new();
@@ -294,13 +339,7 @@ async fn what_a_client_hears_meanwhile_is_screened() {
 
 #[tokio::test]
 async fn a_person_sees_the_whole_of_what_is_approved() {
-    let rule = Rule {
-        name: "asks".into(),
-        keys: Vec::new(),
-        scopes: Vec::new(),
-        tools: vec!["echo".into()],
-        action: Action::Approve,
-    };
+    let rule = Rule::for_everybody("asks", vec!["echo".into()], Action::Approve);
     let policy = Policy { rules: vec![rule] };
     let server = Server::new(Setup { screening: all(), policy, ..setup(fixture()) }).unwrap();
     let told = format!("{} \u{202e}", token());

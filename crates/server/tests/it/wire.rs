@@ -10,7 +10,11 @@ use rmcp::{
     transport::{Transport, async_rw::AsyncRwTransport},
 };
 use serde_json::{Value, json};
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
@@ -56,9 +60,12 @@ pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
     }
 }
 
+/// What each request is stamped with when it comes.
+type Stamp = Arc<Mutex<Option<Origin>>>;
+
 struct Stamped<T> {
     inner: T,
-    origin: Option<Origin>,
+    origin: Stamp,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Stamped<T> {
@@ -73,8 +80,9 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Stamped<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         let mut message = self.inner.receive().await?;
-        if let (JsonRpcMessage::Request(request), Some(origin)) = (&mut message, &self.origin) {
-            request.request.extensions_mut().insert(origin.clone());
+        let origin = self.origin.lock().unwrap().clone();
+        if let (JsonRpcMessage::Request(request), Some(origin)) = (&mut message, origin) {
+            request.request.extensions_mut().insert(origin);
         }
         Some(message)
     }
@@ -93,6 +101,7 @@ pub(crate) struct Wire {
     /// Messages that came before the answer to the last request.
     pub(crate) seen: Vec<Value>,
     running: RunningService<RoleServer, Session>,
+    origin: Stamp,
 }
 
 impl Wire {
@@ -103,8 +112,9 @@ impl Wire {
     pub(crate) fn open_as(server: &Arc<Server>, origin: Option<Origin>) -> Self {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(theirs);
-        let transport =
-            Stamped { inner: AsyncRwTransport::<RoleServer, _, _>::new(reader, writer), origin };
+        let origin = Arc::new(Mutex::new(origin));
+        let inner = AsyncRwTransport::<RoleServer, _, _>::new(reader, writer);
+        let transport = Stamped { inner, origin: Arc::clone(&origin) };
         let running = serve_directly::<_, _, _, _, rmcp::transport::TransportAdapterIdentity>(
             server.session(),
             transport,
@@ -112,7 +122,12 @@ impl Wire {
         );
         let (reader, writer) = tokio::io::split(ours);
         let lines = BufReader::new(reader).lines();
-        Self { lines, writer, ids: 0, waiting: VecDeque::new(), seen: Vec::new(), running }
+        Self { lines, writer, ids: 0, waiting: VecDeque::new(), seen: Vec::new(), running, origin }
+    }
+
+    /// From now on, requests carry another token.
+    pub(crate) fn speak_as(&self, origin: Origin) {
+        *self.origin.lock().unwrap() = Some(origin);
     }
 
     /// A connection that has shaken hands.

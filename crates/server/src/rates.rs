@@ -1,0 +1,81 @@
+//! How often a tool may be called: as its own rate has it, and as the rule does that lets the call through.
+
+use crate::{
+    admit::{ClientKey, Meter},
+    guest::Guest,
+    policy::{Admitted, Policy, Rule},
+    server::{Refusal, Server, refused},
+    terms::InForce,
+};
+use serde_json::json;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+/// What has been counted for each rule that has a rate, in the order of the rules.
+pub(crate) struct RuleMeters(Vec<Option<Arc<Meter>>>);
+
+impl RuleMeters {
+    pub(crate) fn new(policy: &Policy) -> Self {
+        let meter = |rule: &Rule| {
+            let rate = rule.bounds.rate_per_minute?;
+            Some(Arc::new(Meter::per_minute(rate)))
+        };
+        Self(policy.rules.iter().map(meter).collect())
+    }
+
+    /// Goes on with what another one has counted for rules of another policy, wherever they stand in it and whatever they
+    /// are called. A rule that has changed begins anew.
+    pub(crate) fn count_on(&mut self, policy: &Policy, other: &Self, former: &Policy) {
+        for (rule, meter) in policy.rules.iter().zip(&mut self.0) {
+            let mut known = former.rules.iter().zip(&other.0);
+            if let Some((_, known)) = known.find(|(other, _)| rule.counts_as(other)) {
+                meter.clone_from(known);
+            }
+        }
+    }
+
+    fn of(&self, rule: usize) -> Option<&Meter> {
+        self.0.get(rule)?.as_deref()
+    }
+}
+
+impl Server {
+    /// Counts a call. A call that its tool's own rate refuses costs nothing of its rule's, which other tools share.
+    pub(crate) fn check_rates(
+        &self,
+        admitted: &Admitted,
+        guest: &Guest,
+        terms: &InForce,
+    ) -> Result<(), Refusal> {
+        let (route, verdict) = (admitted.route(), admitted.verdict());
+        let tool = &route.info.name;
+        if let Some(meter) = &route.meter {
+            meter
+                .check(&ClientKey::of(&guest.caller))
+                .map_err(|wait| self.too_many(tool, None, meter, wait))?;
+        }
+        if let Some(meter) = verdict.rule.and_then(|rule| terms.rule_meters.of(rule)) {
+            meter
+                .check(&ClientKey::anywhere(&guest.caller))
+                .map_err(|wait| self.too_many(tool, Some(&verdict.by), meter, wait))?;
+        }
+        Ok(())
+    }
+
+    fn too_many(&self, tool: &str, rule: Option<&str>, meter: &Meter, wait: Duration) -> Refusal {
+        self.counters().refused_rate.fetch_add(1, Ordering::Relaxed);
+        let (most, seconds) = (meter.rate().requests, wait.as_secs_f64().ceil());
+        let mut data = json!({"tool": tool, "perMinute": most, "retryAfterSeconds": seconds});
+        let allowed = match rule {
+            None => format!("{most} a minute are allowed"),
+            Some(rule) => {
+                data["rule"] = rule.into();
+                format!("{rule} allows {most} a minute")
+            }
+        };
+        let message = format!("too many calls of {tool}: {allowed}; try again in {seconds} s");
+        Refusal::new("rate", refused(message, Some(data)))
+    }
+}
