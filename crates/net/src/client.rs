@@ -6,6 +6,7 @@ use crate::{
     request::Request,
     resolve::{Guard, Lookup, SystemLookup},
     unpack::{self, Taken},
+    written::{BadAddress, join_url},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -120,12 +121,18 @@ impl Response {
         Some(at.duration_since(SystemTime::now()).unwrap_or_default())
     }
 
-    /// Where it says that the page is instead.
-    pub fn redirect(&self) -> Option<Url> {
+    /// Where it says that the page is instead. What can't be read as an address says nothing.
+    pub fn redirect(&self) -> Result<Option<Url>, Refusal> {
         let moved = matches!(self.status, 301 | 302 | 303 | 307 | 308);
-        let mut next = self.url.join(self.header("location").filter(|_| moved)?).ok()?;
-        next.set_fragment(None);
-        Some(next)
+        let Some(place) = self.header("location").filter(|_| moved) else { return Ok(None) };
+        match join_url(&self.url, place) {
+            Ok(mut next) => {
+                next.set_fragment(None);
+                Ok(Some(next))
+            }
+            Err(BadAddress::Unreadable(_)) => Ok(None),
+            Err(BadAddress::Refused(refusal)) => Err(refusal),
+        }
     }
 }
 
@@ -213,7 +220,7 @@ impl Client {
         let mut at = url.clone();
         for _ in 0..=self.limits.redirects {
             let answer = self.hop(&Request::get(at.clone()), conditional, body, deadline)?;
-            let Some(next) = answer.redirect() else { return Ok(answer) };
+            let Some(next) = answer.redirect()? else { return Ok(answer) };
             at = step(&at, next)?;
         }
         let (url, last) = (url.to_string(), at.to_string());
@@ -233,7 +240,7 @@ impl Client {
         let first = request.url.clone();
         for _ in 0..=self.limits.redirects {
             let answer = self.hop(&request, &nothing, body, deadline)?;
-            let Some(next) = answer.redirect() else { return Ok(answer) };
+            let Some(next) = answer.redirect()? else { return Ok(answer) };
             if request.stays() {
                 let to = format!("{}://{}", next.scheme(), host_of(&next));
                 return Err(Refusal::Forwarded { from: host_of(&request.url), to }.into());
@@ -438,9 +445,10 @@ mod tests {
         assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
         assert!(wait("Fri, 31 Dec 2100 23:59:59 GMT").unwrap() > Duration::from_hours(1));
         assert_eq!(wait("soon"), None);
-        let to = |text| response(&[("location", text)]).redirect().map(String::from);
-        assert_eq!(to("../z#part").as_deref(), Some("https://a.test/z"));
-        assert_eq!(to("https://["), None);
+        let to = |text| response(&[("location", text)]).redirect();
+        assert_eq!(to("../z#part"), Ok(Some(Url::parse("https://a.test/z").unwrap())));
+        assert_eq!(to("https://["), Ok(None));
+        assert_eq!(to("//2130706433/"), Err(Refusal::Notation { address: [127, 0, 0, 1].into() }));
         let long = Box::leak("x".repeat(LONGEST_VALIDATOR + 1).into_boxed_str());
         let pairs = response(&[("etag", long), ("last-modified", "then")]).validators();
         assert_eq!(pairs, Validators { etag: None, last_modified: Some("then".to_owned()) });

@@ -13,6 +13,7 @@ use crate::{
     shelf::{Event, Outcome, Page, Saved, Shelf, ShelfError},
     site::{BadGlob, Scope, Site},
     sitemap::Sitemap,
+    written::join_url,
 };
 use pace::Pace;
 use std::{
@@ -275,7 +276,7 @@ impl Crawl<'_, '_> {
     }
 
     fn read_sitemaps(&mut self) -> Result<(), CrawlError> {
-        let named = self.robots.sitemaps.iter().filter_map(|text| self.start.join(text).ok());
+        let named = self.robots.sitemaps.iter().filter_map(|text| join_url(&self.start, text).ok());
         let roots: Vec<Url> = match &self.site.sitemap {
             Some(sitemap) => vec![sitemap.clone()],
             None => named.collect(),
@@ -339,7 +340,7 @@ impl Crawl<'_, '_> {
     fn follow(&mut self, url: &Url, links: &Links) -> Result<(), ShelfError> {
         let base = base(url, links);
         for link in &links.follow {
-            let page = base.join(link).ok().and_then(|url| self.scope.admit(url));
+            let page = join_url(&base, link).ok().and_then(|url| self.scope.admit(url));
             if let Some(page) = page.filter(|page| !media::is_other(page.path())) {
                 self.found(page, 0)?;
             }
@@ -395,5 +396,5 @@ impl Crawl<'_, '_> {
 
 /// What a page's links are relative to.
 fn base(url: &Url, links: &Links) -> Url {
-    links.base.as_ref().and_then(|base| url.join(base).ok()).unwrap_or_else(|| url.clone())
+    links.base.as_ref().and_then(|base| join_url(url, base).ok()).unwrap_or_else(|| url.clone())
 }

@@ -20,6 +20,7 @@ mod site;
 mod sitemap;
 mod spelling;
 mod unpack;
+mod written;
 
 pub use address::Class;
 pub use client::{Body, Client, Limits, Response, Validators};
@@ -33,3 +34,4 @@ pub use shelf::{Event, FolderShelf, Outcome, PAGES, Page, Saved, Shelf, ShelfErr
 pub use site::{BadGlob, Site};
 pub use sitemap::{BadSitemap, Listed, Sitemap};
 pub use url::Url;
+pub use written::{BadAddress, join_url, parse_url};

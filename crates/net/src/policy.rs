@@ -191,10 +191,12 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::written::parse_url;
 
     fn check(rules: &[&str], url: &str, want: Result<(), &str>) {
         let policy = Policy::parse(rules.iter().copied()).unwrap();
-        let got = policy.check(&Url::parse(url).unwrap()).map_err(|error| error.to_string());
+        let read = parse_url(url).map_err(|error| error.to_string());
+        let got = read.and_then(|url| policy.check(&url).map_err(|error| error.to_string()));
         match (&got, want) {
             (Ok(()), Ok(())) => {}
             (Err(text), Err(part)) if text.contains(part) => {}
@@ -224,9 +226,10 @@ mod tests {
             (named, "file:///etc/passwd", Err("only http and https")),
             (named, "https://me@docs.example.com/", Err("user or a password")),
             (named, "https://:secret@docs.example.com/", Err("user or a password")),
-            (&["127.0.0.1"], "http://0x7f.1/", Ok(())),
-            (named, "http://2130706433/", Err("name 127.0.0.1; add it")),
-            (named, "http://017700000001/", Err("name 127.0.0.1; add it")),
+            (&["127.0.0.1"], "http://0x7f.1/", Err("write it plainly, as 127.0.0.1")),
+            (&["127.0.0.1"], "http://2130706433/", Err("write it plainly, as 127.0.0.1")),
+            (named, "http://017700000001/", Err("write it plainly, as 127.0.0.1")),
+            (named, "http://127.0.0.1/", Err("name 127.0.0.1; add it")),
             (&["127.0.0.1"], "http://[::ffff:127.0.0.1]/", Err(not_named)),
             (&["127.0.0.1:9000"], "http://127.0.0.1:9000/", Ok(())),
             (&["127.0.0.1:9000"], "http://127.0.0.1:9001/", Err("name 127.0.0.1:9001; add it")),

@@ -1,7 +1,11 @@
 //! Why an address was not fetched: it may not be, or it can't be.
 
 use crate::address::Class;
-use std::{io, net::IpAddr, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr},
+    time::Duration,
+};
 
 /// Why an address may not be fetched. Nothing was sent to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,6 +15,14 @@ pub enum Refusal {
     Scheme {
         /// What was asked for.
         url: String,
+    },
+    /// An IPv4 address that is not written as four numbers.
+    #[error(
+        "the host is {address} in another notation, which is not fetched; write it plainly, as {address}"
+    )]
+    Notation {
+        /// What is meant.
+        address: Ipv4Addr,
     },
     /// A user or a password before the host. The address is not repeated, for what it holds.
     #[error("an address of {host} with a user or a password in it is not fetched; leave them out")]

@@ -4,6 +4,7 @@ use crate::{
     client::{Body, Client, Validators},
     refusal::FetchError,
     unpack::{self, Taken},
+    written::parse_url,
 };
 use docent_xml::{BadXml, Node};
 use std::collections::HashSet;
@@ -143,7 +144,7 @@ fn fetch(client: &Client, url: &Url, left: &mut u64) -> Result<Sitemap, BadSitem
 }
 
 fn place(text: &str, modified: Option<String>) -> Option<Listed> {
-    Some(Listed { url: Url::parse(text.trim()).ok()?, modified })
+    Some(Listed { url: parse_url(text.trim()).ok()?, modified })
 }
 
 fn said<'a>(entry: Node<'a, '_>, name: &str) -> Option<&'a str> {

@@ -22,10 +22,13 @@ mod search;
 mod searxng;
 mod tavily;
 mod trouble;
+mod turn;
 mod words;
 
 pub use allow::lines_to_add;
-pub use page::{FetchPageError, Page, PageLimits, PageLink, PageSection, fetch_page};
+pub use page::{
+    FetchPageError, Page, PageLimits, PageLink, PageSection, fetch_page, fetch_page_until,
+};
 pub use provider::{Key, Provider};
 pub use query::{BadQuery, MOST_RESULTS, Query, Recency, Region};
 pub use search::{Found, Hit, SearchError, search};

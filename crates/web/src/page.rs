@@ -9,16 +9,16 @@ use crate::{
     images, links, markdown,
     media::{Reading, reading},
     search::host_of,
+    turn::{Taken, Turn},
     words::{LONGEST_FACT, LONGEST_TITLE, bounded, fold, said},
 };
-use docent_net::{Body, Client, FetchError, Refusal, Response, Validators};
+use docent_net::{BadAddress, Body, Client, FetchError, Refusal, Response, Validators, parse_url};
 use docent_prose::{Document, Format, Unreadable, Writer};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use std::{
     collections::HashSet,
-    sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use url::Url;
 
@@ -37,7 +37,9 @@ const A_DOOR: usize = 600;
 const MOST_TEXT: usize = 4 << 20;
 /// Pages of more bytes are read one after the other, for what they take.
 const LARGE: usize = 1 << 20;
-static READING_LARGE: Mutex<()> = Mutex::new(());
+static READING_LARGE: Turn = Turn::new();
+/// How long one waits for another, where nobody says.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What one page may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +182,12 @@ pub enum FetchPageError {
         /// As its server says.
         media_type: String,
     },
+    /// Another one is being read, and still was when the time was up.
+    #[error("{url} is large, and another large page is being read: try again")]
+    Busy {
+        /// Which.
+        url: String,
+    },
     /// It gives no document.
     #[error("{url} can't be read: {source}")]
     Unreadable {
@@ -238,12 +246,23 @@ pub fn fetch_page(
     client: &Client,
     limits: &PageLimits,
 ) -> Result<Page, FetchPageError> {
+    fetch_page_until(url, section, client, limits, Instant::now() + PATIENCE)
+}
+
+/// The same for a caller who waits until then: a large page that has to wait for another fails by that time.
+pub fn fetch_page_until(
+    url: &str,
+    section: Option<&str>,
+    client: &Client,
+    limits: &PageLimits,
+    until: Instant,
+) -> Result<Page, FetchPageError> {
     let asked = parse(url)?;
     let response = client
         .get_body(&asked, &Validators::default(), Body::AtMost(limits.bytes))
         .map_err(|error| failed(error, &asked, client))?;
     accept(&response)?;
-    let read = read(response)?;
+    let read = read(response, until)?;
     let mut page = read.page(limits);
     match (section, asked.fragment()) {
         (Some(section), _) => read.cut_out(&mut page, section, limits)?,
@@ -267,7 +286,10 @@ pub fn fetch_page(
 fn parse(url: &str) -> Result<Url, FetchPageError> {
     let shown = || bounded(&fold(url), LONGEST_FACT);
     let bad = |reason: String| FetchPageError::BadUrl { url: shown(), reason };
-    let parsed = Url::parse(url.trim()).map_err(|error| bad(error.to_string()))?;
+    let parsed = parse_url(url.trim()).map_err(|error| match error {
+        BadAddress::Unreadable(error) => bad(error.to_string()),
+        BadAddress::Refused(refusal) => FetchPageError::Refused(refusal),
+    })?;
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(bad("only http and https are fetched".to_owned()));
     }
@@ -318,14 +340,29 @@ struct Read {
     notes: Vec<String>,
 }
 
-fn read(response: Response) -> Result<Read, FetchPageError> {
+/// The turn to read so many bytes, where reading them takes one.
+fn alone(
+    reading: &Reading,
+    bytes: usize,
+    until: Instant,
+    url: &Url,
+) -> Result<Option<Taken<'static>>, FetchPageError> {
+    if bytes <= LARGE || matches!(reading, Reading::Refused(_)) {
+        return Ok(None);
+    }
+    let taken = READING_LARGE.take(until);
+    taken.map(Some).ok_or_else(|| FetchPageError::Busy { url: url.to_string() })
+}
+
+fn read(response: Response, until: Instant) -> Result<Read, FetchPageError> {
     let media_type = response.media_type();
     let modified = response.header("last-modified").and_then(|date| said(date, LONGEST_FACT));
     let content_type = response.header("content-type").map(str::to_owned);
     let url = response.url;
     let mut bytes = charset::as_utf8(response.body, content_type.as_deref());
-    let _alone =
-        (bytes.len() > LARGE).then(|| READING_LARGE.lock().unwrap_or_else(PoisonError::into_inner));
+    let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
+    let reading = reading(media_type.as_deref(), &path, &bytes);
+    let _alone = alone(&reading, bytes.len(), until, &url)?;
     let unreadable = |source| match source {
         Unreadable::Binary => FetchPageError::Binary {
             url: url.to_string(),
@@ -336,9 +373,7 @@ fn read(response: Response) -> Result<Read, FetchPageError> {
         },
         source => FetchPageError::Unreadable { url: url.to_string(), source },
     };
-    let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
     let (mut facts, mut notes) = (Facts::default(), Vec::new());
-    let reading = reading(media_type.as_deref(), &path, &bytes);
     if bytes.len() > MOST_TEXT && reading.is_text() {
         cut(&mut bytes, MOST_TEXT);
         let most = MOST_TEXT >> 20;
@@ -511,5 +546,27 @@ fn how_to_go_on(page: &Page) -> String {
         format!(
             "These are the first {shown} of {whole} characters; the page has no sections to ask for."
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The only test of this crate's own in which a turn is taken: what is read elsewhere is read in another process.
+    #[test]
+    fn a_large_page_waits_for_another_until_time_is_up() {
+        let url = Url::parse("https://docs.test/large").unwrap();
+        let ask = |reading: &Reading, bytes| alone(reading, bytes, Instant::now(), &url);
+        let html = Reading::Document(Format::Html);
+        let first = ask(&html, LARGE + 1).unwrap();
+        assert!(first.is_some());
+        let told = ask(&html, LARGE + 1).unwrap_err().to_string();
+        assert!(told.contains("another large page is being read: try again"), "{told}");
+        // What is not read, or takes little, waits for nobody.
+        assert!(ask(&html, LARGE).unwrap().is_none());
+        assert!(ask(&Reading::Refused("image/png".to_owned()), LARGE + 1).unwrap().is_none());
+        drop(first);
+        assert!(ask(&html, LARGE + 1).unwrap().is_some());
     }
 }

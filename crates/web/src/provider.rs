@@ -36,10 +36,12 @@ pub enum Provider {
         /// Asked when the first gives nothing that can be used.
         lite: Url,
     },
-    /// An instance of `SearXNG`. No key.
+    /// An instance of `SearXNG`.
     SearXng {
         /// Such as `https://search.example.org/`.
         base: Url,
+        /// Sent as a bearer token, to the proxy that stands before an instance which is not for everybody.
+        key: Option<Key>,
     },
     /// Brave's interface.
     Brave {
@@ -88,7 +90,7 @@ impl Provider {
     pub fn addresses(&self) -> Vec<&Url> {
         match self {
             Self::DuckDuckGo { html, lite } => vec![html, lite],
-            Self::SearXng { base } | Self::Brave { base, .. } | Self::Tavily { base, .. } => {
+            Self::SearXng { base, .. } | Self::Brave { base, .. } | Self::Tavily { base, .. } => {
                 vec![base]
             }
         }

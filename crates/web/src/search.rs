@@ -103,23 +103,28 @@ pub fn search(
         return Err(SearchError::NoProviders);
     }
     refuse_if_none_is_allowed(providers, client)?;
+    // One that the policy refuses is not asked, and takes none of the time.
+    let takes_time = |url: &Url| usize::from(client.policy().check(url).is_ok());
+    let all = |provider: &Provider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
     let mut failures = Vec::new();
-    let mut others: usize = providers.iter().map(|provider| provider.addresses().len()).sum();
+    let mut others: usize = providers.iter().map(all).sum();
     for provider in providers {
         let addresses = provider.addresses();
-        others -= addresses.len();
+        let mut own = all(provider);
+        others -= own;
         for (at, address) in addresses.iter().enumerate() {
             if stop() {
                 return Err(SearchError::Stopped);
             }
-            let left = addresses.len() - at;
-            match ask(query, provider, address, &client.sharing(left + others)) {
+            let shared = client.sharing(own + others);
+            own -= takes_time(address);
+            match ask(query, provider, address, &shared) {
                 Ok(Answered { results, notes }) => {
                     let (name, host) = (provider.name(), host_of(address));
                     return Ok(Found { provider: name, host, results, notes, failures });
                 }
                 Err(trouble) => {
-                    let over = left == 1 || trouble.ends_the_service();
+                    let over = at + 1 == addresses.len() || trouble.ends_the_service();
                     failures.push(Failure { provider: provider.name(), trouble });
                     if over {
                         break;
@@ -155,7 +160,7 @@ fn ask(
 ) -> Result<Answered, Trouble> {
     let Answered { results, notes } = match provider {
         Provider::DuckDuckGo { .. } => duckduckgo::ask(query, address, client)?,
-        Provider::SearXng { base } => searxng::ask(query, base, client)?,
+        Provider::SearXng { base, key } => searxng::ask(query, base, key.as_ref(), client)?,
         Provider::Brave { base, key } => brave::ask(query, base, key.as_ref(), client)?,
         Provider::Tavily { base, key } => tavily::ask(query, base, key.as_ref(), client)?,
     };

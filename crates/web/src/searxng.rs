@@ -2,7 +2,7 @@
 
 use crate::{
     json,
-    provider::below,
+    provider::{Key, below},
     query::Query,
     search::{Answered, Hit, host_of},
     trouble::Trouble,
@@ -34,7 +34,12 @@ struct One {
     engine: Option<String>,
 }
 
-pub(crate) fn ask(query: &Query, base: &Url, client: &Client) -> Result<Answered, Trouble> {
+pub(crate) fn ask(
+    query: &Query,
+    base: &Url,
+    key: Option<&Key>,
+    client: &Client,
+) -> Result<Answered, Trouble> {
     let mut url = below(base, "search");
     url.query_pairs_mut().append_pair("q", query.text()).append_pair("format", "json");
     if let Some(region) = &query.region {
@@ -43,10 +48,19 @@ pub(crate) fn ask(query: &Query, base: &Url, client: &Client) -> Result<Answered
     if let Some(time) = query.time {
         url.query_pairs_mut().append_pair("time_range", time.word());
     }
-    let response = json::send(Request::get(url), client)?;
+    let mut request = Request::get(url);
+    if let Some(key) = key {
+        request = request.secret("authorization", format!("Bearer {}", key.expose()));
+    }
+    let response = json::send(request, client)?;
     let host = host_of(base);
     match response.status {
         200 => {}
+        // Of the proxy before it: an instance itself knows no keys.
+        401 if key.is_none() => return Err(Trouble::KeyMissing { provider: "searxng" }),
+        401 => {
+            return Err(Trouble::KeyRefused { host, provider: "searxng", status: 401 });
+        }
         403 => return Err(Trouble::JsonOff { host }),
         _ => return Err(Trouble::of_status(&host, &response)),
     }

@@ -8,6 +8,7 @@ use crate::{
     media,
     refusal::FetchError,
     shelf::{Outcome, Page, ShelfError},
+    written::join_url,
 };
 use std::time::Duration;
 use url::Url;
@@ -173,7 +174,15 @@ impl Crawl<'_, '_> {
         page: Option<Page>,
     ) -> Result<(), ShelfError> {
         let url = &found.url;
-        let next = answer.redirect();
+        let for_good = matches!(answer.status, 301 | 308);
+        let kept = page.filter(|_| !for_good);
+        let next = match answer.redirect() {
+            Ok(next) => next,
+            Err(refusal) => {
+                self.result.tell(url.as_str(), &refusal.to_string());
+                return self.settle(url.as_str(), Outcome::Skipped, kept);
+            }
+        };
         match next.clone().and_then(|next| self.scope.admit(next)) {
             Some(next) if found.hops < MOST_HOPS => self.found(next, found.hops + 1)?,
             Some(_) => self.result.tell(url.as_str(), "too many redirects lead on from each other"),
@@ -185,8 +194,7 @@ impl Crawl<'_, '_> {
             }
             None => {}
         }
-        let for_good = matches!(answer.status, 301 | 308);
-        self.settle(url.as_str(), Outcome::Skipped, page.filter(|_| !for_good))
+        self.settle(url.as_str(), Outcome::Skipped, kept)
     }
 
     fn content(
@@ -241,8 +249,8 @@ impl Crawl<'_, '_> {
     /// Whether the page wants to be found at another URL of the site, which is then asked for. Sites also name another
     /// version of themselves, outside the scope; then this one is what is wanted.
     fn is_elsewhere(&mut self, found: &Found, links: &Links) -> Result<bool, ShelfError> {
-        let place =
-            links.canonical.as_ref().and_then(|text| base(&found.url, links).join(text).ok());
+        let base = base(&found.url, links);
+        let place = links.canonical.as_ref().and_then(|text| join_url(&base, text).ok());
         let Some(place) = place.and_then(|place| self.scope.admit(place)) else { return Ok(false) };
         // Two pages that name each other, or one that is not there: better this one than none.
         if place == found.url || self.passed.contains(place.as_str()) || !self.robots.allows(&place)

@@ -2,7 +2,8 @@
 
 use crate::server::{Reply, Server};
 use docent_net::{
-    Body, Client, FetchError, HostRule, Limits, Lookup, Policy, Refusal, Response, Validators,
+    Body, Client, FetchError, HostRule, Limits, Lookup, Policy, Refusal, Request, Response,
+    Validators,
 };
 use std::{
     io,
@@ -205,7 +206,32 @@ fn redirects_have_an_end() {
         assert_eq!(server.asked().len(), 6, "{path}");
     }
     let once = client.get_once(&server.url("/5"), &Validators::default()).unwrap();
-    assert_eq!((once.status, once.redirect()), (301, Some(server.url("/4"))));
+    assert_eq!((once.status, once.redirect()), (301, Ok(Some(server.url("/4")))));
+}
+
+#[test]
+fn a_redirect_writes_an_address_plainly() {
+    let server = Server::start(|asked| match asked.path.as_str() {
+        "/end" => Reply::html("secret"),
+        place => Reply::to(place.trim_start_matches("/to?")),
+    });
+    let (client, port) = (client(&server), server.address.port());
+    let plain = server.url(&format!("/to?//127.0.0.1:{port}/end"));
+    assert_eq!(get(&client, &plain).unwrap().body, b"secret");
+    for host in ["2130706433", "0x7f.1", "0177.0.0.1", "127.1", "%31%32%37.0.0.1"] {
+        for place in [format!("//{host}:{port}/end"), format!("http://{host}:{port}/end")] {
+            server.asked();
+            let url = server.url(&format!("/to?{place}"));
+            let error = get(&client, &url).unwrap_err();
+            let refused = matches!(error, FetchError::Refused(Refusal::Notation { .. }));
+            assert!(refused, "{place}: {error:?}");
+            assert!(error.to_string().contains("write it plainly, as 127.0.0.1"), "{error}");
+            let error = client.send(&Request::get(url), Body::First(10)).unwrap_err();
+            assert!(matches!(error, FetchError::Refused(Refusal::Notation { .. })), "{error:?}");
+            let asked = server.asked();
+            assert_eq!(asked.len(), 2, "{place} was followed: {asked:?}");
+        }
+    }
 }
 
 /// A megabyte in about a thousand bytes.

@@ -1,8 +1,8 @@
 //! `fetch_page`: one page of the web as Markdown.
 
-use super::{PROVENANCE, Settings, reach};
+use super::{PROVENANCE, Settings, ends, reach};
 use docent_tool::{Answer, CallContext, Failure, FailureKind, Hints, Tool, ToolError};
-use docent_web::FetchPageError;
+use docent_web::{FetchPageError, fetch_page, fetch_page_until};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
@@ -113,8 +113,13 @@ impl Tool for FetchPage {
         context: &CallContext,
     ) -> Result<Answer<FetchPageAnswer>, ToolError> {
         let limits = self.settings.page;
+        let until = context.deadline().map(|deadline| ends(deadline).0);
         let page = reach(&self.settings, context, move |client, _| {
-            let page = docent_web::fetch_page(&args.url, args.section.as_deref(), client, &limits);
+            let (url, section) = (&args.url, args.section.as_deref());
+            let page = match until {
+                Some(until) => fetch_page_until(url, section, client, &limits, until),
+                None => fetch_page(url, section, client, &limits),
+            };
             page.map_err(failure)
         });
         let page = page.await?;

@@ -11,11 +11,12 @@ pub use fetch_page::{FetchPage, FetchPageAnswer, FetchPageArgs, Link, Section};
 pub use search::{Page, SearchAnswer, SearchArgs, Span, WebSearch};
 
 use docent_net::{Client, Limits, Policy};
-use docent_tool::{AnyTool, CallContext, Provider, ToolError, erase};
+use docent_tool::{AnyTool, CallContext, Provider, Stop, ToolError, erase};
 use docent_web::PageLimits;
 use std::{
     error::Error,
     fmt,
+    pin::pin,
     sync::Arc,
     thread,
     time::{Duration, Instant},
@@ -101,24 +102,23 @@ async fn reach<T: Send + 'static>(
     context: &CallContext,
     work: impl FnOnce(&Client, &CallContext) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    if let Some(stop) = context.stop() {
-        return Err(ToolError::Stopped(stop));
-    }
     let (network, whole) = context.deadline().map(ends).unzip();
-    let late = async {
+    if let Some(stop) = context.stop() {
+        return Err(stopped(stop, whole));
+    }
+    let mut late = pin!(async {
         match whole {
             Some(at) => tokio::time::sleep_until(at.into()).await,
             None => std::future::pending().await,
         }
-        ToolError::failed(
-            "the web did not answer in the time that the call had; try again, or allow more with `limits.tools`",
-        )
-    };
+        too_late()
+    });
     // Held by the thread, which may outlive a call that was cancelled.
     let permit = Arc::clone(&settings.threads).acquire_owned();
     let permit = tokio::select! {
         biased;
-        stop = context.stopped() => return Err(ToolError::Stopped(stop)),
+        stop = context.stopped() => return Err(stopped(stop, whole)),
+        error = &mut late => return Err(error),
         permit = permit => permit.map_err(|closed| ToolError::Bug(closed.into()))?,
     };
     let client = (settings.client)();
@@ -135,13 +135,34 @@ async fn reach<T: Send + 'static>(
         .name("web".to_owned())
         .spawn(worker)
         .map_err(|error| bug(error.into()))?;
-    tokio::select! {
+    // An answer that is there is given, however late it is.
+    let result = tokio::select! {
         biased;
-        stop = context.stopped() => Err(ToolError::Stopped(stop)),
-        error = late => Err(error),
         // The other end is gone where the thread has panicked.
         result = answered => result.unwrap_or_else(|gone| Err(bug(gone.into()))),
+        stop = context.stopped() => Err(ToolError::Stopped(stop)),
+        error = &mut late => Err(error),
+    };
+    result.map_err(|error| match error {
+        ToolError::Stopped(stop) => stopped(stop, whole),
+        error => error,
+    })
+}
+
+/// Why a call stops. One whose time is up has failed, whoever sees it first; one that is cancelled has not, nor has one
+/// that ends early with its server.
+fn stopped(stop: Stop, whole: Option<Instant>) -> ToolError {
+    match stop {
+        Stop::Deadline if whole.is_some_and(|at| at <= Instant::now()) => too_late(),
+        stop => ToolError::Stopped(stop),
     }
+}
+
+fn too_late() -> ToolError {
+    ToolError::failed(
+        "the call was not done in the time that it had: the web did not answer, or too many calls were under way; \
+         try again, or allow more time with `limits.tools`",
+    )
 }
 
 /// When the network has to be done, and when the call gives up, before the deadline ends it without a word.

@@ -1,6 +1,6 @@
 use super::*;
 use docent_net::Url;
-use docent_tool::{Audience, Block, Outcome, Stop, nobody};
+use docent_tool::{Audience, Block, Outcome, nobody};
 use serde_json::{Value, json};
 use std::{
     io::{Read as _, Write as _},
@@ -217,6 +217,59 @@ async fn a_call_ends_when_its_caller_does() {
             assert!(stopped, "{tool}: {result:?}");
         }
     }
+}
+
+/// Waiting for a place is as little an answer as waiting for the web is.
+#[tokio::test]
+async fn a_call_that_gets_no_place_in_time_fails() {
+    for (tool, args) in [
+        ("web_search", json!({"query": "x"})),
+        ("fetch_page", json!({"url": "http://127.0.0.1:9/"})),
+    ] {
+        let settings = Settings { threads: Arc::new(Semaphore::new(0)), ..Settings::off() };
+        let deadline = Instant::now() + Duration::from_millis(100);
+        let context = CallContext::new(Arc::new(Deaf), CancellationToken::new(), Some(deadline));
+        let told = match call(settings, tool, args, &context).await {
+            Ok(outcome) if outcome.is_error => text(&outcome).to_owned(),
+            Err(ToolError::Failed(failure)) => failure.message,
+            other => panic!("{tool}: {other:?}"),
+        };
+        assert!(told.contains("not done in the time that it had"), "{tool}: {told}");
+        assert!(told.contains("try again"), "{tool}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_place_can_be_cancelled() {
+    let settings = Settings { threads: Arc::new(Semaphore::new(0)), ..Settings::off() };
+    let cancel = CancellationToken::new();
+    let deadline = Instant::now() + Duration::from_mins(1);
+    let context = CallContext::new(Arc::new(Deaf), cancel.clone(), Some(deadline));
+    let work = reach(&settings, &context, |_, _| Ok(()));
+    let cancelled = async {
+        tokio::task::yield_now().await;
+        cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(work, cancelled);
+    assert!(matches!(result, Err(ToolError::Stopped(Stop::Cancelled))), "{result:?}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_there_is_given() {
+    let threads = Arc::new(Semaphore::new(1));
+    let settings = Settings { threads: Arc::clone(&threads), ..Settings::off() };
+    let cancel = CancellationToken::new();
+    let context = CallContext::new(Arc::new(Deaf), cancel.clone(), None);
+    let work = reach(&settings, &context, |_, _| Ok("here"));
+    let cancelled = async {
+        // The thread gives its place back once it has answered. Nothing else is polled meanwhile.
+        while threads.available_permits() == 0 {
+            thread::yield_now();
+        }
+        cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(biased; work, cancelled);
+    assert!(matches!(result, Ok("here")), "{result:?}");
 }
 
 #[test]

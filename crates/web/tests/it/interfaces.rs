@@ -4,7 +4,7 @@ use crate::{
     client,
     server::{Asked, Reply, Server},
 };
-use docent_net::{Client, Limits, Policy};
+use docent_net::{Client, HostRule, Limits, Policy};
 use docent_web::{Key, Provider, Query, Recency, Region, search};
 use serde_json::{Value, json};
 use std::{
@@ -22,7 +22,7 @@ fn json_reply(value: &Value) -> Reply {
 fn provider(name: &str, server: &Server) -> Provider {
     let (base, key) = (server.url("/base/"), Key::parse(KEY));
     match name {
-        "searxng" => Provider::SearXng { base },
+        "searxng" => Provider::SearXng { base, key },
         "brave" => Provider::Brave { base, key },
         _ => Provider::Tavily { base, key },
     }
@@ -52,6 +52,7 @@ fn each_is_asked_in_its_own_way() {
         searxng.path,
         "/base/search?q=lamp+%26+oil&format=json&language=en-GB&time_range=month"
     );
+    assert_eq!(searxng.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     let (_, brave) = asked("brave", Reply::new(500));
     assert_eq!(
         brave.path,
@@ -136,6 +137,7 @@ fn nothing_found_is_told_from_failures() {
 fn each_failure_says_what_to_do() {
     let deep = "[".repeat(100_000);
     for (name, reply, want) in [
+        ("searxng", Reply::new(401), "refuses the key of searxng (status 401)"),
         ("searxng", Reply::new(403), "add json to search.formats"),
         ("searxng", Reply::new(429), "asked too often"),
         ("searxng", Reply::html("<html>"), "not the JSON of a search"),
@@ -147,6 +149,11 @@ fn each_failure_says_what_to_do() {
         ("tavily", Reply::new(401), "refuses the key of tavily"),
         ("tavily", Reply::new(432), "plan of this key is used up"),
         ("tavily", Reply::new(503), "status 503"),
+        (
+            "searxng",
+            Reply::to("https://elsewhere.test/"),
+            "sends this search on to https://elsewhere.test",
+        ),
         (
             "brave",
             Reply::to("https://elsewhere.test/"),
@@ -161,6 +168,32 @@ fn each_failure_says_what_to_do() {
         let told = asked(name, reply).0.unwrap_err();
         assert!(told.contains(want), "{name}: {told}");
     }
+}
+
+#[test]
+fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
+    let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
+    let server = Server::start(move |asked| match asked.path.as_str() {
+        path if path.starts_with("/closed/") => Reply::new(401),
+        _ => json_reply(&page),
+    });
+    let query = Query::parse("x", 1).unwrap();
+    let of = |path: &str| Provider::SearXng { base: server.url(path), key: None };
+    let found = search(&query, &[of("/")], &client(&[&server]), &|| false).unwrap();
+    assert_eq!(found.results.len(), 1);
+    assert_eq!(server.asked().remove(0).header("authorization"), None);
+    let told = search(&query, &[of("/closed/")], &client(&[&server]), &|| false).unwrap_err();
+    assert!(told.to_string().contains("searxng needs a key, and none is configured"), "{told}");
+    server.asked();
+    // Named or not: what goes to another machine unencrypted can be read on the way.
+    let port = server.address.port();
+    let rule = HostRule::parse(&format!("localhost:{port}")).unwrap().with_private();
+    let open = Client::new(Policy { hosts: vec![rule] }, Limits::default());
+    let base = Url::parse(&format!("http://localhost:{port}/")).unwrap();
+    let providers = [Provider::SearXng { base, key: Key::parse(KEY) }];
+    let told = search(&query, &providers, &open, &|| false).unwrap_err().to_string();
+    assert!(told.contains("is not encrypted, so no key is sent to it"), "{told}");
+    assert!(server.asked().is_empty());
 }
 
 #[test]
@@ -193,7 +226,7 @@ fn a_provider_that_never_answers_leaves_the_next_one_its_time() {
     let policy = Policy::parse(rules.iter().map(String::as_str)).unwrap();
     let client = Client::new(policy, Limits::default());
     let client = client.until(Instant::now() + Duration::from_secs(4));
-    let providers = [Provider::SearXng { base }, provider("searxng", &searxng)];
+    let providers = [Provider::SearXng { base, key: None }, provider("searxng", &searxng)];
     let query = Query::parse("x", 1).unwrap();
     let found = search(&query, &providers, &client, &|| false).unwrap();
     assert_eq!((found.results.len(), found.failures.len()), (1, 1));

@@ -251,6 +251,9 @@ fn the_network_is_off_until_the_policy_names_the_host() {
     for url in ["", "x", "ftp://a.test/", "file:///etc/passwd", "javascript:x", "https://"] {
         assert!(matches!(ask(url), FetchPageError::BadUrl { .. }), "{url}");
     }
+    let error = ask("http://u:hunter2@2130706433/");
+    assert!(matches!(error, FetchPageError::Refused(Refusal::Notation { .. })), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
     let error = ask("https://u:hunter2@a.test/");
     assert!(matches!(error, FetchPageError::Refused(Refusal::Credentials { .. })), "{error:?}");
     assert!(!format!("{error} {error:?}").contains("hunter2"));

@@ -4,7 +4,7 @@ use crate::{
     client, client_with,
     server::{Asked, Reply, Server},
 };
-use docent_net::{Limits, Policy};
+use docent_net::{FetchError, Limits, Policy};
 use docent_web::{Found, Provider, Query, Recency, Region, SearchError, Trouble, search};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -215,6 +215,26 @@ fn a_provider_that_is_not_named_is_told_beside_one_that_answers() {
     assert_eq!(found.results.len(), 2);
     let told: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
     assert!(told[0].contains("hosts = [\"html.duckduckgo.com\"]"), "{told:?}");
+}
+
+#[test]
+fn a_provider_that_is_not_named_takes_none_of_the_time() {
+    let server = Server::start(|_| Reply::html("<html>").drip(Duration::from_hours(1)));
+    let silent = || Provider::SearXng { base: server.url("/"), key: None };
+    let not_named = || Provider::duckduckgo().unwrap();
+    let whole = Duration::from_millis(600);
+    let client = client_with(&[&server], Limits { whole, ..Limits::default() });
+    let providers = [not_named(), silent(), not_named(), not_named()];
+    let Err(SearchError::Failed(failures)) = search(&query(), &providers, &client, &|| false)
+    else {
+        panic!("nobody answers");
+    };
+    let had = failures.iter().find_map(|failure| match &failure.trouble {
+        Trouble::TimedOut(FetchError::TimedOut { limit, .. }) => Some(*limit),
+        _ => None,
+    });
+    // What it had is told with its failure, and is no time that was measured.
+    assert!(had.is_some_and(|had| had > whole / 2), "{had:?}: {failures:?}");
 }
 
 #[test]
