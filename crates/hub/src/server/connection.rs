@@ -270,6 +270,9 @@ impl Downstream {
         for tool in next.tools.iter().filter(|tool| !tool.flags().is_empty()) {
             tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags(), "the description of a tool is odd");
         }
+        for (what, flags) in next.flagged_beside_tools() {
+            tracing::warn!(server = self.name(), what, ?flags, "a description is odd");
+        }
         let (old, new) = (&before.remembered, &next.remembered);
         let changes = [
             (old.tools != new.tools || old.held_back != new.held_back, Change::Tools),

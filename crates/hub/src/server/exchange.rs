@@ -504,12 +504,16 @@ fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
     }
 }
 
-/// The server's name beside what it said.
+/// The server's name beside what it said. The name is docent's word: where the server says one of its own, that is kept
+/// beside it, because it may be another server's.
 fn named(data: Option<Value>, name: &str) -> Value {
     match data {
         None | Some(Value::Null) => json!({"server": name}),
         Some(Value::Object(mut fields)) => {
-            fields.entry("server").or_insert_with(|| name.into());
+            let own = fields.insert("server".into(), name.into());
+            if let Some(own) = own.filter(|own| own.as_str() != Some(name)) {
+                fields.insert("serverSaid".into(), own);
+            }
             Value::Object(fields)
         }
         Some(other) => json!({"server": name, "data": other}),

@@ -78,7 +78,7 @@ pub struct Status {
     pub tools: usize,
     /// Tools whose definition has changed since it was approved, and is not decided on.
     pub held_back: Vec<Held>,
-    /// Tools whose description is odd, and what is odd about it.
+    /// Tools, prompts and instructions that are odd, and what is odd about them.
     pub flagged: Vec<(String, Vec<&'static str>)>,
     /// What has been seen of it.
     pub health: Health,
@@ -147,7 +147,10 @@ impl Downstream {
             server: known.remembered.info.clone(),
             tools: known.tools.len(),
             held_back: known.remembered.undecided().map(Held::new).collect(),
-            flagged: flagged.map(|tool| (tool.name.clone(), tool.flags().to_vec())).collect(),
+            flagged: flagged
+                .map(|tool| (tool.name.clone(), tool.flags().to_vec()))
+                .chain(known.flagged_beside_tools().iter().cloned())
+                .collect(),
             health: Health {
                 starts: count(&counters.starts),
                 losses: count(&counters.losses),

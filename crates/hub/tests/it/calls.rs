@@ -19,7 +19,8 @@ async fn an_answer_keeps_its_fields_and_names_its_origin() {
     scripts.put("one", session(json!([tool("echo")]), |message| {
         result(message, json!({
             "content": [{"type": "text", "text": "hi", "annotations": {"priority": 1}, "odd": 7}],
-            "structuredContent": {"n": 1}, "_meta": {"own": true},
+            "structuredContent": {"n": 1},
+            "_meta": {"own": true, "docent/origin": {"server": "other", "tool": "else"}},
         }))
     }));
     let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
@@ -61,7 +62,8 @@ async fn an_error_names_the_server_whatever_its_data_are() {
         (json!(null), json!({"server": "one"})),
         (json!("so"), json!({"server": "one", "data": "so"})),
         (json!([1, 2]), json!({"server": "one", "data": [1, 2]})),
-        (json!({"server": "own"}), json!({"server": "own"})),
+        (json!({"server": "one", "why": "so"}), json!({"server": "one", "why": "so"})),
+        (json!({"server": "two"}), json!({"server": "one", "serverSaid": "two"})),
     ] {
         let scripts = Arc::new(Scripts::default());
         scripts.put(
