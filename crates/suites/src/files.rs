@@ -359,6 +359,7 @@ impl Roots {
     }
 
     /// Fails where a root was removed or replaced since it was opened: its handle shows an empty folder.
+    #[expect(clippy::disallowed_methods, reason = "the handle can't tell where its path leads")]
     fn check_there(&self, place: &Place, opened: &Metadata) -> io::Result<()> {
         let path = &self.all[place.root()].path;
         if !place.is_top() || links::is_same(&path.metadata()?, opened) {

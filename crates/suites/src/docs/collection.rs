@@ -212,6 +212,7 @@ impl Shelf {
     }
 
     /// Where its files are; a problem where there are none.
+    #[expect(clippy::disallowed_methods, reason = "roots are opened from what is found out here")]
     pub(crate) fn site(&self) -> Result<Site, Problem> {
         if let Some(problem) = &self.broken {
             return Err(problem.clone());

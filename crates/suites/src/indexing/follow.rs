@@ -199,6 +199,7 @@ impl Listener<'_> {
     }
 
     /// Listens to every folder that there is now, and to no other.
+    #[expect(clippy::disallowed_methods, reason = "a root's handle outlives the root's own path")]
     fn all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
         let survey = Survey::whole(self.roots, &Wanted::default(), stopped);
         let there: BTreeSet<PathBuf> =
