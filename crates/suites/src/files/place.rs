@@ -12,7 +12,7 @@ pub struct Place {
 }
 
 impl Place {
-    pub(super) fn top(root: usize) -> Self {
+    pub(crate) fn top(root: usize) -> Self {
         Self { root, relative: String::new() }
     }
 

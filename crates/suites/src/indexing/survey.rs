@@ -276,7 +276,8 @@ impl Survey {
             match found {
                 Ok(entry) => self.take(roots, entry, wanted),
                 Err(problem) => {
-                    let place = top.join(&problem.path);
+                    // Wherever a walk begins, its problems are told from the root on.
+                    let place = Place::top(top.root()).join(&problem.path);
                     let path = place.map_or(problem.path, |place| roots.name(&place));
                     self.problems.push(Problem { path, reason: problem.reason });
                 }

@@ -9,6 +9,7 @@ use docent_index::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -301,6 +302,16 @@ fn an_index_follows_its_files_until_it_is_stopped() {
         until(&["a.py"]);
         world.write("one/new/deep/c.py", GREET);
         until(&["a.py", "new/deep/c.py"]);
+        // A folder that comes as a whole is walked from itself on.
+        let odd = std::ffi::OsStr::from_bytes(b"bad\xff.py");
+        world.write("two/late/d.py", GREET);
+        fs::write(world.path("two/late").join(odd), GREET).unwrap();
+        fs::rename(world.path("two/late"), world.path("one/late")).unwrap();
+        let mut problems = Vec::new();
+        while problems.is_empty() {
+            problems = reports.recv_timeout(SOON).expect("no problem was told").unwrap().problems;
+        }
+        assert_eq!(problems[0].path, "late/bad\u{fffd}.py");
         stop.store(true, Ordering::SeqCst);
         following.join().unwrap().unwrap();
     });
