@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A file of the log can't be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the audit file {} can't be read: {source}", path.display())]
+#[error("the audit file {} can't be read", path.display())]
 pub struct ReadError {
     /// Which one.
     pub path: PathBuf,

@@ -120,9 +120,11 @@ impl fmt::Display for Stats {
         let Durations { p50, p95, p99, max } = self.duration_ms;
         let time = |time: &Option<String>| time.clone().unwrap_or_else(|| "-".into());
         let (from, to) = (time(&self.from), time(&self.to));
+        let several = |are: bool| if are { "s" } else { "" };
+        let (calls, files) = (several(self.calls != 1), several(self.files != 1));
         writeln!(
             f,
-            "{} calls from {} to {} in {} files",
+            "{} call{calls} from {} to {} in {} file{files}",
             self.calls,
             Shown(&from),
             Shown(&to),

@@ -215,7 +215,9 @@ impl fmt::Display for Report {
             }
         }
         let verdict = if self.is_intact() { "intact" } else { "NOT intact" };
-        write!(f, "{verdict}: {} lines in {} files", self.lines, self.files)?;
+        let several = |are: bool| if are { "s" } else { "" };
+        let (lines, files) = (several(self.lines != 1), several(self.files != 1));
+        write!(f, "{verdict}: {} line{lines} in {} file{files}", self.lines, self.files)?;
         if let (Some(first), Some(last)) = (self.first, self.last) {
             write!(f, ", {} to {}\nlast: {last}", first.seq, last.seq)?;
         }

@@ -279,7 +279,9 @@ impl OauthSignIn {
         let metadata = found.map_err(|error| self.told(&error))?.metadata;
         if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
             return Err(Failure::Unauthorized(format!(
-                "its authorization server says that it is {issuer}, but not in a place of that issuer's"
+                "its authorization server says that it is {issuer}, but not in a place of that issuer's: its metadata must \
+                 be at the issuer's own /.well-known/oauth-authorization-server or /.well-known/openid-configuration; \
+                 ask whoever runs the server"
             )));
         }
         manager.set_metadata(metadata.clone());

@@ -275,8 +275,7 @@ fn a_report_is_bounded_and_reads_well() {
     let text = report.to_string();
     assert!(text.contains("audit.jsonl:1: not a line of this log\n"), "{text}");
     assert!(
-        text.contains("problem: 4000 more\n")
-            && text.ends_with("NOT intact: 5000 lines in 1 files")
+        text.contains("problem: 4000 more\n") && text.ends_with("NOT intact: 5000 lines in 1 file")
     );
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["problems"][0]["what"], "not_a_line");
@@ -285,7 +284,7 @@ fn a_report_is_bounded_and_reads_well() {
     write(&Log::open(place.log(), Settings::default()), 3);
     let report = place.intact();
     let last = report.last.unwrap();
-    assert_eq!(report.to_string(), format!("intact: 3 lines in 1 files, 1 to 3\nlast: {last}"));
+    assert_eq!(report.to_string(), format!("intact: 3 lines in 1 file, 1 to 3\nlast: {last}"));
     assert_eq!(serde_json::to_value(&report).unwrap()["last"], last.to_string());
 }
 

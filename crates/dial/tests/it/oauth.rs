@@ -360,7 +360,10 @@ async fn an_issuer_is_not_taken_at_the_word_of_another() {
     store.save(&serde_json::from_value(kept).unwrap()).unwrap();
     let (outcomes, _) = ask(settings(&server, &store, None), &["ping"]).await;
     match &outcomes[0] {
-        Err(Failure::Unauthorized(text)) => assert!(text.contains(OTHER), "{text}"),
+        Err(Failure::Unauthorized(text)) => {
+            assert!(text.contains(OTHER), "{text}");
+            assert!(text.contains("ask whoever runs the server"), "{text}");
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(count(&server, "/x/.well-known/as"), 1);
