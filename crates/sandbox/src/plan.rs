@@ -6,6 +6,8 @@ use crate::{
 };
 use std::path::Path;
 
+const NO_INTERNET: &str = "no internet socket can be made";
+
 /// Who is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
@@ -54,11 +56,16 @@ pub(crate) fn refuse_missing(report: &InForce) -> Result<(), Refused> {
 
 fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Control> {
     let paths = format!(
-        "{} paths to read, {} to write, {} to execute",
+        "paths to read: {}, to write: {}, to execute: {}",
         confinement.read.len(),
         confinement.write.len(),
         confinement.execute.len()
     );
+    let datagrams = if confinement.internet() {
+        "of internet sockets, only those of TCP can be made"
+    } else {
+        NO_INTERNET
+    };
     vec![
         no_new_privileges(offered),
         landlock("files", offered, 1, &paths),
@@ -66,7 +73,7 @@ fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Con
         landlock("devices", offered, 5, "commands to devices outside are denied"),
         tcp("tcp-connect", &confinement.connect, confinement, offered),
         tcp("tcp-bind", &confinement.bind, confinement, offered),
-        seccomp("udp", confinement.udp, offered, "only TCP sockets can be made"),
+        seccomp("udp", confinement.udp, offered, datagrams),
         seccomp(
             "unix-sockets",
             confinement.unix_sockets,
@@ -136,7 +143,7 @@ fn tcp(name: &'static str, ports: &Ports, all: &Confinement, offered: &Offered) 
     }
     // Where no socket can be made, older kernels hold as well.
     if offered.seccomp && !all.internet() {
-        return control(name, State::InForce, "seccomp: no internet socket can be made");
+        return control(name, State::InForce, format!("seccomp: {NO_INTERNET}"));
     }
     let what = match ports.named() {
         [] => "no port".to_owned(),

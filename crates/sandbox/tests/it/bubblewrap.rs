@@ -3,7 +3,7 @@
 
 use crate::stage::Stage;
 use docent_sandbox::{Confinement, Mode};
-use std::{io::Read, process::Stdio};
+use std::{io::Read, process::Stdio, sync::mpsc, time::Duration};
 
 /// What `code` says in bubblewrap, if it is here.
 fn check(code: &str, change: impl Fn(Confinement, &Stage) -> Confinement, expected: &str) {
@@ -73,5 +73,8 @@ fn what_runs_in_it_ends_with_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     // The pipe ends with the last process that holds it.
-    assert_eq!(pipe.read_to_string(&mut String::new()).unwrap(), 0);
+    let (ended, end) = mpsc::channel();
+    std::thread::spawn(move || ended.send(pipe.read_to_string(&mut String::new()).unwrap()));
+    let read = end.recv_timeout(Duration::from_mins(1)).expect("it outlived bubblewrap");
+    assert_eq!(read, 0);
 }

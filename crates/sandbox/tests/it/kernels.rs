@@ -71,6 +71,19 @@ fn what_is_allowed_is_off_and_not_missing() {
 }
 
 #[test]
+fn what_is_said_of_sockets_agrees() {
+    let said = |confinement: &Confinement| {
+        let report = plan(confinement, Mode::Strict, &kernel(7, true)).unwrap();
+        ["udp", "tcp-connect"].map(|name| report.control(name).unwrap().detail.clone())
+    };
+    for detail in said(&Confinement::default()) {
+        assert_eq!(detail, "seccomp: no internet socket can be made");
+    }
+    let [udp, tcp] = said(&Confinement::default().connect(Ports::Some(vec![443])));
+    assert!(udp.contains("only those of TCP") && tcp.contains("[443]"), "{udp}; {tcp}");
+}
+
+#[test]
 fn this_kernel_is_asked_by_its_system_call() {
     let offered = Offered::look();
     assert!(offered.landlock >= 1 && offered.seccomp && offered.no_new_privs, "{offered:?}");

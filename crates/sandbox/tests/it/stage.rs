@@ -14,6 +14,7 @@ use std::{
     },
     path::{Path, PathBuf},
     process::Output,
+    sync::OnceLock,
 };
 use tempfile::TempDir;
 
@@ -114,7 +115,8 @@ impl Stage {
     ) -> Option<(Launch, Offered)> {
         let mut offered = Offered::look();
         let brought = || std::env::var_os("BUBBLEWRAP_FOR_TESTS").map(PathBuf::from);
-        offered.bubblewrap = Some(offered.bubblewrap.or_else(brought)?);
+        let bubblewrap = offered.bubblewrap.or_else(brought).filter(|program| starts(program))?;
+        offered.bubblewrap = Some(bubblewrap);
         let launch = self.launch(code, confinement, Mode::Strict);
         Some((Launch { bubblewrap: true, ..launch }, offered))
     }
@@ -126,6 +128,16 @@ impl Stage {
         args.extend([self.port().to_string(), udp, self.name.clone(), numbers()].map(Into::into));
         through_probe(PYTHON, args, confinement, mode)
     }
+}
+
+/// Whether bubblewrap has the namespaces that it needs: a container or a distribution may keep them from its users.
+fn starts(bubblewrap: &Path) -> bool {
+    static STARTS: OnceLock<bool> = OnceLock::new();
+    *STARTS.get_or_init(|| {
+        let mut probe = std::process::Command::new(bubblewrap);
+        let ran = probe.args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
+        ran.is_ok_and(|ran| ran.status.success())
+    })
 }
 
 fn said(code: &str, launch: &Launch, offered: &Offered) -> String {
