@@ -527,16 +527,20 @@ def two_clients(checks, place):
     check_gone(checks, "no orphan after HTTP", pids)
 
 
+# Files in a temporary folder, which confined servers may write to, are not followed; so none is confined.
+FOLLOWED = {"mode": "off"}
+
+
 def reload(checks, place):
     """A changed file adds, drops and restarts just what changed."""
     kept, dropped, added = (Faulty(place, name) for name in ("kept", "dropped", "added"))
-    config = place.configuration({"kept": kept.spec, "dropped": dropped.spec})
+    config = place.configuration({"kept": kept.spec, "dropped": dropped.spec}, **FOLLOWED)
     peer = place.stdio(config)
     peer.open()
     places.settled(peer, ["kept", "dropped"])
     first = pid_of(peer.call("kept__read", {"how": "ok"}))
     old = pid_of(peer.call("dropped__read", {"how": "ok"}))
-    shutil.copy(place.configuration({"kept": kept.spec, "added": added.spec}), config)
+    shutil.copy(place.configuration({"kept": kept.spec, "added": added.spec}, **FOLLOWED), config)
 
     def changed():
         names = set(peer.tools())
@@ -568,7 +572,7 @@ def registries(checks, place):
         os.replace(file + ".new", file)
 
     write(early=early)
-    peer = place.stdio(place.configuration({}, more=[f"registries = {json.dumps([file])}"]))
+    peer = place.stdio(place.configuration({}, more=[f"registries = {json.dumps([file])}"], **FOLLOWED))
     peer.open()
     places.settled(peer, ["early"])
     first = pid_of(peer.call("early__read", {"how": "ok"}))
@@ -586,12 +590,12 @@ def reload_from_nothing(checks, place):
     secret = os.path.join(place.root, "secret")
     with open(secret, "w", encoding="utf-8") as file:
         file.write("first-secret")
-    config = place.configuration({})
+    config = place.configuration({}, **FOLLOWED)
     peer = place.stdio(config)
     peer.open()
     peer.tools()
     spec = {**added.spec, "warm": True, "env_files": {"FAULTY_SECRET": secret}}
-    shutil.copy(place.configuration({"added": spec}), config)
+    shutil.copy(place.configuration({"added": spec}, **FOLLOWED), config)
     found = places.until(lambda: "added__read" in peer.tools(), 10, 0.2)
     checks.that("the first server is added while docent runs", found, "10 s after the change, it is not listed")
     reply = peer.call("added__read", {"how": "ok"})

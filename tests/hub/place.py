@@ -93,7 +93,7 @@ class Place:
         environment = self.environment(server.get("env"))
         return peers.Stdio([server["command"], *server["args"]], cwd=self.root, env=environment, **more)
 
-    def configuration(self, servers, exposure="direct", more=()):
+    def configuration(self, servers, exposure="direct", more=(), mode="auto"):
         """Writes a configuration, with more lines for `[hub]`; gives back its path."""
         self.made += 1
         # What is installed for the tests may lie in a home, which is closed to servers.
@@ -102,7 +102,7 @@ class Place:
             given.append(os.path.dirname(os.path.dirname(self.given.python)))
         real = [os.path.realpath(path) for path in given if path and os.path.sep in path]
         opened = sorted({path if os.path.isdir(path) else os.path.dirname(path) for path in [*given, *real] if path and os.path.exists(path)})
-        lines = [self.given.set, "[policy.sandbox]", f"read = {json.dumps(opened)}"]
+        lines = [self.given.set, "[policy.sandbox]", f"read = {json.dumps(opened)}", f"mode = {json.dumps(mode)}"]
         lines += ["[hub]", f"exposure = {json.dumps(exposure)}", *more]
         for name, server in servers.items():
             lines.append(f"\n[mcp_servers.{name}]")

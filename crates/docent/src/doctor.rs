@@ -1,12 +1,15 @@
 //! `docent doctor`: looks at what docent needs and reports the truth about each control. Changes nothing but the state
 //! directory, which serving would make as well.
 
+mod servers;
+
 use crate::{
-    config::{self, Config, Inputs, Server, Transport},
+    config::{self, Config, Inputs, Server, ToolLimits, Transport},
     serve,
     state::StateDir,
     unmet,
 };
+use docent_audit::OnFull;
 use docent_sandbox::{Control, Launch, Mode, Offered, Refused, State};
 use serde_json::{Value, json};
 use std::{
@@ -96,13 +99,15 @@ pub fn examine(inputs: &Inputs) -> Report {
     match Config::load(inputs) {
         Ok(config) => {
             files(&config, &mut report);
-            state(&config, &mut report);
+            state(&config, inputs, &mut report);
             listener(&config.server, &mut report);
             safety(&config, &mut report);
             limits(&config, &mut report);
             telemetry(&config, &mut report);
             policy(&config, &mut report);
-            sandbox(&config, &mut report);
+            let offered = Offered::look();
+            servers::examine(&config, inputs, &offered, &mut report);
+            sandbox(&config, &offered, &mut report);
         }
         Err(error) => {
             let mut detail = error.to_string();
@@ -116,6 +121,17 @@ pub fn examine(inputs: &Inputs) -> Report {
         }
     }
     report
+}
+
+/// A number of things, as people say it.
+fn counted(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// One sentence about one name, another about several; `%s` stands for them.
+fn words(names: &[&str], one: &str, several: &str) -> String {
+    let sentence = if names.len() == 1 { one } else { several };
+    sentence.replace("%s", &names.join(", "))
 }
 
 fn platform() -> String {
@@ -147,7 +163,7 @@ fn files(config: &Config, report: &mut Report) {
     }
 }
 
-fn state(config: &Config, report: &mut Report) {
+fn state(config: &Config, inputs: &Inputs, report: &mut Report) {
     let state = match StateDir::open(config) {
         Ok(state) => state,
         Err(error) => return report.add("state", Mark::Fail, error.to_string()),
@@ -163,11 +179,12 @@ fn state(config: &Config, report: &mut Report) {
     if config.audit.enabled {
         let file = state.audit_file(config);
         writable("audit", &file, "audit.file", report);
-        let writers = crate::sandbox::writers(&file, config);
+        report.add("audit", Mark::Ok, kept(config));
+        let writers = crate::sandbox::writers(&file, config, inputs.home.as_deref());
         if !writers.is_empty() {
             let detail = format!(
-                "the servers {} may write to it too: set audit.file to a place outside the roots, such as ~/.local/state/docent/audit.jsonl",
-                writers.join(", ")
+                "{} may write to it too: set audit.file to a place outside the roots, such as ~/.local/state/docent/audit.jsonl",
+                words(&writers, "the server %s", "the servers %s")
             );
             report.add("audit", Mark::Warn, detail);
         }
@@ -177,6 +194,23 @@ fn state(config: &Config, report: &mut Report) {
     if let Some(file) = &config.server.logging.file {
         writable("log file", file, "server.logging.file", report);
     }
+}
+
+/// How the record is kept.
+fn kept(config: &Config) -> String {
+    let settings = &config.audit.settings;
+    let full = match settings.on_full {
+        OnFull::Refuse => "a call that can't be recorded is refused",
+        OnFull::Drop => "a call that can't be recorded goes on and is counted",
+    };
+    let sync = if settings.sync { "is" } else { "need not be" };
+    let key = match &settings.key {
+        Some(_) => "the chain has a key",
+        None => "the chain has no key, so that whoever writes to the file can forge it",
+    };
+    format!(
+        "{full} (audit.on_full); a line {sync} on the disk before its answer goes (audit.sync); {key} (audit.key_file)"
+    )
 }
 
 /// Tries to open for appending; a file made by the attempt is removed again.
@@ -199,7 +233,7 @@ fn writable(check: &'static str, file: &Path, key: &str, report: &mut Report) {
 }
 
 fn listener(server: &Server, report: &mut Report) {
-    let listens = server.transports.iter().any(|way| *way != Transport::Stdio);
+    let listens = !server_is_on_pipes(server);
     let place = format!("{}:{}", server.host, server.port);
     let host = server.host.trim_start_matches('[').trim_end_matches(']');
     let unused = if listens { "" } else { " (not used: the transport is stdio alone)" };
@@ -216,6 +250,11 @@ fn listener(server: &Server, report: &mut Report) {
     }
 }
 
+/// Whether nothing is listened to.
+fn server_is_on_pipes(server: &Server) -> bool {
+    server.transports.iter().all(|way| *way == Transport::Stdio)
+}
+
 fn safety(config: &Config, report: &mut Report) {
     let Server { auth, host, .. } = &config.server;
     match config.check_serving() {
@@ -228,6 +267,9 @@ fn safety(config: &Config, report: &mut Report) {
             let names: Vec<&str> = keys.chain(certified).chain(issuers).collect();
             report.add("auth", Mark::Ok, format!("required; known are {}", names.join(", ")));
         }
+        Ok(()) if server_is_on_pipes(&config.server) => {
+            report.add("auth", Mark::Ok, "not required; stdio alone is served");
+        }
         Ok(()) if config.server.binds_loopback() => {
             report.add(
                 "auth",
@@ -235,12 +277,12 @@ fn safety(config: &Config, report: &mut Report) {
                 format!("not required; {host} is reached from this machine only"),
             );
         }
-        Ok(()) if config.server.allow_open => {
+        // Nothing else is left that may be served.
+        Ok(()) => {
             let detail =
                 format!("not required, and {host} is open to the network (server.allow_open)");
             report.add("auth", Mark::Warn, detail);
         }
-        Ok(()) => report.add("auth", Mark::Ok, "not required; stdio alone is served"),
     }
     for key in auth.keys.iter().filter(|key| key.token.expose().len() < 16) {
         let detail =
@@ -271,18 +313,32 @@ fn limits(config: &Config, report: &mut Report) {
         limits.streams,
     );
     report.add("limits", Mark::Ok, detail);
+    let own: Vec<String> = limits.tools.iter().map(|(name, own)| bounds(name, own)).collect();
+    if !own.is_empty() {
+        report.add("limits", Mark::Ok, format!("by tool: {}", own.join("; ")));
+    }
+}
+
+/// What bounds one tool.
+fn bounds(name: &str, own: &ToolLimits) -> String {
+    let rate = own.rate_per_minute.map(|rate| format!("{rate} a minute for each client"));
+    let timeout = own.timeout.map(|timeout| format!("{} ms a call", timeout.as_millis()));
+    let both: Vec<String> = rate.into_iter().chain(timeout).collect();
+    format!("{name} {}", both.join(", "))
 }
 
 /// What the policy lets docent do.
 fn policy(config: &Config, report: &mut Report) {
     let policy = &config.policy;
     let network = match policy.network.hosts.len() {
-        0 => "no host is named, so that no tool reaches the network".to_owned(),
-        count => format!("{count} rules name what tools may reach"),
+        0 => "no host is named, so that none of docent's own tools reaches the network".to_owned(),
+        1 => "1 rule names what docent's own tools may reach".to_owned(),
+        count => format!("{count} rules name what docent's own tools may reach"),
     };
     report.add("network", Mark::Ok, network);
-    let rules = policy.tools.rules.len();
-    report.add("policy", Mark::Ok, format!("{rules} rules on top of the scopes of keys"));
+    report.add("files", Mark::Ok, denied(config));
+    let rules = counted(policy.tools.rules.len(), "rule");
+    report.add("policy", Mark::Ok, format!("{rules} on top of the scopes of keys"));
     let (mark, detail) = match (policy.redaction.secrets, policy.redaction.hidden) {
         (true, true) => (Mark::Ok, "secrets are taken out of results, hidden characters shown"),
         (true, false) => {
@@ -297,6 +353,30 @@ fn policy(config: &Config, report: &mut Report) {
         None => "none; put a proxy that encrypts before a listener beyond this machine".to_owned(),
     };
     report.add("tls", Mark::Ok, detail);
+}
+
+/// What is not served inside the roots.
+fn denied(config: &Config) -> String {
+    let shown = config.show_json();
+    let patterns = |key: &str| -> Vec<String> {
+        let all = shown[key]["value"].as_array().into_iter().flatten();
+        all.filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let own = match patterns("policy.filesystem.deny").as_slice() {
+        [] => String::new(),
+        own => format!(
+            ", and {} of policy.filesystem.deny: {}",
+            counted(own.len(), "pattern"),
+            own.join(", ")
+        ),
+    };
+    let lifted = match patterns("policy.filesystem.allow").as_slice() {
+        [] => String::new(),
+        lifted => format!("; served all the same: {}", lifted.join(", ")),
+    };
+    format!(
+        "denied are names of secrets (.env*, private keys, files and folders of credentials){own}{lifted}"
+    )
 }
 
 fn telemetry(config: &Config, report: &mut Report) {
@@ -316,8 +396,7 @@ fn telemetry(config: &Config, report: &mut Report) {
 }
 
 /// What the kernel offers, what holds while docent serves, and what strict would refuse.
-fn sandbox(config: &Config, report: &mut Report) {
-    let offered = Offered::look();
+fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
     let kernel = match offered.landlock {
         0 => "the kernel offers no Landlock".to_owned(),
         abi => format!("the kernel offers Landlock, ABI {abi}"),
@@ -327,21 +406,23 @@ fn sandbox(config: &Config, report: &mut Report) {
     let wrap = wrap.map_or("no bubblewrap".to_owned(), |path| path.display().to_string());
     report.add("sandbox", Mark::Ok, format!("{kernel}, {seccomp}, {wrap}"));
     let (confinement, mode) = (crate::sandbox::own(config), crate::sandbox::mode(config));
-    match docent_sandbox::plan(&confinement, mode, &offered) {
+    match docent_sandbox::plan(&confinement, mode, offered) {
         Ok(planned) => {
             for Control { name, state, detail } in planned.controls {
-                let mark = if state == State::InForce { Mark::Ok } else { Mark::Warn };
-                report.add(
-                    "sandbox",
-                    mark,
-                    format!("{name}: {state} while serving ({mode}); {detail}"),
-                );
+                let (mark, state) = match state {
+                    State::InForce => (Mark::Ok, "in force"),
+                    State::NotOffered => (Mark::Warn, "not offered"),
+                    // It is the control that is off, and not what it would hold back.
+                    State::Off => (Mark::Warn, "not held back"),
+                };
+                let detail = format!("{name}: {state} while serving ({mode}); {detail}");
+                report.add("sandbox", mark, detail);
             }
         }
         Err(error) => report.add("sandbox", Mark::Fail, error.to_string()),
     }
     if mode != Mode::Strict {
-        let strict = docent_sandbox::plan(&confinement, Mode::Strict, &offered);
+        let strict = docent_sandbox::plan(&confinement, Mode::Strict, offered);
         let detail = match strict {
             Ok(_) => "strict would start here".to_owned(),
             Err(error) => format!("strict would refuse to start: {error}"),

@@ -1,4 +1,6 @@
-//! Files of the configuration, watched: collections and servers that come and go in them do so while docent runs.
+//! Files of the configuration, watched: collections and servers that come and go in them do so while docent runs. Where a
+//! server that is held to something may write to one of them, none is followed: what it writes there would be put in force,
+//! also when another file changes, because all of them are read together.
 
 use crate::{
     collections,
@@ -13,24 +15,31 @@ use docent_suites::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::runtime::Handle;
 
 /// What is odd about the configuration. Each thing is told once, for as long as it is so.
 pub(crate) struct Oddities {
     start: Config,
+    inputs: Arc<Inputs>,
     told: Mutex<Vec<String>>,
 }
 
 impl Oddities {
     /// What was told at the start is not told again.
-    pub(crate) fn new(start: &Config) -> Arc<Self> {
-        Arc::new(Self { start: start.clone(), told: Mutex::new(start.warnings.clone()) })
+    pub(crate) fn new(start: &Config, inputs: &Arc<Inputs>) -> Arc<Self> {
+        let mut told = start.warnings.clone();
+        told.extend(exposed(start, inputs));
+        Arc::new(Self { start: start.clone(), inputs: Arc::clone(inputs), told: Mutex::new(told) })
     }
 
     pub(crate) fn tell(&self, next: &Config) {
         let mut now = next.warnings.clone();
+        now.extend(exposed(next, &self.inputs));
         now.extend(sandbox::not_opened(&self.start, next));
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for odd in now.iter().filter(|odd| !told.contains(odd)) {
@@ -38,6 +47,11 @@ impl Oddities {
         }
         *told = now;
     }
+}
+
+/// What servers may write to of the configuration, in words.
+pub(crate) fn exposed(config: &Config, inputs: &Inputs) -> Vec<String> {
+    sandbox::exposed(config, inputs).iter().map(ToString::to_string).collect()
 }
 
 /// Follows the files of the configuration.
@@ -54,6 +68,8 @@ pub(crate) struct Follower {
 struct Files {
     paths: Mutex<Vec<PathBuf>>,
     watch: OnceLock<Weak<Watch>>,
+    /// Whether it was said that a change is not followed: whoever changes files all the time must not fill the log.
+    passed_over: AtomicBool,
 }
 
 impl Follower {
@@ -65,7 +81,7 @@ impl Follower {
         let changed = move |batch: Batch| {
             if heard.are_in(&batch) {
                 let _inside = runtime.enter();
-                self.read_again(&heard);
+                self.hear(&heard);
             }
         };
         let watch = Watch::start(changed)
@@ -75,6 +91,23 @@ impl Follower {
         files.watch.get_or_init(|| Arc::downgrade(&watch));
         files.set(&inputs, config);
         Some(watch)
+    }
+
+    /// Reads the files again, if whoever changed them is the user.
+    fn hear(&self, files: &Files) {
+        // What is in force says who may write where; a signal may have changed it.
+        let exposed = sandbox::exposed(&self.dial.config(), &self.inputs);
+        if exposed.is_empty() {
+            files.passed_over.store(false, Ordering::Relaxed);
+            return self.read_again(files);
+        }
+        if !files.passed_over.swap(true, Ordering::Relaxed) {
+            let files = exposed.iter().map(|one| one.file.display().to_string());
+            let files = files.collect::<Vec<_>>().join(", ");
+            tracing::warn!(
+                "the configuration was changed, which is not followed because servers may write to {files}: look at what was changed, and send SIGHUP to put it in force"
+            );
+        }
     }
 
     fn read_again(&self, files: &Files) {

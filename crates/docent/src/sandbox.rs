@@ -1,14 +1,15 @@
 //! What the kernel holds docent to while it serves, and the programs that it starts.
 
 use crate::{
-    config::{Config, Held, SandboxMode, Tightness as Level, Transport},
+    config::{self, Config, Held, Inputs, SandboxMode, Tightness as Level, Transport},
     state::StateDir,
 };
 use docent_net::Url;
 use docent_sandbox::{Confinement, InForce, Limits, Mode, Ports, Refused};
 use std::{
+    fmt,
     fs::{self, OpenOptions},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// Files and connections that a server may have open; less where the system allows less.
@@ -216,20 +217,20 @@ const CACHES: [&str; 9] = [
     ".cache/deno",
 ];
 
-/// Looks at what there is on this machine: everything but homes, of the user's own home what begins with no dot, and the
-/// folders of tools in it. Credentials lie elsewhere in it.
+/// What only root reads in `/etc`.
+const OF_ROOT: [&str; 7] =
+    ["shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "ssl/private"];
+
+/// Looks at what there is on this machine: everything but homes, root's secrets and disks, of the user's own home what begins
+/// with no dot, and the folders of tools in it. Credentials lie elsewhere in it.
 pub(crate) fn look(config: &Config, home: Option<&Path>, search: &str) -> Open {
     let mut paths = Vec::new();
-    let listed = |folder: &Path| -> Vec<PathBuf> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect()
-    };
     let holds_secret =
         |path: &Path| config.secret_places.iter().any(|secret| secret.starts_with(path));
     let is_hidden =
         |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
     let closed = |path: &Path| {
-        ["/home", "/root", "/proc", "/sys"].iter().any(|home| path == Path::new(home))
+        ["/home", "/root", "/proc", "/sys", "/etc", "/dev"].iter().any(|one| path == Path::new(one))
             || home.is_some_and(|home| home.starts_with(path))
     };
     let ancestors: Vec<&Path> = home.into_iter().flat_map(Path::ancestors).skip(2).collect();
@@ -245,10 +246,92 @@ pub(crate) fn look(config: &Config, home: Option<&Path>, search: &str) -> Open {
         paths.extend(TOOLS.map(|tool| home.join(tool)));
     }
     paths.extend(programs(search, home));
+    let (settings, devices) = (Path::new("/etc"), Path::new("/dev"));
+    paths.extend(open_but(settings, &secrets_in(settings)));
+    paths.extend(open_but(devices, &disks_in(devices)));
     paths.sort();
     paths.dedup();
-    let write = home.into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache))).collect();
-    Open { home: home.map(Path::to_owned), paths, write }
+    Open { home: home.map(Path::to_owned), paths, write: caches(home) }
+}
+
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn caches(home: Option<&Path>) -> Vec<PathBuf> {
+    home.into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache))).collect()
+}
+
+/// Secrets among the settings of the system.
+fn secrets_in(etc: &Path) -> Vec<PathBuf> {
+    let is_host_key = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("ssh_host_") && name.ends_with("_key")
+    };
+    let mut secrets: Vec<PathBuf> = OF_ROOT.iter().map(|place| etc.join(place)).collect();
+    secrets.extend(listed(&etc.join("ssh")).into_iter().filter(is_host_key));
+    secrets
+}
+
+/// Devices that hold every file there is: disks, and memory.
+#[cfg(unix)]
+fn disks_in(devices: &Path) -> Vec<PathBuf> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = |path: &Path| path.symlink_metadata().ok().map(|found| found.file_type());
+    let all = listed(devices);
+    let folders = all.iter().filter(|path| kind(path).is_some_and(|kind| kind.is_dir()));
+    let inner: Vec<PathBuf> = folders.flat_map(|folder| listed(folder)).collect();
+    let disks = all.into_iter().chain(inner);
+    let disks = disks.filter(|path| kind(path).is_some_and(|kind| kind.is_block_device()));
+    disks.chain(["mem", "kmem", "port"].map(|memory| devices.join(memory))).collect()
+}
+
+#[cfg(not(unix))]
+fn disks_in(_devices: &Path) -> Vec<PathBuf> {
+    Vec::new()
+}
+
+/// A folder of the system but for these. A rule of Landlock is about the file that is there now: who puts another
+/// `resolv.conf` in its place takes it from a server that has a rule for the file and not for the folder, until the server
+/// is started anew. So the folder is opened as a whole where the secrets have their modes to protect them, and split for
+/// whoever can read one of them, which is root.
+fn open_but(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+    let files =
+        |secret: &PathBuf| if secret.is_dir() { listed(secret) } else { vec![secret.clone()] };
+    if secrets.iter().flat_map(files).any(|file| is_readable(&file)) {
+        without(folder, secrets)
+    } else {
+        vec![folder.to_owned()]
+    }
+}
+
+/// Whether this user may read a file. It is not opened: that may set a device going.
+#[cfg(unix)]
+fn is_readable(file: &Path) -> bool {
+    rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_readable(file: &Path) -> bool {
+    fs::File::open(file).is_ok()
+}
+
+/// What a folder holds but for these, in as few paths as there can be. A link is left out: what it leads to is open or not by
+/// itself, and a rule for the link would open it.
+fn without(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+    let mut open = Vec::new();
+    for path in listed(folder).into_iter().filter(|path| !path.is_symlink()) {
+        if secrets.contains(&path) {
+            continue;
+        }
+        if secrets.iter().any(|secret| secret.starts_with(&path)) {
+            open.extend(without(&path, secrets));
+        } else {
+            open.push(path);
+        }
+    }
+    open
 }
 
 fn is_of_homes(folder: &Path) -> bool {
@@ -273,6 +356,15 @@ fn programs(search: &str, home: Option<&Path>) -> Vec<PathBuf> {
     all
 }
 
+/// How tightly a server is held by what is said of it, or by the policy where nothing is.
+pub(crate) fn level(config: &Config, held: &Held) -> Level {
+    match held {
+        Held::Word(level) | Held::More { level, .. } => *level,
+        Held::Unsaid if config.policy.sandbox.mode == SandboxMode::Strict => Level::Strict,
+        Held::Unsaid => Level::Guarded,
+    }
+}
+
 /// What another MCP server gets, and how strictly. A guarded one reads everything but credentials, writes where servers
 /// usually write, and uses the network: what it was installed for must work, and what it has no business with must not.
 pub(crate) fn of_a_server(
@@ -281,14 +373,10 @@ pub(crate) fn of_a_server(
     cwd: Option<&Path>,
     open: &Open,
 ) -> (Confinement, Mode) {
-    let strict = config.policy.sandbox.mode == SandboxMode::Strict;
-    let (level, read, write, network) = match held {
-        Held::Unsaid if strict => (Level::Strict, [].as_slice(), [].as_slice(), None),
-        Held::Unsaid => (Level::Guarded, [].as_slice(), [].as_slice(), None),
-        Held::Word(level) => (*level, [].as_slice(), [].as_slice(), None),
-        Held::More { level, read, write, network } => {
-            (*level, read.as_slice(), write.as_slice(), *network)
-        }
+    let level = level(config, held);
+    let (read, write, network) = match held {
+        Held::Unsaid | Held::Word(_) => ([].as_slice(), [].as_slice(), None),
+        Held::More { read, write, network, .. } => (read.as_slice(), write.as_slice(), *network),
     };
     let mode = if level == Level::Off { Mode::Off } else { mode(config) };
     // What a server is given to read may hold the interpreter that runs it.
@@ -315,21 +403,99 @@ pub(crate) fn of_a_server(
     (confined, mode)
 }
 
-/// Servers that are held to something, and may write to this file all the same.
-pub(crate) fn writers<'a>(file: &Path, config: &'a Config) -> Vec<&'a str> {
-    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-    let file = folder.zip(file.file_name()).map_or(file.to_owned(), |(at, name)| at.join(name));
+/// Servers that are held to something, and may write to this file all the same, or to what leads to it.
+pub(crate) fn writers<'a>(file: &Path, config: &'a Config, home: Option<&Path>) -> Vec<&'a str> {
+    let passed = passed(file);
+    let open = Open { write: caches(home), ..Open::default() };
     let usable =
         config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let writes = usable.filter(|entry| match &entry.server.way {
         docent_registry::Way::Program { cwd, .. } => {
             let cwd = cwd.as_deref().map(Path::new);
-            let (confined, mode) = of_a_server(config, &entry.extra.sandbox, cwd, &Open::default());
-            mode != Mode::Off && confined.write.iter().any(|open| file.starts_with(open))
+            let (confined, mode) = of_a_server(config, &entry.extra.sandbox, cwd, &open);
+            let is_open = |place: &PathBuf| {
+                let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+                passed.iter().any(|step| step.starts_with(&place))
+            };
+            mode != Mode::Off && confined.write.iter().any(is_open)
         }
         docent_registry::Way::Remote { .. } => false,
     });
     writes.map(|entry| entry.server.name.as_str()).collect()
+}
+
+/// Every folder, link and file on the way to a file: whoever may change one of them decides what is read there.
+fn passed(file: &Path) -> Vec<PathBuf> {
+    // The kernel follows no more.
+    let mut links = 40;
+    let (mut at, mut ahead) = (PathBuf::from("/"), file.to_owned());
+    let mut all = Vec::new();
+    loop {
+        let mut parts = ahead.components();
+        let Some(part) = parts.next() else { return all };
+        let rest = parts.as_path().to_owned();
+        ahead = match part {
+            Component::Normal(name) => {
+                let next = at.join(name);
+                all.push(next.clone());
+                if let Some(target) = fs::read_link(&next).ok().filter(|_| links > 0) {
+                    links -= 1;
+                    target.join(rest)
+                } else {
+                    at = next;
+                    rest
+                }
+            }
+            Component::ParentDir => {
+                at.pop();
+                rest
+            }
+            Component::RootDir => {
+                at = PathBuf::from("/");
+                rest
+            }
+            Component::CurDir | Component::Prefix(_) => rest,
+        };
+    }
+}
+
+/// A file of the user's own settings that servers may write to, though they are held to something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exposed {
+    pub(crate) file: PathBuf,
+    servers: Vec<String>,
+}
+
+impl fmt::Display for Exposed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = match self.servers.as_slice() {
+            [one] => format!("the server {one}"),
+            all => format!("the servers {}", all.join(", ")),
+        };
+        write!(
+            out,
+            "{who} may write to {}, which is part of the configuration: what changes in the configuration is not followed \
+             while docent runs, but read at the next start or SIGHUP; move the file out of the roots and temporary folders, \
+             or write `sandbox = \"strict\"` for {who}",
+            self.file.display()
+        )
+    }
+}
+
+/// Files that say what docent starts and whom it lets in, and that a server may write to: it could say there that it is held
+/// to nothing. What a project's own file says is not counted, because it says none of that.
+pub(crate) fn exposed(config: &Config, inputs: &Inputs) -> Vec<Exposed> {
+    let named = inputs.flags.config_file.as_ref().map(|file| inputs.working_dir.join(file));
+    let own = config::user_file(inputs).into_iter().chain(named);
+    let mut found: Vec<Exposed> = Vec::new();
+    for file in own.chain(config.secret_files.iter().cloned()) {
+        let servers = writers(&file, config, inputs.home.as_deref());
+        let servers: Vec<String> = servers.into_iter().map(str::to_owned).collect();
+        if !servers.is_empty() && !found.iter().any(|known| known.file == file) {
+            found.push(Exposed { file, servers });
+        }
+    }
+    found
 }
 
 /// Ports of servers on the network, and of those that they sign in at.
@@ -435,9 +601,55 @@ mod tests {
             ..Inputs::default()
         });
         let config = config.unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(writers(&root.join(".docent/audit.jsonl"), &config), ["guarded", "more"]);
-        assert_eq!(writers(Path::new("/var/lib/other/audit.jsonl"), &config), ["more"]);
-        assert!(writers(Path::new("/var/lib/docent/audit.jsonl"), &config).is_empty());
+        let writers = |file: &Path| writers(file, &config, Some(Path::new("/home/somebody")));
+        assert_eq!(writers(&root.join(".docent/audit.jsonl")), ["guarded", "more"]);
+        assert_eq!(writers(Path::new("/var/lib/other/audit.jsonl")), ["more"]);
+        assert_eq!(writers(Path::new("/home/somebody/.npm/a.json")), ["guarded", "more"]);
+        assert!(writers(Path::new("/var/lib/docent/audit.jsonl")).is_empty());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn every_step_on_the_way_to_a_file_is_seen() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let at = place.path().canonicalize().unwrap();
+        for folder in ["root", "kept"] {
+            fs::create_dir(at.join(folder)).unwrap();
+        }
+        symlink("../kept", at.join("root/folder")).unwrap();
+        symlink(at.join("root/folder/b"), at.join("kept/a")).unwrap();
+        symlink("itself", at.join("itself")).unwrap();
+        let passes = |file: &str, want: &str| passed(&at.join(file)).contains(&at.join(want));
+        assert!(passes("kept/a", "root/folder"), "{:?}", passed(&at.join("kept/a")));
+        assert!(passes("kept/a", "kept/b") && passes("root/../kept/b", "kept/b"));
+        assert!(!passes("kept/b", "root") && passes("itself", "itself"));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn settings_of_the_system_are_opened_without_its_secrets() {
+        let place = tempfile::tempdir().unwrap();
+        let etc = place.path();
+        for folder in ["ssh", "ssl/certs", "sudoers.d"] {
+            fs::create_dir_all(etc.join(folder)).unwrap();
+        }
+        for file in ["hosts", "ssh/ssh_config", "ssh/ssh_host_rsa_key.pub"] {
+            fs::write(etc.join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink("shadow", etc.join("link")).unwrap();
+        let open = || {
+            let mut open = open_but(etc, &secrets_in(etc));
+            open.sort();
+            open
+        };
+        assert_eq!(open(), [etc.to_owned()], "there is nothing to keep from anybody");
+        fs::create_dir(etc.join("ssl/private")).unwrap();
+        for secret in ["shadow", "gshadow-", "ssh/ssh_host_rsa_key", "ssl/private/a.key"] {
+            fs::write(etc.join(secret), "").unwrap();
+        }
+        let want = ["hosts", "ssh/ssh_config", "ssh/ssh_host_rsa_key.pub", "ssl/certs"];
+        assert_eq!(open(), want.map(|path| etc.join(path)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{
     collections,
     config::{self, Config, Inputs, Transport},
-    follow::{Follower, Oddities},
+    follow::{self, Follower, Oddities},
     indexing,
     inspect::{self, Clerk, Inside},
     logging,
@@ -94,7 +94,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     let Suites { mut providers, docs } = suites_on(config, &network)?;
     let (hub, dial) = servers::hub(config, means, traffic.clone());
     providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
-    let oddities = Oddities::new(config);
+    let oddities = Oddities::new(config, &inputs);
     let follower = Follower {
         inputs: Arc::clone(&inputs),
         docs: docs.clone(),
@@ -103,7 +103,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         oddities: Arc::clone(&oddities),
     };
     let _following = follower.start(config);
-    tell_oddities(config, &providers);
+    tell_oddities(config, &inputs, &providers);
     let strangers = strangers::of(config)?;
     strangers::warm(&strangers);
     let setup = setup(config, providers.clone(), audit(config)?);
@@ -209,9 +209,11 @@ async fn until_closed(
     }
 }
 
-/// Says what is configured and can't be met.
-fn tell_oddities(config: &Config, providers: &[Arc<dyn Provider>]) {
-    for problem in unmet::names(config, providers) {
+/// Says what is configured and can't be met, or can be undone by servers.
+fn tell_oddities(config: &Config, inputs: &Inputs, providers: &[Arc<dyn Provider>]) {
+    for problem in
+        unmet::names(config, providers).into_iter().chain(follow::exposed(config, inputs))
+    {
         tracing::warn!("{problem}");
     }
     hint_on_terminal(config);

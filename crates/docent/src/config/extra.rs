@@ -96,6 +96,34 @@ pub enum Held {
     Unsaid,
 }
 
+impl Held {
+    /// Leaves of it what holds a server more tightly than it is held anyway, and says whether that is less than it was.
+    fn tighten(&mut self) -> bool {
+        let (held, loosens) = match std::mem::take(self) {
+            Self::Unsaid | Self::Word(Level::Guarded) => (Self::Unsaid, false),
+            Self::Word(Level::Off) => (Self::Unsaid, true),
+            Self::Word(Level::Strict) => (Self::Word(Level::Strict), false),
+            Self::More { level, read, write, network } => {
+                let loosens = level == Level::Off
+                    || network == Some(true)
+                    || !read.is_empty()
+                    || !write.is_empty();
+                let network = network.filter(|open| !open);
+                let held = match (level, network) {
+                    (Level::Strict, _) | (_, Some(false)) => {
+                        let level = if level == Level::Off { Level::Guarded } else { level };
+                        Self::More { level, read: Vec::new(), write: Vec::new(), network }
+                    }
+                    _ => Self::Unsaid,
+                };
+                (held, loosens)
+            }
+        };
+        *self = held;
+        loosens
+    }
+}
+
 /// How tightly a server is held.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -203,6 +231,11 @@ pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
                 }
             }
         }
+    }
+    if !own && known.sandbox.tighten() {
+        let remedy = "take the server over into `mcp_servers` of your own docent.toml (`docent servers add`), and loosen it there";
+        let what = "a registry loosens no sandbox, so that this is passed over";
+        wrong("sandbox", what.into(), remedy.into(), false);
     }
     if !server.meta.always_allow.is_empty() {
         let remedy = "say which calls are allowed, or asked about, under `policy.rules`";
@@ -338,6 +371,27 @@ mod tests {
         let (_, faults) = read_of(&json!({"command": "x", "owner": "me", "concurency": 1}), false);
         assert_eq!(faults.len(), 1, "{faults:?}");
         assert!(faults[0].0.contains("concurency"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_registry_loosens_no_sandbox() {
+        let check = |sandbox: Value, want: Held, is_told: bool| {
+            let entry = json!({"command": "x", "sandbox": sandbox});
+            let (extra, faults) = read_of(&entry, false);
+            assert_eq!(extra.sandbox, want, "{entry}");
+            assert_eq!(!faults.is_empty(), is_told, "{faults:?}");
+            assert!(faults.iter().all(|(told, fatal)| !fatal && told.contains("no sandbox")));
+            let (own, faults) = read_of(&entry, true);
+            assert_eq!((own.sandbox == want, faults), (!is_told, vec![]), "{entry}");
+        };
+        let more = |level, network| Held::More { level, read: vec![], write: vec![], network };
+        check(json!("off"), Held::Unsaid, true);
+        check(json!("strict"), Held::Word(Level::Strict), false);
+        check(json!({"write": ["/"]}), Held::Unsaid, true);
+        check(json!({"read": ["/"], "network": true}), Held::Unsaid, true);
+        check(json!({"network": false}), more(Level::Guarded, Some(false)), false);
+        check(json!({"level": "off", "network": false}), more(Level::Guarded, Some(false)), true);
+        check(json!({"level": "strict", "network": true}), more(Level::Strict, None), true);
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
     ];
     let home = inputs.home.as_deref();
     let all = home.into_iter().flat_map(|home| PLACES.map(|place| home.join(place)));
-    all.chain([PathBuf::from("/etc/shadow")]).flat_map(|place| files_in(&place, 3)).collect()
+    let passwords = ["shadow", "shadow-", "gshadow", "gshadow-"];
+    let passwords = passwords.map(|name| Path::new("/etc").join(name));
+    all.chain(passwords).flat_map(|place| files_in(&place, 3)).collect()
 }
 
 /// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders. What a link leads to

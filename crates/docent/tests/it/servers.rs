@@ -327,40 +327,62 @@ impl Served {
     }
 }
 
+/// A server whose tool is named after what it was given. Files that it may write to are not followed, so its place is apart
+/// from the temporary folders.
+const NAMED: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}' ;;
+    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t_'${KEY%-secret}'","inputSchema":{"type":"object"}}]}}' ;;
+    *'"tools/call"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"content":[{"type":"text","text":"done"}]}}' ;;
+    *'"id"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}' ;;
+  esac
+done
+"#;
+
+/// A place with that server in its project, and the path of it.
+fn named() -> (Place, String) {
+    let place = Place::apart();
+    place.write("server.sh", NAMED);
+    let script = place.project().join("server.sh").display().to_string();
+    (place, script)
+}
+
 #[test]
 fn who_has_no_settings_adds_a_server_to_a_running_docent() {
-    let place = Place::new();
+    let (place, script) = named();
     let mut served = Served::start(&place);
-    served.until("other__analyze_repository", false);
-    place.run(&["servers", "add", "other", "--", DOCENT, "serve"]).ends(0);
-    served.until("other__analyze_repository", true);
-    let call =
-        json!({"name": "other__analyze_repository", "arguments": {"path": ".", "depth": "quick"}});
-    assert_ne!(served.ask("tools/call", &call)["isError"], true);
+    served.until("other__t_one", false);
+    place.run(&["servers", "add", "other", "--env", "KEY=one", "--", "sh", &script]).ends(0);
+    served.until("other__t_one", true);
+    let called = served.ask("tools/call", &json!({"name": "other__t_one", "arguments": {}}));
+    assert_eq!(called["content"][0]["text"], "done", "{called}");
     place.run(&["servers", "remove", "other"]).ends(0);
-    served.until("other__analyze_repository", false);
+    served.until("other__t_one", false);
 }
 
 #[test]
 fn registries_that_are_named_later_are_read_and_followed() {
-    let place = Place::new();
+    let (place, script) = named();
     place.settings("");
     let mut served = Served::start(&place);
     let entry = |name: &str| {
-        format!(
-            "{{\"servers\": [{{\"id\": \"{name}\", \"mcp\": {{\"transport\": \"stdio\", \"command\": \"{DOCENT}\", \"args\": [\"serve\"]}}}}]}}"
-        )
+        let mcp =
+            json!({"transport": "stdio", "command": "sh", "args": [script], "env": {"KEY": "one"}});
+        json!({"servers": [{"id": name, "mcp": mcp}]}).to_string()
     };
-    place.write("mcp.registry.json", &entry("one"));
-    let file = place.project().join("mcp.registry.json");
+    // Where no server may write.
+    home(&place, ".config/docent/mcp.registry.json", &entry("one"));
+    let file = place.0.path().join(".config/docent/mcp.registry.json");
     place.settings(&format!("hub.registries = [\"{}\"]", file.display()));
-    served.until("one__analyze_repository", true);
-    place.write("mcp.registry.json", &entry("two"));
-    served.until("two__analyze_repository", true);
-    served.until("one__analyze_repository", false);
+    served.until("one__t_one", true);
+    home(&place, ".config/docent/mcp.registry.json", &entry("two"));
+    served.until("two__t_one", true);
+    served.until("one__t_one", false);
     place.settings("hub.registries = [\"/none/at-all.json\"]\n[mcp_servers.b]\ncommand = \"x\"\nenv = { K = \"${NOPE}\" }");
     served.logs("the variable NOPE is not set");
-    served.until("two__analyze_repository", false);
+    served.until("two__t_one", false);
 }
 
 #[test]
@@ -376,23 +398,10 @@ fn a_path_that_the_sandbox_closes_is_told() {
 
 #[test]
 fn a_secret_that_changes_reaches_its_server() {
-    let place = Place::new();
+    let (place, script) = named();
     home(&place, "secrets/key", "first-secret\n");
-    // A server whose tools are named after what it was given.
-    let script = r#"
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
-  case "$line" in
-    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}' ;;
-    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"t_'${KEY%-secret}'","inputSchema":{"type":"object"}}]}}' ;;
-    *'"id"'*) echo '{"jsonrpc":"2.0","id":'$id',"error":{"code":-32601,"message":"no"}}' ;;
-  esac
-done
-"#;
-    place.write("server.sh", script);
     place.settings(&format!(
-        "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{}\"]\nwarm = true\npinned = false\nenv = {{ KEY = {{ file = \"{}\" }} }}\n",
-        place.project().join("server.sh").display(),
+        "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{script}\"]\nwarm = true\npinned = false\nenv = {{ KEY = {{ file = \"{}\" }} }}\n",
         place.0.path().join("secrets/key").display()
     ));
     let mut served = Served::start(&place);

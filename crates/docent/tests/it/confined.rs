@@ -1,0 +1,257 @@
+//! Servers behind `docent serve`, held by the kernel: what each level refuses, and that what it refuses is there to be had.
+
+#![cfg(target_os = "linux")]
+
+use crate::{
+    Place,
+    serving::{LEGACY, call, serve, signal},
+};
+use docent_testkit::Child;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::{
+    fs::{self, File},
+    io::Read,
+    net::TcpListener,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+
+/// A server with one tool, which tries what it is told to. It leaves a mark where it is told at its start.
+const SERVER: &str = r#"
+import json, socket, sys
+
+def attempt(what, target, text="written"):
+    if what == "read":
+        with open(target, "rb") as file:
+            return "read %d bytes" % len(file.read(64))
+    if what == "write":
+        with open(target, "w") as file:
+            file.write(text)
+        return "written"
+    socket.create_connection(("127.0.0.1", int(target)), 5).close()
+    return "connected"
+
+if len(sys.argv) > 1:
+    attempt("write", sys.argv[1])
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    answer = {"jsonrpc": "2.0", "id": asked["id"]}
+    if asked["method"] == "initialize":
+        about = {"name": "attempts", "version": "1"}
+        answer["result"] = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": about}
+    elif asked["method"] == "tools/list":
+        answer["result"] = {"tools": [{"name": "attempt", "inputSchema": {"type": "object"}}]}
+    elif asked["method"] == "tools/call":
+        try:
+            said = attempt(**asked["params"]["arguments"])
+        except PermissionError as error:
+            said = "refused: %s" % error
+        answer["result"] = {"content": [{"type": "text", "text": said}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "no"}
+    print(json.dumps(answer), flush=True)
+"#;
+
+const PYTHON: &str = "/usr/bin/python3";
+
+/// A home with a credential in it, and the server in its project.
+fn prepared() -> Place {
+    let place = Place::apart();
+    for (name, text) in [(".ssh/id_ed25519", "a credential"), ("elsewhere/kept", "kept")] {
+        let file = place.0.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    place.write("server.py", SERVER);
+    place
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The server under a name, with more lines in its table.
+fn entry(place: &Place, name: &str, more: &str) -> String {
+    let script = text(&place.project().join("server.py"));
+    format!(
+        "[mcp_servers.{name}]\ncommand = {PYTHON:?}\nargs = [\"-I\", {script:?}, {:?}]\n{more}",
+        text(&mark(place, name))
+    )
+}
+
+/// What is there once the server has run.
+fn mark(place: &Place, name: &str) -> PathBuf {
+    place.project().join(format!("{name}.ran"))
+}
+
+/// What the server under this name says of an attempt.
+async fn attempt(server: &mut Child, name: &str, arguments: Value) -> String {
+    let tool = format!("{name}__attempt");
+    loop {
+        let answer = server.ask("tools/call", call(&tool, arguments.clone())).await.unwrap();
+        if let Some(said) = answer["result"]["content"][0]["text"].as_str() {
+            return said.to_owned();
+        }
+        // It is not up yet.
+        let changed = server.notification("notifications/tools/list_changed").await;
+        changed.unwrap_or_else(|error| panic!("{error}: {answer}"));
+    }
+}
+
+async fn opened(place: &Place, args: &[&str]) -> Child {
+    let mut server = serve(place, args, &[]);
+    server.open(LEGACY).await.unwrap();
+    // Servers are started when somebody asks for what there is.
+    server.ask("tools/list", json!({})).await.unwrap();
+    server
+}
+
+#[tokio::test]
+async fn a_server_is_held_to_its_level() {
+    let place = prepared();
+    // A strict server can't leave a mark.
+    let script = text(&place.project().join("server.py"));
+    place.settings(&format!(
+        "hub.exposure = \"direct\"\n{}{}\
+         [mcp_servers.strict]\ncommand = {PYTHON:?}\nargs = [\"-I\", {script:?}]\nsandbox = \"strict\"\n",
+        entry(&place, "guarded", ""),
+        entry(&place, "off", "sandbox = \"off\"\n"),
+    ));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let port = port.as_str();
+    let mut server = opened(&place, &[]).await;
+    let shadow = "/etc/shadow";
+    let readable = File::open(shadow).is_ok();
+    for (name, what, target, succeeds) in [
+        ("guarded", "read", ".ssh/id_ed25519", false),
+        ("guarded", "read", "elsewhere/kept", true),
+        ("guarded", "read", shadow, false),
+        ("guarded", "read", "/etc/hosts", true),
+        ("guarded", "write", "elsewhere/guarded", false),
+        ("guarded", "write", "project/guarded", true),
+        ("guarded", "connect", port, true),
+        ("strict", "read", ".ssh/id_ed25519", false),
+        ("strict", "read", "elsewhere/kept", false),
+        ("strict", "read", shadow, false),
+        ("strict", "read", "project/server.py", true),
+        ("strict", "write", "elsewhere/strict", false),
+        ("strict", "write", "project/strict", false),
+        ("strict", "connect", port, false),
+        ("off", "read", ".ssh/id_ed25519", true),
+        ("off", "read", "elsewhere/kept", true),
+        ("off", "read", shadow, readable),
+        ("off", "write", "elsewhere/off", true),
+        ("off", "connect", port, true),
+    ] {
+        let path = text(&place.0.path().join(target));
+        let target = if what == "connect" { target } else { path.as_str() };
+        let said = attempt(&mut server, name, json!({"what": what, "target": target})).await;
+        let begins = match (succeeds, what) {
+            (false, _) => "refused: ",
+            (true, "read") => "read ",
+            (true, "write") => "written",
+            (true, _) => "connected",
+        };
+        assert!(said.starts_with(begins), "{name} {what} {target}: {said}");
+    }
+    assert!(!place.0.path().join("elsewhere/guarded").exists());
+    // Whoever reads a disk reads every file on it.
+    if let Some(disk) = disk() {
+        for (name, begins) in [("guarded", "refused: "), ("strict", "refused: "), ("off", "read ")]
+        {
+            let order = json!({"what": "read", "target": text(&disk)});
+            let said = attempt(&mut server, name, order).await;
+            assert!(said.starts_with(begins), "{name} {}: {said}", disk.display());
+        }
+    }
+}
+
+/// A disk that this user may read, which is root, and that has something to read.
+fn disk() -> Option<PathBuf> {
+    let mut devices: Vec<PathBuf> =
+        fs::read_dir("/dev").unwrap().map(|entry| entry.unwrap().path()).collect();
+    devices.sort();
+    devices.into_iter().find(|path| {
+        let is_disk = path.symlink_metadata().is_ok_and(|kind| kind.file_type().is_block_device());
+        is_disk && File::open(path).and_then(|mut disk| disk.read_exact(&mut [0; 64])).is_ok()
+    })
+}
+
+#[tokio::test]
+async fn a_program_that_the_policy_denies_is_not_started() {
+    let place = prepared();
+    place.settings(&format!(
+        "policy.downstream.deny = [\"python3\"]\n{}",
+        entry(&place, "denied", "warm = true\n")
+    ));
+    let mut server = serve(&place, &[], &[]);
+    server.log_line("is not started: `policy.downstream.deny` names it").await.unwrap();
+    assert!(!mark(&place, "denied").exists());
+    drop(server);
+    place.settings(&format!(
+        "policy.downstream.commands = [\"node\"]\n{}",
+        entry(&place, "denied", "warm = true\n")
+    ));
+    let mut server = serve(&place, &[], &[]);
+    let rule = "is not started: `policy.downstream.commands` doesn't name it";
+    server.log_line(rule).await.unwrap();
+    assert!(!mark(&place, "denied").exists());
+}
+
+/// What a server writes into a file of the configuration is not put in force before the user says so.
+async fn stays_in(place: &Place, args: &[&str], file: &Path, changed: &str) -> Child {
+    let mut server = opened(place, args).await;
+    server.log_line(&format!("the server first may write to {}", file.display())).await.unwrap();
+    let order = json!({"what": "write", "target": text(file), "text": changed});
+    assert_eq!(attempt(&mut server, "first", order).await, "written");
+    server.log_line("the configuration was changed, which is not followed").await.unwrap();
+    let listed = server.ask("tools/list", json!({})).await.unwrap().to_string();
+    assert!(listed.contains("first__attempt") && !listed.contains("second__attempt"), "{listed}");
+    assert!(!mark(place, "second").exists(), "it was started");
+    signal(&server, Signal::HUP);
+    server.log_line("the configuration was read again").await.unwrap();
+    server
+}
+
+#[tokio::test]
+async fn a_server_starts_no_other_by_writing_to_a_registry() {
+    let place = prepared();
+    let file = place.project().join("servers.json");
+    let one = |name: &str| {
+        let script = text(&place.project().join("server.py"));
+        json!({"command": PYTHON, "args": ["-I", script, text(&mark(&place, name))]})
+    };
+    let both = |second: Value| json!({"mcpServers": {"first": one("first"), "second": second}});
+    fs::write(&file, json!({"mcpServers": {"first": one("first")}}).to_string()).unwrap();
+    place.settings(&format!("hub.exposure = \"direct\"\nhub.registries = [{:?}]\n", text(&file)));
+    let mut second = one("second");
+    second["sandbox"] = json!("off");
+    second["warm"] = json!(true);
+    let mut server = stays_in(&place, &[], &file, &both(second).to_string()).await;
+    // The user has let it in, and a registry still loosens nothing.
+    server.log_line("a registry loosens no sandbox").await.unwrap();
+    let secret = text(&place.0.path().join(".ssh/id_ed25519"));
+    let said = attempt(&mut server, "second", json!({"what": "read", "target": secret})).await;
+    assert!(said.starts_with("refused: "), "{said}");
+    let doctor = place.run(&["doctor", "--port", "0"]);
+    doctor.ends(0).prints(&format!("the servers first, second may write to {}", file.display()));
+}
+
+#[tokio::test]
+async fn a_server_starts_no_other_by_writing_to_a_file_of_settings() {
+    let place = prepared();
+    let file = place.project().join("own.toml");
+    let first = format!("hub.exposure = \"direct\"\n{}", entry(&place, "first", ""));
+    fs::write(&file, &first).unwrap();
+    let second = entry(&place, "second", "sandbox = \"off\"\nwarm = true\n");
+    let args = ["--config", "own.toml"];
+    let mut server = stays_in(&place, &args, &file, &format!("{first}{second}")).await;
+    // The user has let it in, with what the file says: this shows that the change was one to be afraid of.
+    let secret = text(&place.0.path().join(".ssh/id_ed25519"));
+    let said = attempt(&mut server, "second", json!({"what": "read", "target": secret})).await;
+    assert!(said.starts_with("read "), "{said}");
+}
