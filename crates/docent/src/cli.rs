@@ -7,12 +7,12 @@ use crate::{
     audit::{self, AuditCommand},
     config::{self, Config, Environment, Flags, Handshake, Level, Override, Transport},
     docs::{self, DocsCommand},
-    doctor,
+    doctor, handed,
     indexing::{self, IndexFlags},
     inspect::{self, InspectFlags},
     install::{self, InstallFlags},
     logging,
-    policy::{self, Question},
+    policy::{self, Caller, Question},
     run::{self, Asked},
     sandbox,
     search::{self, SearchFlags},
@@ -138,6 +138,9 @@ enum PolicyCommand {
         /// The name of the key that the caller shows [default: none]
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
+        /// The scopes of a caller with a certificate or a token, comma-separated, such as `docs:*,web_search`
+        #[arg(long, value_name = "SCOPES", value_delimiter = ',', conflicts_with = "key")]
+        scopes: Vec<String>,
         /// Directory that tools may read; may be repeated [default: the working directory]
         #[arg(long, value_name = "DIR")]
         root: Vec<PathBuf>,
@@ -213,7 +216,7 @@ struct SettingFlags {
     /// Directory that tools may read; may be repeated [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Require this key of every client (other users may see it in the process list; `MCP_API_KEY` hides it)
+    /// Require this key of every client (a shell may keep it in its history; `MCP_API_KEY` in the environment does not)
     #[arg(long, value_name = "TOKEN")]
     auth: Option<String>,
     /// Requests a minute allowed to one client; 0 lifts the limit [default: 100]
@@ -287,7 +290,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.get(1).is_some_and(|word| word == docent_keeper::SUBCOMMAND) {
         return docent_keeper::run();
     }
-    let cli = match Cli::try_parse_from(shell::args::settle_json(args)) {
+    let cli = match Cli::try_parse_from(shell::args::settle_json(args.clone())) {
         Ok(cli) => cli,
         Err(usage) => {
             // Where even that can't be printed, the exit code is all there is to say.
@@ -295,6 +298,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
         }
     };
+    if let Command::Serve(flags) = &cli.command
+        && let Some(key) = &flags.auth
+    {
+        let error = handed::take_off(&args, key);
+        let told = "warning: the key of --auth stays in the process list, where others can read it";
+        let remedy = "give it by MCP_API_KEY in the environment";
+        writeln!(io::stderr(), "{told}: {error}; {remedy}").unwrap_or_default();
+    }
     match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => {
@@ -309,7 +320,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Serve(flags) => {
+        Command::Serve(mut flags) => {
+            flags.auth = flags.auth.take().or_else(Environment::handed);
             let inputs = config::inputs(flags.into_flags())?;
             let config = Config::load(&inputs)?;
             config.check_serving()?;
@@ -342,11 +354,15 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Install(flags) => return told(&install::run(&flags)?),
         Command::Inspect(flags) => inspect::run(&flags)?,
         Command::Policy { command } => {
-            let PolicyCommand::Test { tool, arguments, key, root, config, json } = command;
+            let PolicyCommand::Test { tool, arguments, key, scopes, root, config, json } = command;
             let inputs =
                 config::inputs(Flags { roots: root, config_file: config, ..Flags::default() })?;
-            let key = key.as_deref();
-            let question = Question { tool: &tool, arguments: &arguments, key, json };
+            let caller = match &key {
+                Some(key) => Caller::Key(key),
+                None if scopes.is_empty() => Caller::Anybody,
+                None => Caller::Scopes(&scopes),
+            };
+            let question = Question { tool: &tool, arguments: &arguments, caller, json };
             return told(&policy::test(&question, &inputs)?);
         }
         Command::Config { command } => configure(command)?,

@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::{Context as _, bail};
 use cap_std::{ambient_authority, fs::Dir};
-use docent_net::{Client, Crawled, End, FolderShelf, Limits, PAGES, Site, Url, Watch, crawl};
+use docent_net::{Client, Crawled, End, FolderShelf, Limits, PAGES, Site, Watch, crawl, parse_url};
 use docent_suites::docs::{Collection, Origin};
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -77,7 +77,7 @@ pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawle
     };
     let Some(url) = &one.url else { return Ok(None) };
     let wrong = || format!("docs.collections.{name}.url is no address: {url}");
-    let mut site = Site::new(Url::parse(url).with_context(wrong)?);
+    let mut site = Site::new(parse_url(url).with_context(wrong)?);
     site.include.clone_from(&one.include);
     site.exclude.clone_from(&one.exclude);
     let folder = mirror(config, name);

@@ -11,6 +11,7 @@ mod docs;
 pub mod doctor;
 mod embedding;
 mod follow;
+mod handed;
 mod indexing;
 mod inspect;
 mod install;

@@ -3,7 +3,7 @@
 use crate::config::{Config, Oauth};
 use anyhow::Context as _;
 use docent_auth::{Certificates, Fetch, FetchError, Fetched, Issuer, Verifier, metadata};
-use docent_net::{Client, HostRule, Limits, Policy, Url, Validators};
+use docent_net::{Client, HostRule, Limits, Policy, Url, Validators, parse_url};
 use docent_server::Strangers;
 use docent_transport::{
     http::OauthDoor,
@@ -98,7 +98,7 @@ struct Guarded(Client);
 
 impl Fetch for Guarded {
     fn get(&self, url: &str) -> Result<Fetched, FetchError> {
-        let url = Url::parse(url).map_err(FetchError::new)?;
+        let url = parse_url(url).map_err(FetchError::new)?;
         let answer = self.0.get(&url, &Validators::default()).map_err(FetchError::new)?;
         if answer.status != 200 {
             return Err(FetchError::new(format!("{url} answers {}", answer.status)));

@@ -9,7 +9,7 @@ use super::{
     resolve::{Resolver, Secret},
 };
 use docent_auth::{CertificateRule, Issuer, IssuerSettings, Match, ScopeMap};
-use docent_net::Url;
+use docent_net::{Url, parse_url};
 use docent_web::{Key, Provider};
 use std::path::PathBuf;
 
@@ -180,8 +180,8 @@ impl Resolver<'_> {
             let what = "names searxng, which has no address of its own: set `web.searxng.url`";
             self.problem("web.providers", what);
         }
-        let (base, _) = self.provider("web.searxng", raw);
-        base.map(|base| Provider::SearXng { base })
+        let (base, key) = self.provider("web.searxng", raw);
+        base.map(|base| Provider::SearXng { base, key })
     }
 
     fn pages(&mut self, raw: &RawPages) -> Option<Provider> {
@@ -205,7 +205,7 @@ impl Resolver<'_> {
     }
 
     fn url(&mut self, key: &str, text: Option<&str>) -> Option<Url> {
-        match Url::parse(text?) {
+        match parse_url(text?) {
             Ok(url) if url.password().is_some() || !url.username().is_empty() => {
                 self.problem(
                     key,

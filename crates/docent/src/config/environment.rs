@@ -2,15 +2,25 @@
 
 use std::collections::BTreeMap;
 
+/// Holds the key that was among the arguments when docent was started. It is docent's alone: no setting, and no program
+/// that docent starts, gets to see it.
+pub(crate) const HANDED: &str = "DOCENT_HANDED_AUTH";
+
 /// Environment variables. An empty one counts as unset. Holds secrets, so it can't be printed.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
+    /// The key that docent was started with, where it was taken off the process list.
+    pub(crate) fn handed() -> Option<String> {
+        std::env::var_os(HANDED)?.into_string().ok().filter(|key| !key.is_empty())
+    }
+
     /// The environment of this process; what is not Unicode is left out.
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
         pairs
+            .filter(|(name, _)| name != HANDED)
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }

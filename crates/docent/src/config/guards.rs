@@ -8,9 +8,9 @@ use super::{
     resolve::{Resolver, is_near},
 };
 use docent_net::HostRule;
-use docent_server::Rule;
+use docent_server::{Rule, RuleBounds};
 use docent_suites::files::Rules;
-use std::{net::IpAddr, path::PathBuf};
+use std::{net::IpAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
 /// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
 const RESERVED: [&str; 9] = [
@@ -155,12 +155,21 @@ impl Resolver<'_> {
         for text in raw.tools.iter().chain(&raw.scopes) {
             self.scope(KEY, &label, text);
         }
+        let bounds = RuleBounds {
+            rate_per_minute: raw.rate_per_minute.and_then(NonZeroU32::new),
+            timeout: raw.timeout_ms.map(Duration::from_millis),
+        };
+        if action == Action::Deny && bounds != RuleBounds::default() {
+            let what = "denies, so that `rate_per_minute` and `timeout_ms` bound nothing: \
+                        leave them out, or write action = \"allow\"";
+            self.problem(KEY, format!("[{at}] {what}"));
+        }
         let action = match action {
             Action::Allow => docent_server::Action::Allow,
             Action::Deny => docent_server::Action::Deny,
             Action::Approve => docent_server::Action::Approve,
         };
-        Some(Rule { name, keys: raw.keys, scopes: raw.scopes, tools: raw.tools, action })
+        Some(Rule { name, keys: raw.keys, scopes: raw.scopes, tools: raw.tools, action, bounds })
     }
 
     /// The lists for everybody, as rules: what is denied first, and where something is allowed by name, nothing else.

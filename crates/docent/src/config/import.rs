@@ -213,6 +213,9 @@ impl Imported {
         for (tool, rate) in &tools.rate_limits {
             if *rate == 0 {
                 denied.push(tool.clone());
+            } else if tool.contains('*') {
+                // Such a rule would have to allow, and so undo what the file that it is written to denies.
+                self.note(format!("tools.rate_limits: {tool:?} is left out, because docent bounds several tools by a rule, which decides about them too: write one to policy.rules, with rate_per_minute = {rate} and its action"));
             } else if tool == "default" {
                 self.set("server.rate_limit.requests", json!(rate));
                 self.note("tools.rate_limits.default became server.rate_limit.requests, which counts all requests of a client together");
@@ -286,7 +289,7 @@ commands:
   blocked: [curl, wget]
 tools:
   timeout: 20
-  rate_limits: {default: 60, web_search: 20, write: 0}
+  rate_limits: {default: 60, web_search: 20, write: 0, "web:*": 30}
 audit:
   log_file: "${HOME}/audit.log"
   log_level: WARNING
@@ -327,11 +330,12 @@ audit:
             "/*/src",
             "${NOBODY}",
             "default became",
+            "rate_per_minute = 30",
             "audit.include",
         ] {
             assert!(imported.notes.iter().any(|note| note.contains(want)), "{want}");
         }
-        assert_eq!(imported.notes.len(), 7, "{:#?}", imported.notes);
+        assert_eq!(imported.notes.len(), 8, "{:#?}", imported.notes);
         // What was written is a configuration that loads and says the same.
         let path = write(&mut imported, None, &inputs).unwrap();
         assert_eq!(path, home.path().join(".config/docent/docent.toml"));

@@ -308,7 +308,8 @@ fn file_in(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
     };
     // A project may come with a link to a device in its place. A pipe that the user names is read.
     if !found.is_file() {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+        let reason = "it is no regular file: put one in its place, or name another with --config";
+        let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
         return Err(ConfigError::Read { path: found, source });
     }
     Ok(Some(found))

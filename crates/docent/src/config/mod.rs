@@ -15,6 +15,7 @@ pub(crate) mod import;
 mod init;
 mod keys;
 mod layers;
+mod masked;
 mod places;
 mod raw;
 mod raw_doors;
@@ -27,12 +28,14 @@ mod show;
 
 pub(crate) use edit::{add_collection, remove_collection, write as write_file};
 pub use environment::Environment;
+pub(crate) use environment::HANDED;
 pub use error::{ConfigError, Problem, Source};
 pub use extra::{Extra, Fault, Held, Level as Tightness, Oauth as SignIn};
 pub(crate) use extra::{is_read, refused_name};
 pub use init::{InitError, init};
 pub use layers::{Flags, Inputs, Override};
 pub(crate) use layers::{files_of, inputs, user_file};
+pub(crate) use masked::Masks;
 pub(crate) use places::state_folder;
 pub use raw::{Handshake, Level, LogFormat, Transport};
 pub use raw_policy::SandboxMode;
@@ -433,12 +436,11 @@ impl Config {
 
     /// Keys that have another value in the other one.
     pub(crate) fn changes(&self, other: &Self) -> Vec<String> {
-        let (ours, theirs) = (self.show_json(), other.show_json());
-        let keys = ours.as_object().into_iter().chain(theirs.as_object()).flatten();
-        let mut keys: Vec<String> = keys.map(|(key, _)| key.clone()).collect();
+        let (ours, theirs) = (show::values(&self.settings), show::values(&other.settings));
+        let mut keys: Vec<String> = ours.keys().chain(theirs.keys()).cloned().collect();
         keys.sort_unstable();
         keys.dedup();
-        keys.retain(|key| ours[key]["value"] != theirs[key]["value"]);
+        keys.retain(|key| ours.get(key) != theirs.get(key));
         // Secrets are masked, so that they are compared by themselves.
         let tokens = |config: &Self| -> Vec<Secret> {
             config.server.auth.keys.iter().map(|key| key.token.clone()).collect()
@@ -454,12 +456,12 @@ impl Config {
 
     /// Every value with where it came from, for people; secrets masked.
     pub fn show_text(&self) -> String {
-        show::text(&self.settings)
+        show::text(&self.settings, &Masks::new(&self.secrets()))
     }
 
     /// Every value with where it came from, for programs; secrets masked.
     pub fn show_json(&self) -> Value {
-        show::json(&self.settings)
+        show::json(&self.settings, &Masks::new(&self.secrets()))
     }
 }
 

@@ -13,7 +13,8 @@ pub(super) struct RawPolicy {
     pub(super) filesystem: RawFilesystem,
     /// Which tools may be used, by everybody.
     pub(super) tools: RawTools,
-    /// Rules for some callers and some tools, asked in order before `policy.tools`; the first that matches decides.
+    /// Rules for some callers and some tools, asked in order before `policy.tools`; the first that matches decides, and bounds
+    /// the calls that it lets through.
     pub(super) rules: Vec<RawRule>,
     /// Other programs.
     pub(super) downstream: RawDownstream,
@@ -61,16 +62,23 @@ pub(super) struct RawTools {
 pub(super) struct RawRule {
     /// How refusals call it.
     pub(super) name: Option<String>,
-    /// Names of keys that it is about; none for everybody.
+    /// Names of keys or certificates that it is about, or `oauth:ISSUER#SUBJECT`; none for everybody.
     pub(super) keys: Vec<String>,
-    /// Scopes that it is about: whoever holds one of them.
+    /// Scopes that it is about: whoever holds one of them, as written; none for everybody.
     pub(super) scopes: Vec<String>,
     /// Tool names, suites (`web:*`) or `*`.
     #[schemars(extend("x-default" = "needed"))]
     pub(super) tools: Vec<String>,
     /// What is done.
-    #[schemars(extend("x-default" = "needed"))]
+    // Without `with`, the schema is one of "this or null", which the list of keys does not look into.
+    #[schemars(with = "Action", extend("x-default" = "needed"))]
     pub(super) action: Option<Action>,
+    /// Calls of all these tools together that one caller may make in a minute; other rates hold as well.
+    #[schemars(range(min = 1))]
+    pub(super) rate_per_minute: Option<u32>,
+    /// Milliseconds that one call may take, where that is less than the tool has.
+    #[schemars(range(min = 1))]
+    pub(super) timeout_ms: Option<u64>,
 }
 
 /// What a rule does.
@@ -90,9 +98,9 @@ pub(super) enum Action {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawDownstream {
-    /// Programs that `docent run` may start, by name or path; none for any.
+    /// Programs that `docent run`, and docent for its `mcp_servers`, may start, by name or path; none for any.
     pub(super) commands: Vec<String>,
-    /// Programs that it may not start.
+    /// Programs that neither may start.
     pub(super) deny: Vec<String>,
 }
 

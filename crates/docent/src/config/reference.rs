@@ -159,6 +159,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_one_of_a_few_words_says_which() {
+        let page = reference_page();
+        for row in [
+            "| `policy.rules[].action` |  | needed | What is done (one of allow, deny, approve) |",
+            "| `policy.rules[].timeout_ms` |  | unset | Milliseconds that one call may take, where that is less than the tool has (a whole number, at least 1) |",
+        ] {
+            assert!(page.contains(row), "{row}");
+        }
+        assert!(!page.contains("any value"), "a key says nothing of what it takes");
+    }
+
+    #[test]
     fn the_published_schema_accepts_every_spelling() {
         let schema: Value = serde_json::from_str(&json_schema()).unwrap();
         let paths = [

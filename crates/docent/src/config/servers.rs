@@ -6,6 +6,7 @@ use super::{
     environment::Environment,
     extra::{self, refused_name},
     keys,
+    masked::Masks,
     raw_hub::{Exposure, RawHub},
     resolve::Resolver,
 };
@@ -151,13 +152,48 @@ impl Resolver<'_> {
         if let Some(problem) = refused_name(&server.name) {
             return Err(vec![Fault::of(&problem, true)]);
         }
-        let (mut extra, odd) = extra::read(&server, own);
+        let (mut extra, mut odd) = extra::read(&server, own);
         if odd.iter().any(|fault| fault.fatal) {
             return Err(odd);
+        }
+        if !of_a_project {
+            odd.extend(self.in_the_open(&server));
         }
         // What a project's own file says is not even looked up: a variable in it may hold a secret.
         let server = if of_a_project { server } else { self.filled(&server, &mut extra, &base)? };
         Ok((ServerEntry { server, extra, of_a_project }, odd))
+    }
+
+    /// Secrets of variables that would stand among the arguments of a program, which every user of the machine can read.
+    fn in_the_open(&self, server: &Server) -> Option<Fault> {
+        let Way::Program { args, .. } = &server.way else { return None };
+        let used = RefCell::new(IndexMap::new());
+        let lookup = |name: &str| {
+            let value = self.inputs.environment.get(name)?.to_owned();
+            used.borrow_mut().insert(name.to_owned(), value.clone());
+            Some(value)
+        };
+        // What is wrong with one is told where it is put in.
+        for arg in args {
+            drop(expand_text(arg, &lookup));
+        }
+        let mut used = used.into_inner();
+        if used.is_empty() {
+            return None;
+        }
+        let masks = Masks::new(&[]);
+        used.retain(|name, value| masks.is_secret(name, value));
+        let names: Vec<String> = used.into_keys().collect();
+        (!names.is_empty()).then(|| Fault {
+            server: Some(server.name.clone()),
+            told: format!(
+                "the server `{}`: `args` puts the value of {} in the process list, where other users can read it; give it \
+                 by `env`, if the program takes it there",
+                server.name,
+                names.join(", ")
+            ),
+            fatal: false,
+        })
     }
 
     /// The server with its variables and secrets in place.

@@ -4,11 +4,10 @@ use super::{
     error::Source,
     keys::{self, Kind, join},
     layers::Settings,
+    masked::{MASK, Masks},
 };
 use serde_json::{Map, Value, json};
-use std::fmt::Write as _;
-
-const MASK: &str = "***";
+use std::{collections::BTreeMap, fmt::Write as _};
 
 struct Row {
     key: String,
@@ -20,8 +19,8 @@ struct Row {
 }
 
 /// One aligned line a key.
-pub(super) fn text(settings: &Settings) -> String {
-    let rows: Vec<(String, Source)> = rows(settings)
+pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
+    let rows: Vec<(String, Source)> = screened(settings, masks)
         .into_iter()
         .map(|row| {
             let value = match (row.value, row.default_words) {
@@ -43,8 +42,8 @@ pub(super) fn text(settings: &Settings) -> String {
 }
 
 /// An object from dotted key to value and source.
-pub(super) fn json(settings: &Settings) -> Value {
-    let rows = rows(settings).into_iter().map(|row| {
+pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
+    let rows = screened(settings, masks).into_iter().map(|row| {
         let source = match &row.source {
             Source::Default => json!({"kind": "default"}),
             Source::File(path) => json!({"kind": "file", "name": path.to_string_lossy()}),
@@ -54,6 +53,19 @@ pub(super) fn json(settings: &Settings) -> Value {
         (row.key, json!({"value": row.value, "source": source}))
     });
     Value::Object(rows.collect())
+}
+
+/// The values by their keys, for telling one configuration from another: what only looks like a secret is in them.
+pub(super) fn values(settings: &Settings) -> BTreeMap<String, Value> {
+    rows(settings).into_iter().filter_map(|row| Some((row.key, row.value?))).collect()
+}
+
+fn screened(settings: &Settings, masks: &Masks) -> Vec<Row> {
+    let mut rows = rows(settings);
+    for value in rows.iter_mut().filter_map(|row| row.value.as_mut()) {
+        masks.value("", value);
+    }
+    rows
 }
 
 fn rows(settings: &Settings) -> Vec<Row> {

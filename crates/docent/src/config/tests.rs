@@ -389,6 +389,18 @@ fn secrets_are_masked_wherever_they_are_shown() {
 }
 
 #[test]
+fn what_only_looks_like_a_secret_is_masked_and_still_tells_configurations_apart() {
+    let world = |password: &str| {
+        let text = format!("[docs.collections.x]\nurl = \"https://u:{password}@docs.test/\"");
+        World::new().user_file("docent.toml", &text)
+    };
+    let (one, other) = (world("sekrit-1").load(), world("sekrit-2").load());
+    let shown = format!("{}{}", one.show_text(), one.show_json());
+    assert!(!shown.contains("sekrit") && shown.contains("@docs.test/"), "{shown}");
+    assert_eq!(one.changes(&other), ["docs.collections.x.url"]);
+}
+
+#[test]
 fn one_text_is_checked_by_itself() {
     let check = |name: &str, text: &str| match check_text(Path::new(name), text) {
         Ok(()) => "fine".to_owned(),
@@ -497,6 +509,17 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
     assert_eq!(config.servers.len(), 1, "{:?}", config.warnings);
     let masked = config.secrets().iter().any(|secret| secret.expose() == "its-own-token");
     assert!(masked, "what a variable holds may be a secret");
+}
+
+#[test]
+fn a_secret_among_the_arguments_of_a_server_is_told() {
+    let text =
+        "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"${HOME_OF_X}/y\", \"--key=${API_KEY}\"]";
+    let world = World::new().user_file("docent.toml", text).env("HOME_OF_X", "/srv/x");
+    let config = world.env("API_KEY", "sekrit-1").load();
+    let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    assert!(told.contains("the value of API_KEY in the process list"), "{told}");
+    assert!(!told.contains("sekrit") && config.servers.len() == 1, "{told}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! Owns log lines: which are written, where to, in which form, with secrets masked. Also hands spans to the exporter.
+//! Owns log lines: which are written, where to, in which form, with secrets masked; panics are among them. Also hands spans
+//! to the exporter.
 //!
 //! Standard output belongs to the protocol; nothing here writes to it.
 
+mod panics;
 mod recent;
 mod redact;
 mod telemetry;
@@ -48,6 +50,7 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     let logging = &config.server.logging;
     let redactor = Redactor::new(&config.secrets());
     REDACTOR.set(redactor.clone()).unwrap_or_default();
+    panics::follow();
     let colours = io::stderr().is_terminal() && !logging.no_color;
     let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colours), colours)?];
     if let Some(path) = &logging.file {

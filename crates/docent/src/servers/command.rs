@@ -3,7 +3,7 @@
 use super::{Dial, edits, import, memory, trial};
 use crate::{
     analyze::{Printed, UsedWrongly},
-    config::{self, Config, Fault, Flags, Inputs, ServerEntry},
+    config::{self, Config, Fault, Flags, Inputs, Masks, ServerEntry},
 };
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
@@ -185,10 +185,11 @@ pub(crate) fn run(command: ServersCommand) -> anyhow::Result<Printed> {
 
 fn list(common: &Common) -> anyhow::Result<Printed> {
     let config = Config::load(&common.inputs()?)?;
-    let memory = memory(&config);
+    let (memory, masks) = (memory(&config), Masks::new(&config.secrets()));
     let (mut rows, mut text) = (Vec::new(), String::new());
     for entry in &config.servers {
         let server = &entry.server;
+        let summary = masks.server(server);
         let known = memory.load(&super::one(entry, &config));
         let tools = known.as_ref().map(|known| known.tools.len());
         let held: Vec<String> =
@@ -200,22 +201,23 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
             (_, Some(count)) => format!("{count} tools, {}", protocol.as_deref().unwrap_or("?")),
             (_, None) => "not seen yet".to_owned(),
         };
-        writeln!(text, "{}  {}  ({state})", server.name, server.summary()).unwrap_or_default();
+        writeln!(text, "{}  {summary}  ({state})", server.name).unwrap_or_default();
         if !held.is_empty() {
             writeln!(text, "  held back, because they have changed: {}; approve with docent servers approve {}", held.join(", "), server.name).unwrap_or_default();
         }
         rows.push(json!({
-            "name": server.name, "summary": server.summary(), "disabled": server.disabled,
+            "name": server.name, "summary": summary, "disabled": server.disabled,
             "ofAProject": entry.of_a_project, "tools": tools, "protocol": protocol, "heldBack": held,
         }));
     }
-    for warning in &config.warnings {
-        writeln!(text, "note: {warning}").unwrap_or_default();
+    let notes: Vec<String> = config.warnings.iter().map(|note| masks.text(note)).collect();
+    for note in &notes {
+        writeln!(text, "note: {note}").unwrap_or_default();
     }
     if rows.is_empty() {
         text.push_str(NONE);
     }
-    Ok(common.printed(text, &json!({"servers": rows, "notes": config.warnings})))
+    Ok(common.printed(text, &json!({"servers": rows, "notes": notes})))
 }
 
 /// Where clients keep their configuration on this machine.

@@ -87,7 +87,7 @@ impl Dial {
             tracing::debug!(server = spec.name, "{warning}");
         }
         let (name, pid) = (spec.name.clone(), child.process.pid());
-        tracing::info!(server = name, pid, program = %launch.program.display(), arguments = ?launch.args, "started");
+        tell_start(&name, pid, &launch);
         let reading = tokio::spawn(async move {
             let mut pace = Pace::default();
             let each = |line: &[u8]| {
@@ -242,6 +242,12 @@ impl Line for Program {
     }
 }
 
+/// What was started, with the names of its variables alone: values may be secrets.
+fn tell_start(server: &str, pid: u32, launch: &Launch) {
+    let environment: Vec<_> = launch.environment.kept.keys().collect();
+    tracing::info!(server, pid, program = %launch.program.display(), arguments = ?launch.args, ?environment, "started");
+}
+
 /// A line of a program's standard error.
 fn told(name: &str, line: &str, how: Told) {
     let line = docent_screen::one_line(line);
@@ -281,5 +287,41 @@ impl Listener for Ending {
             let failure = ended.map_or(failure, |ended| Failure::Lost(ended.to_string()));
             listener.event(Event::Closed(failure));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_sandbox::{Confinement, Mode};
+    use std::io::{self, Write};
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_start_is_told_with_the_names_of_its_variables() {
+        let mut launch = Launch::new("prog", ["--flag"], Confinement::default(), Mode::Auto);
+        let configured = [("PLAIN", "qwerty"), ("LD_PRELOAD", "evil.so")];
+        let configured = configured.map(|(name, value)| (name.into(), value.into()));
+        launch.environment = clean_environment([], configured);
+        let written = Written::default();
+        let writer = written.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        tracing::subscriber::with_default(subscriber, || tell_start("one", 7, &launch));
+        let line = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        assert!(line.contains(r#"arguments=["--flag"] environment=["PLAIN"]"#), "{line}");
+        assert!(!line.contains("qwerty") && !line.contains("LD_PRELOAD"), "{line}");
     }
 }

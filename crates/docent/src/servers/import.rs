@@ -3,7 +3,7 @@
 use super::command::{Common, places};
 use crate::{
     analyze::{Printed, UsedWrongly},
-    config::{self, Inputs},
+    config::{self, Inputs, Masks},
 };
 use anyhow::bail;
 use docent_registry::{
@@ -165,7 +165,8 @@ impl Taking<'_> {
             }
             Err(problem) => return self.leave_out(problem.to_string()),
         }
-        self.say(&format!("{}  {}  (from {})", server.name, server.summary(), path.display()));
+        let summary = Masks::new(&[]).server(&server);
+        self.say(&format!("{}  {summary}  (from {})", server.name, path.display()));
         let mut notes: Vec<String> = unread
             .iter()
             .map(|(field, _)| format!("{field} means nothing to docent, and is left out"))
@@ -178,9 +179,8 @@ impl Taking<'_> {
         for note in &notes {
             self.say(&format!("  note: {note}"));
         }
-        self.added.push(
-            json!({"name": server.name, "summary": server.summary(), "from": path, "notes": notes}),
-        );
+        self.added
+            .push(json!({"name": server.name, "summary": summary, "from": path, "notes": notes}));
     }
 
     fn leave_out(&mut self, what: String) {

@@ -1,0 +1,79 @@
+//! A panic as one line of the log. Its words may hold whatever the code was at work on, and Rust would write them to
+//! standard error as they are.
+
+use super::{REDACTOR, Redactor};
+use docent_screen::one_line;
+use std::{
+    any::Any,
+    backtrace::{Backtrace, BacktraceStatus},
+    io::{self, Write as _},
+    thread,
+};
+
+/// Sends the panics of every thread to the log from now on. A panic that ends a call alone is told here with its place, and
+/// by the call with its reference.
+pub(super) fn follow() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let redactor = REDACTOR.get().cloned().unwrap_or_default();
+        tell(&place, &told(info.payload(), &redactor));
+    }));
+}
+
+/// What a panic says, masked and on one line.
+fn told(payload: &(dyn Any + Send), redactor: &Redactor) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    one_line(&redactor.mask(text.unwrap_or("without words"))).into_owned()
+}
+
+fn tell(place: &str, words: &str) {
+    let this = thread::current();
+    let thread = this.name().unwrap_or_default();
+    // Empty unless `RUST_BACKTRACE` asks for it.
+    let trace = Backtrace::capture();
+    let is_asked = trace.status() == BacktraceStatus::Captured;
+    let backtrace = is_asked.then(|| one_line(&trace.to_string()).into_owned());
+    if tracing::enabled!(target: "docent::panic", tracing::Level::ERROR) {
+        tracing::error!(target: "docent::panic", place, thread, backtrace, "panicked: {words}");
+    } else {
+        // Before the log is there, or where `RUST_LOG` leaves this out. There is nobody left to tell where this fails.
+        writeln!(io::stderr(), "panicked at {place}: {words}").unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Secret, logging::recent};
+    use tracing_subscriber::{Registry, layer::SubscriberExt as _};
+
+    fn redactor() -> Redactor {
+        Redactor::new(&[Secret::new("hunter2-hunter2".to_owned())])
+    }
+
+    #[test]
+    fn what_a_panic_says_is_masked_and_on_one_line() {
+        let words = "with hunter2-hunter2\nERROR forged \u{1b}[31m";
+        let said: [Box<dyn Any + Send>; 2] = [Box::new(words), Box::new(words.to_owned())];
+        for payload in said {
+            let told = told(&*payload, &redactor());
+            assert!(told.starts_with("with [redacted"), "{told}");
+            assert!(told.contains("forged") && !told.contains("hunter2"), "{told}");
+            assert!(!told.contains(['\n', '\u{1b}']), "{told}");
+        }
+        assert_eq!(told(&5, &redactor()), "without words");
+    }
+
+    #[test]
+    fn a_panic_is_a_line_of_the_log_with_its_place() {
+        let subscriber = Registry::default().with(recent::Recent(redactor()));
+        tracing::subscriber::with_default(subscriber, || tell("src/here.rs:1:2", "so it was"));
+        let lines = recent::between(0, u64::MAX);
+        let lines: Vec<String> =
+            lines.iter().map(|line| serde_json::to_string(line).unwrap_or_default()).collect();
+        let line = lines.iter().find(|line| line.contains("src/here.rs:1:2"));
+        let line = line.unwrap_or_else(|| panic!("{lines:?}"));
+        assert!(line.contains("ERROR") && line.contains("panicked: so it was"), "{line}");
+    }
+}
