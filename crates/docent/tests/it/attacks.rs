@@ -1,4 +1,11 @@
 //! Incidents that other servers had, tried on the real binary: each is refused, and the server goes on.
+//!
+//! Clients that choose the same id are in `bounds`, and definitions that change in the shell's hands in `peers`.
+
+mod bombs;
+mod downstream;
+mod scripted;
+mod web;
 
 use crate::{
     Place,
@@ -8,17 +15,35 @@ use docent_testkit::{Child, HttpPeer};
 use serde_json::{Value, json};
 use std::{
     fs,
-    io::{Read as _, Write as _},
-    net::{Shutdown, TcpListener, TcpStream},
+    io::{ErrorKind, Read as _, Write as _},
+    net::TcpStream,
     os::unix::fs::symlink,
+    process::Stdio,
     thread,
     time::Duration,
 };
 
 const SECRET: &str = "the-contents-of-a-secret";
+/// The same as a definition, which an outline shows by its name.
+const SOURCE: &str = "def the_contents_of_a_secret(): pass\n";
+const TOKEN: &str = "ann-token-0123456789";
+const UPGRADE: &str = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 
 async fn told(server: &mut Child, tool: &str, arguments: Value) -> String {
     server.ask("tools/call", call(tool, arguments)).await.unwrap().to_string()
+}
+
+/// What the outline of a file and the file as a resource say, and that both refuse it or neither does.
+async fn shown(server: &mut Child, path: &str) -> Result<String, String> {
+    let outline = server.ask("tools/call", call("outline", json!({"path": path}))).await.unwrap();
+    let uri = format!("ast://project/{path}");
+    let resource = server.ask("resources/read", json!({"uri": uri})).await.unwrap();
+    let is_refused = outline["result"]["isError"] == json!(true);
+    assert_eq!(resource.get("error").is_some(), is_refused, "{path}: {outline} {resource}");
+    let has_it = |answer: &Value| answer.to_string().contains("the_contents");
+    assert_ne!(has_it(&outline), is_refused, "{path}: {outline}");
+    assert_ne!(has_it(&resource), is_refused, "{path}: {resource}");
+    if is_refused { Err(outline.to_string()) } else { Ok(outline.to_string()) }
 }
 
 #[tokio::test]
@@ -26,30 +51,43 @@ async fn nothing_outside_the_root_is_read() {
     let place = Place::new();
     let (project, outside) = (place.project(), place.0.path().join("project-evil"));
     fs::create_dir(&outside).unwrap();
-    fs::write(outside.join("a.py"), format!("def {SECRET}(): pass\n").replace('-', "_")).unwrap();
-    symlink(&outside, project.join("link")).unwrap();
-    symlink(outside.join("a.py"), project.join("b.py")).unwrap();
-    place.write("ok.py", "def fine(): pass\n");
+    fs::write(outside.join("a.py"), SOURCE).unwrap();
+    place.write("ok.py", SOURCE);
+    // A link that stays inside is followed.
+    for (to, name) in [
+        ("ok.py", "inner.py"),
+        ("../project-evil", "link"),
+        ("../project-evil/a.py", "b.py"),
+        (&outside.join("a.py").display().to_string(), "c.py"),
+    ] {
+        symlink(to, project.join(name)).unwrap();
+    }
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    let evil = outside.join("a.py").display().to_string();
-    for path in [
-        "../project-evil/a.py",
-        &evil,
-        &format!("file://{evil}"),
-        "link/a.py",
-        "b.py",
-        "%2e%2e/project-evil/a.py",
-        "ok.py/../../project-evil/a.py",
-        "ok.py\u{0}/../a.py",
-        r"C:\a.py",
-        r"..\project-evil\a.py",
-    ] {
-        let told = told(&mut server, "parse_files", json!({"files": [path]})).await;
-        assert!(!told.contains("the_contents") && !told.contains("evil/a.py\""), "{path}: {told}");
+    let root = project.display().to_string();
+    for path in
+        ["ok.py", "./ok.py", "inner.py", &format!("{root}/ok.py"), &format!("file://{root}/ok.py")]
+    {
+        shown(&mut server, path).await.unwrap();
     }
-    let told = told(&mut server, "parse_files", json!({"files": ["ok.py"]})).await;
-    assert!(told.contains("ok.py"), "{told}");
+    let evil = outside.join("a.py").display().to_string();
+    let (outside, unusable) = (format!("the served roots ({root})"), "not a usable path");
+    for (path, why) in [
+        ("../project-evil/a.py", outside.as_str()),
+        (&evil, &outside),
+        (&format!("file://{evil}"), &outside),
+        ("link/a.py", &outside),
+        ("b.py", &outside),
+        ("c.py", &outside),
+        ("ok.py/../../project-evil/a.py", &outside),
+        (r"..\project-evil\a.py", &outside),
+        ("%2e%2e/project-evil/a.py", unusable),
+        ("ok.py\u{0}/../a.py", unusable),
+        (r"C:\a.py", unusable),
+    ] {
+        let refused = shown(&mut server, path).await.unwrap_err();
+        assert!(refused.contains(why) && !refused.contains("project-evil"), "{path}: {refused}");
+    }
 }
 
 #[tokio::test]
@@ -57,20 +95,23 @@ async fn a_hard_link_to_a_denied_file_is_no_way_in() {
     let place = Place::new();
     let (project, keys) = (place.project(), place.0.path().join(".ssh"));
     fs::create_dir(&keys).unwrap();
-    let source = format!("def {}(): pass\n", SECRET.replace('-', "_"));
-    fs::write(keys.join("id_ed25519"), &source).unwrap();
-    place.write(".env", &source).write("fine.py", "def fine(): pass\n");
+    fs::write(keys.join("id_ed25519"), SOURCE).unwrap();
+    place.write(".env", SOURCE).write("fine.py", "def fine(): pass\n");
     fs::hard_link(project.join(".env"), project.join("notes.py")).unwrap();
     fs::hard_link(keys.join("id_ed25519"), project.join("key.py")).unwrap();
-    fs::hard_link(project.join("fine.py"), project.join("again.py")).unwrap();
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    for file in ["notes.py", "key.py", "."] {
-        let told = told(&mut server, "parse_files", json!({"files": [file]})).await;
-        assert!(!told.contains("the_contents"), "{file}: {told}");
+    for file in ["notes.py", "key.py"] {
+        let refused = shown(&mut server, file).await.unwrap_err();
+        assert!(refused.contains("another name of a file that is not served"), "{refused}");
+        assert!(!refused.contains(".env") && !refused.contains(".ssh"), "{refused}");
     }
-    let told = told(&mut server, "outline", json!({"path": "again.py"})).await;
-    assert!(told.contains("fine"), "a second name alone is no harm: {told}");
+    let all = told(&mut server, "outline", json!({"path": "."})).await;
+    assert!(all.contains("def fine()") && !all.contains("the_contents"), "{all}");
+    // A second name alone is no harm.
+    place.write("also.py", SOURCE);
+    fs::hard_link(project.join("also.py"), project.join("again.py")).unwrap();
+    shown(&mut server, "again.py").await.unwrap();
 }
 
 #[test]
@@ -159,11 +200,10 @@ fn exchange(address: &str, request: &str) -> String {
 async fn a_foreign_name_or_page_is_turned_away_on_every_route() {
     let place = Place::new();
     let (_server, address) = listen(&place, &["--transport", "http,sse,websocket"], &[]).await;
-    let upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     for (method, path, more) in [
         ("POST", "/mcp", "content-length: 2\r\n"),
         ("GET", "/sse", ""),
-        ("GET", "/ws", upgrade),
+        ("GET", "/ws", UPGRADE),
         ("GET", "/metrics", ""),
     ] {
         for head in [
@@ -333,75 +373,79 @@ async fn slow_and_swollen_requests_are_cut_off_while_others_are_answered() {
     drop(idle);
 }
 
-/// A web server that answers each path with what it is told to; counts what it is asked.
-fn site(answer: impl Fn(&str) -> String + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            let mut stream = stream;
-            let mut asked = [0; 8192];
-            let read = stream.read(&mut asked).unwrap_or(0);
-            let asked = String::from_utf8_lossy(&asked[..read]).into_owned();
-            let path = asked.split(' ').nth(1).unwrap_or("/").to_owned();
-            stream.write_all(answer(&path).as_bytes()).unwrap_or_default();
-            stream.shutdown(Shutdown::Write).unwrap_or_default();
+/// Whether the other side ends a connection on which a byte comes now and then.
+fn is_cut_off(mut stream: TcpStream, begun: &[u8]) -> bool {
+    stream.write_all(begun).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    let mut piece = [0; 512];
+    // Twenty seconds, which is far longer than any of them has.
+    for _ in 0..400 {
+        match stream.read(&mut piece) {
+            Ok(0) => return true,
+            Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                return true;
+            }
+            _ => {}
         }
-    });
-    address
-}
-
-fn page(body: &str) -> String {
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-#[tokio::test]
-async fn no_address_leads_inside() {
-    let inside = site(|_| page(&format!("<html><body><main><p>{SECRET}</p></main></body></html>")));
-    let port = inside.rsplit(':').next().unwrap().to_owned();
-    let away = inside.clone();
-    let outside = site(move |path| match path {
-        "/redirect" => {
-            format!("HTTP/1.1 302 Found\r\nlocation: http://{away}/\r\ncontent-length: 0\r\n\r\n")
+        if stream.write_all(b"a").is_err() {
+            return true;
         }
-        _ => page(
-            "<html><head><title>Fine</title></head><body><main><h1>Fine</h1><p>A page that is meant to be read by anybody who asks for it, and long enough to be one.</p></main></body></html>",
-        ),
-    });
-    let place = Place::new();
-    // `localhost` is named, and still leads inside: only `private_hosts` may.
-    place.settings(&format!("policy.network.hosts = [\"{outside}\", \"localhost:{port}\"]\n"));
-    let mut server = serve(&place, &[], &[]);
-    server.open(LEGACY).await.unwrap();
-    let fine =
-        told(&mut server, "fetch_page", json!({"url": format!("http://{outside}/fine")})).await;
-    assert!(fine.contains("meant to be read") && fine.contains("data, not instructions"), "{fine}");
-    for url in [
-        format!("http://{inside}/"),
-        format!("http://{outside}/redirect"),
-        format!("http://localhost:{port}/"),
-        format!("http://[::ffff:127.0.0.1]:{port}/"),
-        format!("http://0177.0.0.1:{port}/"),
-        format!("http://2130706433:{port}/"),
-        format!("http://0x7f.1:{port}/"),
-        format!("http://user:pass@{outside}/"),
-        "file:///etc/passwd".to_owned(),
-        "http://169.254.169.254/latest/meta-data/".to_owned(),
-    ] {
-        let told = told(&mut server, "fetch_page", json!({"url": url})).await;
-        assert!(!told.contains(SECRET) && told.contains("\"isError\":true"), "{url}: {told}");
     }
+    false
 }
 
 #[tokio::test]
-async fn the_web_is_off_until_hosts_are_named() {
+async fn a_byte_now_and_then_keeps_no_connection() {
     let place = Place::new();
-    let mut server = serve(&place, &[], &[]);
-    server.open(LEGACY).await.unwrap();
-    let told = told(&mut server, "web_search", json!({"query": "mcp"})).await;
-    assert!(told.contains("[policy.network]") && told.contains("html.duckduckgo.com"), "{told}");
-    assert!(told.contains("Search error: ") && told.contains("\"isError\":true"), "{told}");
+    let bounds = [
+        ("DOCENT_LIMITS_HEAD_TIMEOUT_MS", "300"),
+        ("DOCENT_LIMITS_BODY_TIMEOUT_MS", "300"),
+        ("MCP_API_KEY", TOKEN),
+    ];
+    let (_server, address) = listen(&place, &["--transport", "http,sse,websocket"], &bounds).await;
+    let body = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {TOKEN}\r\n\
+         accept: application/json, text/event-stream\r\ncontent-type: application/json\r\ncontent-length: 9000\r\n\r\n{{"
+    );
+    for begun in [
+        "POST /mcp HTTP/1.1\r\nhost: x",
+        "GET /sse HTTP/1.1\r\nhost: x",
+        "GET /ws HTTP/1.1\r\nhost: x",
+        &body,
+    ] {
+        let stream = TcpStream::connect(&address).unwrap();
+        assert!(is_cut_off(stream, begun.as_bytes()), "{begun}");
+    }
+    // A socket that is open, and a frame on it that is never whole.
+    let mut socket = TcpStream::connect(&address).unwrap();
+    write!(socket, "GET /ws HTTP/1.1\r\nhost: {address}\r\n{UPGRADE}\r\n").unwrap();
+    let mut head = [0; 4096];
+    let read = socket.read(&mut head).unwrap();
+    assert!(head[..read].starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&head));
+    assert!(is_cut_off(socket, b"\x81\xfe\x10\x00mask"), "a frame");
+}
+
+#[test]
+fn half_a_line_keeps_no_pipe_open_without_a_token() {
+    let place = Place::new();
+    let mut server = place
+        .command(&["serve"])
+        .envs([("MCP_API_KEY", TOKEN), ("MCP_AUTH_REQUIRED", "true")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut is_cut_off = false;
+    for _ in 0..400 {
+        is_cut_off = input.write_all(b" ").is_err();
+        if is_cut_off {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    server.kill().unwrap_or_default();
+    server.wait().unwrap();
+    assert!(is_cut_off);
 }

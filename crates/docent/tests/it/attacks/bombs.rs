@@ -1,0 +1,148 @@
+//! Small things that take for ever, or fill the memory, where they are read without a bound.
+
+use super::{
+    scripted::{Scripted, tool, tool_with},
+    told,
+    web::{Site, page},
+};
+use crate::{
+    Place, Run,
+    serving::{LEGACY, ends_well, serve, signal},
+};
+use docent_testkit::Child;
+use rustix::process::Signal;
+use serde_json::{Map, Value, json};
+use std::{fs, process::Command};
+
+const PYTHON: &str = "/usr/bin/python3";
+/// Kilobytes that a process may have in memory; what is unpacked here is four times as much.
+const BOUND: u64 = 1 << 20;
+
+/// The most that the process has had in memory, in kilobytes.
+fn peak(server: &Child) -> u64 {
+    let id = server.process_id().expect("it runs");
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let (_, peak) = status.split_once("VmHWM:").unwrap();
+    peak.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// Writes the bombs into a folder of the project.
+fn bombs(place: &Place) {
+    let folder = place.project().join("manual");
+    fs::create_dir(&folder).unwrap();
+    let script = include_str!("bombs.py");
+    let made = Command::new(PYTHON).args(["-I", "-c", script]).arg(&folder).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+#[tokio::test]
+async fn a_schema_that_unfolds_without_end_stops_nobody() {
+    let mut definitions = Map::new();
+    for n in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+        definitions.insert(format!("d{n}"), json!({"allOf": [next, next]}));
+    }
+    definitions.insert("d40".to_owned(), json!({"type": "integer"}));
+    let mut bomb = tool_with("bomb", &json!({"$ref": "#/$defs/d0"}));
+    bomb["inputSchema"]["$defs"] = Value::Object(definitions);
+    let place = Place::new();
+    let scripted = Scripted::new(&place, &[bomb, tool("other")]);
+    place.settings(&scripted.settings(""));
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let bombed = told(&mut server, "odd__bomb", json!({"x": "a"})).await;
+    assert!(bombed.contains("\"result\"") || bombed.contains("\"error\""), "{bombed}");
+    assert!(server.ask("ping", json!({})).await.unwrap().get("result").is_some());
+    let other = told(&mut server, "odd__other", json!({})).await;
+    assert!(other.contains("\"text\":\"done\""), "{other}");
+    signal(&server, Signal::TERM);
+    ends_well(&mut server).await;
+}
+
+#[tokio::test]
+async fn patterns_made_to_take_for_ever_are_answered() {
+    let patterns = [
+        ("plain", "^(a+)+$"),
+        ("ahead", "^(?=(a+)+$)a*$"),
+        ("again", r"^(a+)+\1$"),
+        ("behind", "^((a|a|aa)+)+$(?<!z)"),
+    ];
+    let tools = patterns
+        .map(|(name, pattern)| tool_with(name, &json!({"type": "string", "pattern": pattern})));
+    let place = Place::new();
+    let scripted = Scripted::new(&place, &tools);
+    place.settings(&scripted.settings(""));
+    // A project's own rules come with whatever repository it is.
+    fs::create_dir_all(place.project().join(".docent/rules")).unwrap();
+    place.write(
+        ".docent/rules/own.yml",
+        "id: slow\nlanguage: python\nseverity: error\nrule: {kind: identifier, regex: '^(a+)+$'}\n---\n\
+         id: huge\nlanguage: python\nrule: {kind: identifier, regex: '((a{1,999}){1,999}){1,999}'}\n---\n\
+         id: no-frobnicate\nlanguage: python\nseverity: error\nrule: {pattern: frobnicate($A)}\n",
+    );
+    place.write("a.py", &format!("{}b = 1\nfrobnicate(1)\n", "a".repeat(5000)));
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let word = "a".repeat(40) + "b";
+    for (name, _) in patterns {
+        let told = told(&mut server, &format!("odd__{name}"), json!({"x": word})).await;
+        assert!(told.contains("argument `x`"), "{name}: {told}");
+    }
+    let arguments = json!({"file": "a.py", "analysisType": "security"});
+    let told = told(&mut server, "analyze_code", arguments).await;
+    assert!(told.contains("no-frobnicate") && told.contains("own.yml"), "{told}");
+}
+
+#[test]
+fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
+    let place = Place::new();
+    bombs(&place);
+    place.write("manual/plain.md", "# Plain\n\nOrdinary words about kangaroos.\n");
+    let measure = "import resource, subprocess, sys\n\
+        run = subprocess.run(sys.argv[1:])\n\
+        print('peak:', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)\n\
+        sys.exit(run.returncode)\n";
+    let mut command = Command::new(PYTHON);
+    command.args(["-I", "-c", measure, env!("CARGO_BIN_EXE_docent"), "docs", "add", "pg"]);
+    command.arg("manual").current_dir(place.project()).env_clear().env("HOME", place.0.path());
+    let run = Run::of(&mut command);
+    run.ends(0)
+        .prints("pg: 4 documents (4 new")
+        .prints("  honest.zip: it unpacks to more than ")
+        .prints("  lying.zip: huge.md: it is not as large as the archive says\n")
+        .prints("  tape.tar.gz: it unpacks to more than ");
+    let (_, peak) = run.err.rsplit_once("peak: ").unwrap();
+    let peak: u64 = peak.trim().parse().unwrap();
+    assert!(peak < BOUND, "{peak} kB");
+    for (query, found) in [("kangaroos", "plain.md"), ("dead tuples", "before.md")] {
+        let hits = place.run(&["search", query, "--in", "docs", "--threshold", "0", "--json"]);
+        let hits = hits.ends(0).json();
+        let path = hits["hits"][0]["path"].as_str().unwrap_or_default().to_owned();
+        assert!(path.ends_with(found), "{query}: {hits}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
+    let place = Place::new();
+    bombs(&place);
+    let bomb = fs::read(place.project().join("manual/page.gz")).unwrap();
+    let site = Site::new(move |path| match path {
+        "/bomb" => {
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n";
+            let head = format!("{head}content-length: {}\r\n\r\n", bomb.len());
+            [head.as_bytes(), &bomb[..]].concat()
+        }
+        _ => page("Ordinary words, which are read as they were before the other page came."),
+    });
+    place.settings(&format!("policy.network.hosts = [\"{}\"]\n", site.address));
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let url = |path: &str| json!({"url": format!("http://{}{path}", site.address)});
+    let bombed = told(&mut server, "fetch_page", url("/bomb")).await;
+    assert!(bombed.contains("\"isError\":true") && bombed.contains("has more than "), "{bombed}");
+    let fine = told(&mut server, "fetch_page", url("/fine")).await;
+    assert!(fine.contains("Ordinary words"), "{fine}");
+    let peak = peak(&server);
+    assert!(peak < BOUND, "{peak} kB");
+}
