@@ -6,11 +6,12 @@ use crate::{
     config::{Config, Inputs},
     state::StateDir,
 };
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use docent_audit::{Check, Filter, Head, Line, Problem, What};
 use std::{
     fmt::Write as _,
+    fs, io,
     ops::ControlFlow,
     path::PathBuf,
     process::ExitCode,
@@ -92,7 +93,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The log, and the key of its chain.
+    /// The log, which is there, and the key of its chain.
     fn log(&self, inputs: &Inputs) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
         let config = Config::load(inputs)?;
         let path = match (&self.file, &config.audit.file) {
@@ -100,6 +101,16 @@ impl Common {
             (None, Some(file)) => file.clone(),
             (None, None) => StateDir::open(&config)?.path().join("audit.jsonl"),
         };
+        let found = fs::symlink_metadata(&path);
+        let is_gone = found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if is_gone && docent_audit::files(&path).is_empty() {
+            let why = match (&self.file, config.audit.enabled) {
+                (Some(_), _) => "name the file that docent writes to, or leave --file out",
+                (None, true) => "docent begins it with the first call that it answers",
+                (None, false) => "`audit.enabled` is false, so that none will be",
+            };
+            bail!("no call is recorded yet: there is no log {}; {why}", path.display());
+        }
         Ok((path, config.audit.settings.key))
     }
 }

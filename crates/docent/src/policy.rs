@@ -27,9 +27,18 @@ pub(crate) struct Question<'a> {
     pub(crate) tool: &'a str,
     /// `key=value`, or one JSON object.
     pub(crate) arguments: &'a [String],
-    /// The name of a key.
-    pub(crate) key: Option<&'a str>,
+    pub(crate) caller: Caller<'a>,
     pub(crate) json: bool,
+}
+
+/// Whose call it is.
+pub(crate) enum Caller<'a> {
+    /// Of whoever shows nothing.
+    Anybody,
+    /// Of the holder of the key with this name.
+    Key(&'a str),
+    /// Of somebody with these scopes, by a certificate or a token.
+    Scopes(&'a [String]),
 }
 
 /// What the policy says of one part of a call.
@@ -54,35 +63,39 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
     let servers = servers::all(&config);
     let owner = find(question.tool, &providers, &servers)?;
     let arguments = arguments(question.arguments)?;
-    let who = principal(question.key, &config)?;
-    let mut rulings = vec![ruled(&config, &who, owner.key(), question.tool)];
-    let mut note = None;
+    let who = principal(&question.caller, &config)?;
+    let (ruling, mut bounds) = ruled(&config, &who, owner.key(), question.tool);
+    let mut rulings = vec![ruling];
+    let mut notes = Vec::new();
     match &owner {
         Owner::Suite(_, info) => {
             check_names(&arguments, info)?;
             let roots = serve::roots(&config)?;
             for (name, value) in &arguments {
                 for text in texts(value) {
-                    rulings.extend(examine(name, text, &config, &roots));
+                    match examine(name, text, &config, &roots) {
+                        Some(ruling) => rulings.push(ruling),
+                        None => notes.extend(not_judged(name, text)),
+                    }
                 }
             }
         }
         // What another server does with a path or an address is its own affair.
-        Owner::Server(name) => note = Some(not_asked(name)),
+        Owner::Server(name) => notes.push(not_asked(name)),
         Owner::Hub if question.tool == "call_mcp_tool" => {
-            if let Some((server, tool)) = inner(&arguments, &servers) {
-                rulings.push(ruled(&config, &who, server, &tool));
-                note = Some(not_asked(server));
-            }
+            let (server, tool) = inner(&arguments, &servers)?;
+            let (ruling, inner_bounds) = ruled(&config, &who, server, &tool);
+            rulings.push(ruling);
+            write!(bounds, "; {tool}: {inner_bounds}").unwrap_or_default();
+            notes.push(not_asked(server));
         }
         Owner::Hub => {}
     }
-    let bounds = bounds(question.tool, &config);
     let is_allowed = rulings.iter().all(|ruling| ruling.verdict != "denied");
     let text = if question.json {
         let mut whole = json!({"allowed": is_allowed, "rulings": rulings, "bounds": bounds});
-        if let Some(note) = note {
-            whole["note"] = note.into();
+        if !notes.is_empty() {
+            whole["note"] = notes.join("; ").into();
         }
         format!("{whole:#}\n")
     } else {
@@ -91,21 +104,32 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
             writeln!(text, "{verdict}: {about}\n  by {by}").unwrap_or_default();
         }
         writeln!(text, "bounds: {bounds}").unwrap_or_default();
-        note.map(|note| writeln!(text, "note: {note}")).transpose().unwrap_or_default();
+        for note in &notes {
+            writeln!(text, "note: {note}").unwrap_or_default();
+        }
         text
     };
     Ok(Printed { text, code: ExitCode::from(u8::from(!is_allowed)) })
 }
 
-/// What scopes and rules say of a tool.
-fn ruled(config: &Config, who: &Principal, provider: &str, tool: &str) -> Ruling {
-    let Verdict { action, by } = config.policy.tools.decide(who, provider, Some(tool));
-    let verdict = match action {
+/// What scopes and rules say of a tool, and what bounds its calls.
+fn ruled(config: &Config, who: &Principal, provider: &str, tool: &str) -> (Ruling, String) {
+    let said = config.policy.tools.decide(who, provider, Some(tool));
+    let bounds = bounds(tool, config, &said);
+    let verdict = match said.action {
         Action::Allow => "allowed",
         Action::Deny => "denied",
         Action::Approve => "allowed once approved",
     };
-    Ruling { about: format!("{tool} for {}", who.name), verdict, by }
+    let is_nobody = who.kind == PrincipalKind::Anonymous && who.scopes.is_empty();
+    let by = if is_nobody {
+        let told = "auth, which is on: whoever shows nothing may use nothing; name a key with \
+                    --key, or scopes with --scopes";
+        told.to_owned()
+    } else {
+        said.by
+    };
+    (Ruling { about: format!("{tool} for {}", who.name), verdict, by }, bounds)
 }
 
 fn not_asked(server: &str) -> String {
@@ -172,15 +196,21 @@ fn prefix(server: &Spec) -> String {
 }
 
 /// The server and the tool that `call_mcp_tool` is to call, under the name that rules speak of.
-fn inner<'a>(arguments: &Object, servers: &'a [Spec]) -> Option<(&'a str, String)> {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+fn inner<'a>(arguments: &Object, servers: &'a [Spec]) -> anyhow::Result<(&'a str, String)> {
+    let text = |name: &str| {
+        let told = || UsedWrongly(format!("say which: call_mcp_tool {name}=…"));
+        arguments.get(name).and_then(Value::as_str).with_context(told)
+    };
     let (server, tool) = (text("server")?, text("tool")?);
-    let server = servers.iter().find(|spec| spec.name == server)?;
+    let server = servers.iter().find(|spec| spec.name == server).with_context(|| {
+        let names: Vec<&str> = servers.iter().map(|spec| spec.name.as_str()).collect();
+        UsedWrongly(format!("there is no server `{server}`; there are {names:?}"))
+    })?;
     let prefix = prefix(server);
     let is_public = tool.starts_with(&prefix) || server.rename.values().any(|name| name == tool);
     let whole = || if is_public { tool.to_owned() } else { format!("{prefix}{tool}") };
     let public = server.rename.get(tool).cloned().unwrap_or_else(whole);
-    Some((&server.name, public))
+    Ok((&server.name, public))
 }
 
 fn arguments(words: &[String]) -> anyhow::Result<Object> {
@@ -214,14 +244,18 @@ fn check_names(all: &Object, info: &ToolInfo) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Who asks: the holder of a key, or whoever comes without one.
-fn principal(key: Option<&str>, config: &Config) -> anyhow::Result<Principal> {
+/// Who asks: the holder of a key or of scopes, or whoever comes without any.
+fn principal(caller: &Caller<'_>, config: &Config) -> anyhow::Result<Principal> {
     let auth = &config.server.auth;
-    let Some(name) = key else {
-        let everything: &[&str] = if auth.required { &[] } else { &["*"] };
-        let scopes = everything.iter().map(ToString::to_string).collect();
-        let kind = PrincipalKind::Anonymous;
-        return Ok(Principal { name: "anonymous".into(), scopes, kind, until: None });
+    let name = match caller {
+        Caller::Key(name) => *name,
+        Caller::Scopes(scopes) => return holder(scopes),
+        Caller::Anybody => {
+            let everything: &[&str] = if auth.required { &[] } else { &["*"] };
+            let scopes = everything.iter().map(ToString::to_string).collect();
+            let kind = PrincipalKind::Anonymous;
+            return Ok(Principal { name: "anonymous".into(), scopes, kind, until: None });
+        }
     };
     let found = auth.keys.iter().find(|key| key.name == name);
     let found = found.with_context(|| {
@@ -232,19 +266,39 @@ fn principal(key: Option<&str>, config: &Config) -> anyhow::Result<Principal> {
     Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key, until: None })
 }
 
+/// Somebody of whom only the scopes are known. No rule about keys speaks of this name.
+fn holder(scopes: &[String]) -> anyhow::Result<Principal> {
+    let named = scopes.iter().map(|scope| scope.trim().to_owned());
+    let named: Vec<String> = named.filter(|scope| !scope.is_empty()).collect();
+    if named.is_empty() {
+        let told = "--scopes names none: write tools, suites such as docs:*, or * for everything";
+        return Err(UsedWrongly(told.into()).into());
+    }
+    let name = format!("whoever holds {}", named.join(", ")).into();
+    let (scopes, kind) = (named.into(), PrincipalKind::Oauth);
+    Ok(Principal { name, scopes, kind, until: None })
+}
+
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
-        Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
+        Value::Array(all) => all.iter().flat_map(texts).collect(),
+        Value::Object(all) => all.values().flat_map(texts).collect(),
         _ => Vec::new(),
     }
+}
+
+/// What looks like a place, and is none that a guard can be asked about without the tool.
+fn not_judged(name: &str, text: &str) -> Option<String> {
+    let told = || format!("`{name}` is not judged here: only the tool knows what {text:?} means");
+    text.contains(['/', '\\']).then(told)
 }
 
 /// What the guards of files and of the network say of an argument.
 fn examine(name: &str, text: &str, config: &Config, roots: &Roots) -> Option<Ruling> {
     let about = format!("{name} = {text:?}");
     if name == "url" {
-        let checked = docent_net::Url::parse(text)
+        let checked = docent_net::parse_url(text)
             .map_err(|error| error.to_string())
             .and_then(|url| config.policy.network.check(&url).map_err(|error| error.to_string()));
         return Some(match checked {
@@ -253,26 +307,34 @@ fn examine(name: &str, text: &str, config: &Config, roots: &Roots) -> Option<Rul
                 true,
                 "policy.network; its address is checked when it is looked up",
             ),
-            Err(error) => Ruling::new(about, false, error),
+            Err(error) => Ruling::new(about, false, format!("the network guard: {error}")),
         });
     }
     PATHS.contains(&name).then(|| match roots.resolve(text) {
         // A file may be a secret under another name, which shows where it is opened; nothing of it is read.
         Ok(place) => match roots.read_start(&place, 0) {
             Err(denied @ ReadProblem::Denied { .. }) => {
-                Ruling::new(about, false, denied.to_string())
+                Ruling::new(about, false, format!("the file guard: {denied}"))
             }
             _ => Ruling::new(about, true, "the roots"),
         },
-        Err(error) => Ruling::new(about, false, error.to_string()),
+        Err(error) => Ruling::new(about, false, format!("the file guard: {error}")),
     })
 }
 
-fn bounds(tool: &str, config: &Config) -> String {
-    let own = config.limits.tools.get(tool);
+/// What bounds this caller's calls: the settings of the tool, and what the rule that decides leaves of them.
+fn bounds(tool: &str, config: &Config, said: &Verdict) -> String {
+    let (own, rule) = (config.limits.tools.get(tool), &said.by);
     let timeout = own.and_then(|own| own.timeout).unwrap_or(config.limits.tool_timeout);
+    let time = match said.bounds.timeout {
+        Some(less) if less < timeout => format!("{less:?} a call by {rule}"),
+        _ => format!("{timeout:?} a call"),
+    };
     let rate = own.and_then(|own| own.rate_per_minute);
-    let rate =
-        rate.map_or("no rate of its own".to_owned(), |rate| format!("{rate} calls a minute"));
-    format!("{timeout:?} a call, {rate}")
+    let rate = rate.map(|rate| format!("{rate} calls a minute"));
+    let of_rule = said.bounds.rate_per_minute;
+    let of_rule = of_rule.map(|rate| format!("{rate} calls a minute by {rule}"));
+    let rates: Vec<String> = rate.into_iter().chain(of_rule).collect();
+    let rates = if rates.is_empty() { "no rate of its own".into() } else { rates.join(", ") };
+    format!("{time}, {rates}")
 }

@@ -130,7 +130,7 @@ async fn an_argument_that_is_misspelt_is_told_with_the_one_that_was_meant() {
         (
             "describe_mcp",
             json!({"id": "nope"}),
-            "Error: argument `id` no server is called \"nope\"; there are [\"inner\"]",
+            "Error: argument `id`: no server is called \"nope\"; there are [\"inner\"]",
         ),
     ] {
         assert_eq!(told(&mut server, tool, arguments).await, want);

@@ -6,6 +6,7 @@ mod analyze;
 mod attacks;
 mod behind;
 mod bounds;
+mod confined;
 mod docs;
 mod doors;
 mod ending;
@@ -19,8 +20,10 @@ mod servers;
 mod serving;
 mod settling;
 mod shell;
+mod shown;
 mod sign_in;
 mod teams;
+mod web;
 
 use serde_json::Value;
 use std::{
@@ -44,8 +47,27 @@ impl Place {
         Self(dir)
     }
 
+    /// The same outside of the temporary folders, which every guarded server may read and write to.
+    fn apart() -> Self {
+        let folder = fs::canonicalize(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let dir = tempfile::tempdir_in(folder).unwrap();
+        fs::create_dir_all(dir.path().join("project")).unwrap();
+        Self(dir)
+    }
+
     fn project(&self) -> PathBuf {
         self.0.path().join("project")
+    }
+
+    /// The folder of the one index that is in the project; its name is the user's secret.
+    fn index(&self) -> PathBuf {
+        let entries = fs::read_dir(self.project().join(".docent")).unwrap();
+        let mut paths = entries.map(|entry| entry.unwrap().path()).filter(|path| {
+            path.is_dir() && path.file_name().unwrap().to_str().unwrap().starts_with("index")
+        });
+        let found = paths.next().unwrap();
+        assert_eq!(paths.next(), None);
+        found
     }
 
     fn write(&self, name: &str, text: &str) -> &Self {
@@ -275,9 +297,81 @@ fn doctor_reports_each_control() {
         assert!(told.iter().any(|line| line.contains(control)), "no {control} in {told:#?}");
     }
     assert!(told.last().unwrap().starts_with("strict would"), "{told:#?}");
+    let details: Vec<&str> = findings.iter().map(|f| f["detail"].as_str().unwrap()).collect();
+    for want in [
+        "not required; stdio alone is served",
+        "no host is named, so that none of docent's own tools reaches the network",
+        "denied are names of secrets",
+        "every program may be started as a server",
+        "a call that can't be recorded goes on and is counted (audit.on_full)",
+        "the chain has no key",
+        "0 rules on top of the scopes",
+    ] {
+        assert!(details.iter().any(|detail| detail.contains(want)), "no {want:?} in {details:#?}");
+    }
+    for misleads in ["off while serving", "only TCP sockets", "from this machine only"] {
+        assert!(!details.iter().any(|detail| detail.contains(misleads)), "{details:#?}");
+    }
     let state = place.project().join(".docent");
     assert_eq!(fs::read_to_string(state.join(".gitignore")).unwrap(), "*\n");
     assert_eq!(fs::read_dir(state).unwrap().count(), 1, "doctor left files behind");
+}
+
+#[test]
+fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
+    let place = Place::apart();
+    place.settings(
+        r#"
+        policy.network.hosts = ["example.org"]
+        policy.filesystem.deny = ["/drafts/"]
+        policy.filesystem.allow = [".env.example"]
+        policy.downstream = { commands = ["node", "x"], deny = ["curl"] }
+        limits.tools.outline = { rate_per_minute = 7, timeout_ms = 500 }
+        audit.on_full = "refuse"
+        audit.sync = true
+
+        [[policy.rules]]
+        tools = ["outline"]
+        action = "deny"
+
+        [mcp_servers]
+        guarded = { command = "x" }
+        closed = { command = "x", sandbox = { network = false } }
+        strict = { command = "x", sandbox = "strict" }
+        loose = { command = "x", sandbox = "off" }
+        gone = { command = "x", disabled = true }
+        remote = { url = "https://example.org/mcp?key=sekrit" }
+        "#,
+    );
+    let run = place.run(&["doctor", "--port", "0"]);
+    for want in [
+        "guarded: guarded; ",
+        "closed: guarded; ",
+        "caches, and has no network; strict would leave it the roots",
+        "strict: strict; ",
+        "loose: off: it reads credentials",
+        "gone: disabled",
+        "remote: at example.org, where",
+        "the servers guarded, strict, loose have the network, whatever hosts are named",
+        "1 rule names what docent's own tools may reach",
+        "and 1 pattern of policy.filesystem.deny: /drafts/; served all the same: .env.example",
+        "node, x but curl may be started as a server (policy.downstream)",
+        "by tool: outline 7 a minute for each client, 500 ms a call",
+        "a call that can't be recorded is refused (audit.on_full); a line is on the disk",
+        "1 rule on top of the scopes",
+        "udp: not held back while serving",
+    ] {
+        run.ends(0).prints(want);
+    }
+    run.prints(&format!("warn  {:13}  loose: off", "server"));
+    assert!(!run.out.contains("sekrit"), "{}", run.out);
+    assert!(!run.out.contains("is not followed"), "nobody may write here: {}", run.out);
+    place.write("own.toml", "mcp_servers.writer.command = \"x\"\n");
+    place
+        .run(&["doctor", "--port", "0", "--config", "own.toml"])
+        .ends(0)
+        .prints("writer may write to ")
+        .prints("own.toml, which is part of the configuration");
 }
 
 /// What is installed may not work, so a program is started in it.
@@ -289,8 +383,15 @@ fn doctor_tries_bubblewrap_where_it_is_asked_for() {
         let text = format!("[policy.sandbox]\nmode = \"{mode}\"\nbubblewrap = true\n");
         place.write("own.toml", &text).run(&["doctor", "--port", "0", "--config", "own.toml"])
     };
-    if docent_sandbox::Offered::look().bubblewrap.is_some() {
-        ask("strict").ends(0).prints("bubblewrap: in force around other programs");
+    if let Some(bubblewrap) = docent_sandbox::Offered::look().bubblewrap {
+        let mut probe = Command::new(bubblewrap);
+        let ran = probe.args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output().unwrap();
+        let (code, said) = if ran.status.success() {
+            (0, "bubblewrap: in force around other programs")
+        } else {
+            (1, "no program starts in it")
+        };
+        ask("strict").ends(code).prints(said);
     } else {
         ask("strict").ends(1).prints("bubblewrap is not installed");
         ask("auto").ends(0).prints("warn  sandbox").prints("other programs start without it");

@@ -86,6 +86,15 @@ fn a_policy_that_does_not_parse_stops_the_start() {
         ("policy.tools.deny = [\"a b\"]", "\"a b\""),
         ("[[policy.rules]]\ntools = [\"*\"]", "needs an `action`"),
         ("[[policy.rules]]\naction = \"deny\"", "needs `tools`"),
+        ("[[policy.rules]]\ntools = [\"*\"]\naction = \"ask\"", "one of allow, deny, approve"),
+        (
+            "[[policy.rules]]\ntools = [\"*\"]\naction = \"deny\"\ntimeout_ms = 5",
+            "`rate_per_minute` and `timeout_ms` bound nothing",
+        ),
+        (
+            "[[policy.rules]]\ntools = [\"*\"]\naction = \"allow\"\nrate_per_minute = 0",
+            "`policy.rules[0].rate_per_minute` must be a whole number from 1",
+        ),
         ("policy.sandbox.mode = \"loose\"", "one of off, auto, strict"),
         (TWO_OF_ONE_NAME, "two rules of this name have different scopes"),
     ] {
@@ -122,7 +131,7 @@ fn a_call_is_judged_without_being_made() {
         "#,
     );
     fs::create_dir(place.project().join("drafts")).unwrap();
-    place.write("main.rs", "").write("drafts/a.rs", "");
+    place.write("main.rs", "").write("drafts/a.rs", "").write(".env", "");
     for (args, code, want) in [
         (
             &["web_search", "query=x", "--key", "ops"][..],
@@ -135,7 +144,27 @@ fn a_call_is_judged_without_being_made() {
         (&["parse_files", "{\"files\": [\"main.rs\"]}", "--key", "reader"], 0, "7 calls a minute"),
         (&["parse_files", "files=drafts/a.rs", "--key", "reader"], 1, "policy.filesystem.deny"),
         (&["parse_files", "files=../x", "--key", "reader"], 1, "denied: files = \"../x\""),
+        (
+            &["parse_files", "files=../x", "--key", "ops"],
+            1,
+            "by the file guard: the path is outside",
+        ),
         (&["parse_files", "files=.env", "--key", "reader"], 1, "denied: files = \".env\""),
+        (
+            &["parse_files", "files=.env", "--key", "ops"],
+            1,
+            "by the file guard: .env is not served",
+        ),
+        (
+            &["fetch_page", "url=https://a.test/", "--key", "ops"],
+            1,
+            "by the network guard: the policy",
+        ),
+        (
+            &["get_document", "document_id=../../etc/passwd", "--key", "ops"],
+            0,
+            "note: `document_id` is not judged here",
+        ),
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(code).prints(want);
     }
@@ -149,6 +178,84 @@ fn a_call_is_judged_without_being_made() {
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(2).says(want);
     }
+}
+
+#[test]
+fn a_caller_is_told_what_bounds_it() {
+    let place = Place::new();
+    place.settings(
+        r#"
+        limits.tools.parse_files.rate_per_minute = 7
+        limits.tools.outline.timeout_ms = 50
+
+        [[policy.rules]]
+        name = "readers are slow"
+        scopes = ["docs:*"]
+        tools = ["parse_files", "outline"]
+        action = "allow"
+        rate_per_minute = 5
+        timeout_ms = 2000
+
+        [[server.auth.keys]]
+        name = "ops"
+        token = "ops-token-0123456789"
+        scopes = ["*"]
+        "#,
+    );
+    let rule = "by policy.rules[0] \"readers are slow\"";
+    for (args, code, want) in [
+        (
+            &["parse_files", "--scopes", "docs:*,parse_files"][..],
+            0,
+            format!("bounds: 2s a call {rule}, 7 calls a minute, 5 calls a minute {rule}\n"),
+        ),
+        (
+            &["outline", "--scopes", "docs:*, outline"],
+            0,
+            format!("bounds: 50ms a call, 5 calls a minute {rule}\n"),
+        ),
+        (&["parse_files", "--key", "ops"], 0, "bounds: 30s a call, 7 calls a minute\n".into()),
+        (
+            &["parse_files", "--scopes", "docs:*"],
+            1,
+            "denied: parse_files for whoever holds docs:*\n  by the scopes".into(),
+        ),
+        (&["parse_files"], 1, "by auth, which is on".into()),
+        (&["parse_files"], 1, "name a key with --key, or scopes with --scopes".into()),
+    ] {
+        place.run(&[&["policy", "test"], args].concat()).ends(code).prints(&want);
+    }
+    for (args, want) in [
+        (["--key", "ops", "--scopes", "*"].as_slice(), "cannot be used with"),
+        (&["--scopes", ""], "--scopes names none"),
+    ] {
+        place.run(&[&["policy", "test", "outline"], args].concat()).ends(2).says(want);
+    }
+}
+
+#[tokio::test]
+async fn a_rule_bounds_the_calls_that_it_lets_through() {
+    let place = Place::new();
+    place.write("main.rs", "fn main() {}\n");
+    let slowly = "[[policy.rules]]\nname = \"slowly\"\ntools = [\"parse_files\"]\naction = \"allow\"\nrate_per_minute = 1\n";
+    place.settings(slowly);
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let request = || call("parse_files", json!({"files": ["main.rs"]}));
+    assert!(server.ask("tools/call", request()).await.unwrap().get("result").is_some());
+    let refused = server.ask("tools/call", request()).await.unwrap();
+    assert_eq!(refused["error"]["data"]["rule"], "policy.rules[0] \"slowly\"", "{refused}");
+    // Another rule before it does not give the caller a new minute.
+    let before = "[[policy.rules]]\ntools = [\"web:*\"]\naction = \"deny\"\n";
+    place.settings(&format!("{before}{slowly}"));
+    signal(&server, Signal::HUP);
+    server.notification("notifications/tools/list_changed").await.unwrap();
+    let refused = server.ask("tools/call", request()).await.unwrap();
+    assert_eq!(refused["error"]["data"]["rule"], "policy.rules[1] \"slowly\"", "{refused}");
+    place.settings("");
+    signal(&server, Signal::HUP);
+    server.notification("notifications/tools/list_changed").await.unwrap();
+    assert!(server.ask("tools/call", request()).await.unwrap().get("result").is_some());
 }
 
 #[tokio::test]
@@ -200,6 +307,12 @@ async fn a_verdict_is_what_the_server_does() {
     }
     for unknown in ["z__tok", "x__", "x__hidden_one"] {
         place.run(&["policy", "test", unknown]).ends(2).says("there is no tool");
+    }
+    for (args, said) in [
+        (["server=z", "tool=tok"].as_slice(), "there is no server `z`"),
+        (&["server=x"], "say which: call_mcp_tool tool=…"),
+    ] {
+        place.run(&[&["policy", "test", "call_mcp_tool"], args].concat()).ends(2).says(said);
     }
     place.settings("");
     place.run(&["policy", "test", "call_mcp_tool"]).ends(2).says("there is no tool");

@@ -47,6 +47,19 @@ async fn every_call_is_on_record_before_it_is_answered() {
     assert_eq!(mode & 0o777, 0o600, "others can read who called what");
 }
 
+#[test]
+fn a_record_that_has_not_begun_is_told_with_its_place() {
+    let place = Place::new();
+    for command in ["verify", "tail", "stats"] {
+        let run = place.run(&["audit", command]);
+        run.ends(1).says("no call is recorded yet").says(".docent/audit.jsonl");
+        assert!(!run.err.contains("os error"), "{}", run.err);
+    }
+    place.run(&["audit", "tail", "--file", "none.jsonl"]).ends(1).says("none.jsonl; name the file");
+    place.settings("audit.enabled = false\n");
+    place.run(&["audit", "stats"]).ends(1).says("`audit.enabled` is false");
+}
+
 #[tokio::test]
 async fn a_record_that_docent_turned_over_is_intact_and_one_that_was_emptied_is_not() {
     let place = Place::new();
@@ -96,7 +109,7 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
 fn doctor_says_which_servers_may_write_to_the_record() {
     let place = Place::new();
     place.settings("mcp_servers.notes.command = \"notes\"\n");
-    place.run(&["doctor"]).ends(0).prints("the servers notes may write to it too: set audit.file");
+    place.run(&["doctor"]).ends(0).prints("the server notes may write to it too: set audit.file");
     place.settings("mcp_servers.notes = { command = \"notes\", sandbox = \"strict\" }\n");
     assert!(!place.run(&["doctor"]).ends(0).out.contains("may write to it too"));
 }
