@@ -266,7 +266,7 @@ pub(crate) fn judge(key: &str, text: &str, entropy: bool) -> Option<&'static str
     let weight = weigh(key)?;
     // In data, what is under `password` is one, though it be a word; code and documents have words there that are none.
     let is_word = weight == Weight::Password
-        && value::is_one_word(text)
+        && (value::is_one_word(text) || value::is_made(text))
         && !is_placeholder(text)
         && !is_label(text)
         && !is_digest(text);

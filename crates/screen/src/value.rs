@@ -150,16 +150,31 @@ pub(crate) fn is_bracketed(value: &str) -> bool {
         && (!is_random(value, 8) || signs.iter().any(|sign| value.contains(sign)))
 }
 
+/// Whether chance wrote it, in whatever signs: a password of a machine may be padded as base64 is, and of any length.
+pub(crate) fn is_made(value: &str) -> bool {
+    let value = value.trim_end_matches('=');
+    is_random(value, 8) && !is_bracketed(value) && !value.contains("://")
+}
+
 /// Whether it is one word, which under a name such as `password` is one.
 pub(crate) fn is_one_word(value: &str) -> bool {
+    let value = value.trim_end_matches('=');
     let counts = count(value);
-    (3..=128).contains(&value.len())
-        && counts.other == 0
-        && counts.upper + counts.lower + counts.digit > 2
+    value.len() > 2
+        && (counts.other == 0 || (counts.digit > 0 && is_foreign_word(value)))
+        && counts.upper + counts.lower + counts.digit + counts.other > 2
         && !is_version(value)
         && !value.bytes().any(|byte| b"()[]{}<>\\`|\"'".contains(&byte))
         && !is_path(value)
         && !is_yaml_tag(value)
+}
+
+/// Whether it is a word of a script that puts blanks between words: of the others, which have no upper and lower case, a
+/// whole sentence looks like one.
+fn is_foreign_word(value: &str) -> bool {
+    let in_case = |c: char| c.is_lowercase() || c.is_uppercase();
+    value.chars().any(in_case)
+        && value.chars().all(|c| !c.is_whitespace() && (in_case(c) || !c.is_alphabetic()))
 }
 
 /// `1.2.3`, `^1.2`, `~> 1.0.0-beta`: a package may be called after what it is for.

@@ -43,6 +43,37 @@ fn strings_keys_and_values_of_telling_keys_are_redacted() {
     assert_eq!(value.to_string(), format!(r#"{{"z":1,"{gone}":2,"{gone} 2":3,"a":4}}"#));
 }
 
+/// Each is all that is redacted, in data and in the text of the same document.
+#[test]
+fn a_password_may_be_padded_long_foreign_and_of_any_sign() {
+    let screen = Screen::default();
+    let long = format!("{}/{}+{}", body(ALNUM, 60), body(ALNUM, 61), body(ALNUM, 1500));
+    for password in [
+        "aHVudGVyMiF4OQ==",
+        "c3dvcmRmaXNo=",
+        "c3dvcmRmaXNoCg==",
+        "/2Zk9x7qLm4Rt8sB==",
+        &long,
+        &format!("{long}=="),
+        "Pässw0rt2024!",
+        "żółw7",
+        "Пароль123!",
+        "hunter2£9",
+        "x7|Kq!p9zL",
+        "x7<Kq!p9zL",
+        "x7>Kq!p9zL",
+        "x7\\Kq!p9zL",
+        "x7'Kq!p9zL",
+        "x7\"Kq!p9zL",
+        "x7`Kq!p9zL",
+    ] {
+        let value = json!({"kind": "Secret", "data": {"password": password}});
+        let want = json!({"kind": "Secret", "data": {"password": "[redacted: password]"}});
+        check(value.clone(), &want, 1);
+        assert_eq!(screen.redact(&value.to_string()), want.to_string(), "the same JSON as text");
+    }
+}
+
 #[test]
 fn schemas_and_ordinary_values_stay() {
     for value in [
@@ -56,6 +87,11 @@ fn schemas_and_ordinary_values_stay() {
         json!({"syncToken": "CAFE", "authorization": ["read", "write"], "secret": "no"}),
         json!({"password": "Passwort", "passwordHint": "a word", "dbPassword": "Enter your password"}),
         json!({"dependencies": {"pbkdf2-password": "^1.2.1"}, "password": "sha256:0a1b2c3d4e5f"}),
+        json!({"password": "Contraseña", "dbPassword": "Пароль", "newPassword": "Passwört*"}),
+        json!({"password": "密码长度为6到20位", "newPassword": "パスワード8文字以上", "pwd": "••••••1"}),
+        json!({"password": "required|min:8|max:72", "newPassword": "^[A-Z\\\\d@$!%*?&]{8,}x9$"}),
+        json!({"password": "/run/secrets/db1", "newPassword": "op://vault/x9Kq2Zp", "pwd": "<b>1</b>"}),
+        json!({"password": "https://bücher.example/x1", "newPassword": "varchar(255)"}),
         json!([{"name": "password", "value": "Password"}, {"name": "token", "default": "the"}]),
         json!([{"name": "password", "type": "string"}, {"name": "colour", "value": "x7(Kq!p9zL"}]),
     ] {
