@@ -266,7 +266,7 @@ pub(crate) fn judge(key: &str, text: &str, entropy: bool) -> Option<&'static str
     let weight = weigh(key)?;
     // In data, what is under `password` is one, though it be a word; code and documents have words there that are none.
     let is_word = weight == Weight::Password
-        && (value::is_one_word(text) || value::is_made(text))
+        && value::is_one_word(text)
         && !is_placeholder(text)
         && !is_label(text)
         && !is_digest(text);
@@ -296,14 +296,14 @@ fn accepts(
 }
 
 fn is_password(found: &str, style: Style) -> bool {
-    let chosen = value::is_chosen(found);
+    let chosen = value::is_chosen(found) || value::is_made(found);
     match style {
         Style::Quoted | Style::Markup | Style::Argument | Style::Tight => chosen,
         // `password: arg1` is code; what no name could be is a password, and so is a word with a number behind it.
         Style::Loose => {
             let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
             let marked = found.contains(['!', '@', '#', '$', '^', '&', '*']);
-            chosen && (marked || digits >= 3 || value::is_random(found, 8))
+            chosen && (marked || digits >= 3 || value::is_made(found))
         }
     }
 }
