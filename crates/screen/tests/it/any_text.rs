@@ -218,6 +218,12 @@ fn bait_and_ten_megabytes_are_screened() {
         let mut value: Value = serde_json::from_str(&text).unwrap();
         screens[0].redact_json(&mut value);
     }
+    for bait in
+        ["$a1", "$$A", "%1$", "{a", "<a", "a.", "1234", "é1", "a=", "x7|Kq!p9zL", "pass", "("]
+    {
+        let text = json!({"password": bait.repeat((1 << 17) / bait.len())}).to_string();
+        screens[0].redact(&text);
+    }
     let deep = "[".repeat(1 << 16) + &"]".repeat(1 << 16);
     assert_eq!(screens[0].redact(&deep), deep);
     let line = "let x = key.lookup(token);\n";
