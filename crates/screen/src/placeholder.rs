@@ -57,8 +57,8 @@ const TOLD: [&str; 10] = [
 /// From this length on, a value is no password that somebody chose.
 const LONG: usize = 20;
 
-/// What a form calls a password, in languages that write it in ASCII, or says of one.
-const LABELS: [&str; 44] = [
+/// What a form calls a password, in languages that write it in ASCII, or says of one, and what a schema says it is.
+const LABELS: [&str; 66] = [
     "pass",
     "pwd",
     "foo",
@@ -103,6 +103,28 @@ const LABELS: [&str; 44] = [
     "field",
     "prompt",
     "plain",
+    "show",
+    "hide",
+    "reset",
+    "forgot",
+    "forgotten",
+    "change",
+    "confirm",
+    "repeat",
+    "toggle",
+    "update",
+    "create",
+    "enter",
+    "save",
+    "new",
+    "old",
+    "current",
+    "latest",
+    "next",
+    "char",
+    "varchar",
+    "nvarchar",
+    "sensitive",
 ];
 
 /// Values that are a type, a literal or nothing, and never a secret.
@@ -139,7 +161,8 @@ fn plain(value: &str) -> String {
 
 /// Whether it is a word for "nothing" or a type.
 fn is_nothing(value: &str) -> bool {
-    let value = value.trim();
+    // A type may say that there is one, or that there may be none: `String!`.
+    let value = value.trim().trim_end_matches(['!', '?']);
     value.is_empty() || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 

@@ -38,6 +38,15 @@ fn strings_keys_and_values_of_telling_keys_are_redacted() {
             {"default": "[redacted: password]", "Key": "password"}]),
         2,
     );
+    // A field of a form, not what a button says.
+    check(
+        json!({"confirmPassword": "hunter2", "newPassword": "swordfish", "resetPassword": "hunter2",
+            "exchangePassword": "swordfish", "RESET_DB_PASSWORD": "swordfish", "currentPassword": "Show-me!"}),
+        &json!({"confirmPassword": "[redacted: password]", "newPassword": "[redacted: password]",
+            "resetPassword": "[redacted: password]", "exchangePassword": "[redacted: password]",
+            "RESET_DB_PASSWORD": "[redacted: password]", "currentPassword": "[redacted: password]"}),
+        6,
+    );
     let mut value = json!({"z": 1, (token.clone()): 2, (format!("{token}a")): 3, "a": 4});
     assert_eq!(Screen::default().redact_json(&mut value), 2);
     assert_eq!(value.to_string(), format!(r#"{{"z":1,"{gone}":2,"{gone} 2":3,"a":4}}"#));
@@ -92,6 +101,11 @@ fn schemas_and_ordinary_values_stay() {
         json!({"password": "required|min:8|max:72", "newPassword": "^[A-Z\\\\d@$!%*?&]{8,}x9$"}),
         json!({"password": "/run/secrets/db1", "newPassword": "op://vault/x9Kq2Zp", "pwd": "<b>1</b>"}),
         json!({"password": "https://bücher.example/x1", "newPassword": "varchar(255)"}),
+        json!({"showPassword": "Show", "hide_password": "Hide", "resetPassword": "Reset", "forgotPassword": "Forgot?"}),
+        json!({"confirmPassword": "Confirm", "newPassword": "New", "auth.forgotPassword": "Vergessen?"}),
+        json!({"showpassword": "Afficher", "toggle-password": "Umschalten", "btnShowPwd": "Mostra!"}),
+        json!({"dependencies": {"generate-password": "latest", "hash-password": "next"}}),
+        json!({"password": "varchar", "newPassword": "String!", "pwd": "[String!]!", "userPassword": "Required!"}),
         json!([{"name": "password", "value": "Password"}, {"name": "token", "default": "the"}]),
         json!([{"name": "password", "type": "string"}, {"name": "colour", "value": "x7(Kq!p9zL"}]),
     ] {
