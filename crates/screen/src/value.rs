@@ -138,6 +138,7 @@ pub(crate) fn is_chosen(value: &str) -> bool {
         && (counts.digit > 0 || (marks > 0 && letters > 3))
         && !value.bytes().any(|byte| b"<>\\`|\"'".contains(&byte))
         && !is_bracketed(value)
+        && !is_version(value)
         && !is_path(value)
         && !is_yaml_tag(value)
 }
@@ -179,9 +180,10 @@ fn is_foreign_word(value: &str) -> bool {
 
 /// `1.2.3`, `^1.2`, `~> 1.0.0-beta`: a package may be called after what it is for.
 fn is_version(value: &str) -> bool {
-    let value = value.trim_start_matches(['^', '~', '>', '<', '=', 'v']);
-    let first = value.split('.').next().unwrap_or_default();
-    value.contains('.') && !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit())
+    let mut parts = value.trim_start_matches(['^', '~', '>', '<', '=', 'v']).split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let first = parts.next().is_some_and(is_number);
+    first && parts.next().is_some_and(|part| is_number(part) || part == "x" || part == "*")
 }
 
 fn is_yaml_tag(value: &str) -> bool {

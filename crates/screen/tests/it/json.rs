@@ -105,6 +105,7 @@ fn schemas_and_ordinary_values_stay() {
         json!({"confirmPassword": "Confirm", "newPassword": "New", "auth.forgotPassword": "Vergessen?"}),
         json!({"showpassword": "Afficher", "toggle-password": "Umschalten", "btnShowPwd": "Mostra!"}),
         json!({"dependencies": {"generate-password": "latest", "hash-password": "next"}}),
+        json!({"dependencies": {"generate-password": "1.7.0-rc.1", "pbkdf2-password": "^2.0.0-beta"}}),
         json!({"password": "varchar", "newPassword": "String!", "pwd": "[String!]!", "userPassword": "Required!"}),
         json!([{"name": "password", "value": "Password"}, {"name": "token", "default": "the"}]),
         json!([{"name": "password", "type": "string"}, {"name": "colour", "value": "x7(Kq!p9zL"}]),

@@ -325,6 +325,7 @@ fn values_of_telling_names_go() {
         ("password", "password = \"", "x7(Kq!p9zL", "\""),
         ("password", "password = \"", "q}9!x{Lm7", "\""),
         ("password", "password: '", "x[7Kq!p9", "'"),
+        ("password", "password = \"", "7.Kx9!qLm", "\""),
         // Made by a machine: padded, long, of any sign.
         ("password", "data:\n  password: ", "aHVudGVyMiF4OQ==", "\n"),
         ("password", "password = \"", "aHVudGVyMiF4OQ==", "\""),
