@@ -55,9 +55,9 @@ pub enum Names {
     Eager,
 }
 
-/// How much a name says about its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Weight {
+/// How much a name says about its value, the most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
     /// A person chose the value.
     Password,
     /// A machine made the value.
@@ -216,7 +216,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-fn weigh(name: &str) -> Option<Weight> {
+pub(crate) fn weigh(name: &str) -> Option<Weight> {
     // A mark names what stood in its place, and is given nothing itself.
     (name.len() < LONGEST_NAME && !name.contains("[redacted: ")).then_some(())?;
     let words = words(name);

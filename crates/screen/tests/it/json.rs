@@ -146,6 +146,34 @@ fn a_text_that_is_json_is_judged_as_json() {
     }
 }
 
+/// Whichever of them tells of a secret, wherever it stands.
+#[test]
+fn every_name_of_a_value_counts() {
+    let screen = Screen::default();
+    let long = body(ALNUM, 40);
+    for (text, secret) in [
+        (r#"{"name":"prod","key":"DB_PASSWORD","value":"swordfish"}"#, "swordfish"),
+        (r#"{"key":"DB_PASSWORD","name":"prod","value":"swordfish"}"#, "swordfish"),
+        (r#"{"value":"swordfish","Name":"DB_PASSWORD","key":"prod"}"#, "swordfish"),
+        (r#"{"default":"swordfish","key":"apiKey","name":"password"}"#, "swordfish"),
+        (r#"{"key":"password","value":"swordfish","name":"syncToken"}"#, "swordfish"),
+        (r#"{"name":1,"key":"p\u0061ssword","value":"swordfish"}"#, "swordfish"),
+        (r#"{"name":"DB_PASSWORD","value":["swordfish",{"a":"b"}]}"#, "swordfish"),
+        (r#"{"value":[["swordfish"],"the password"],"name":"DB_PASSWORD"}"#, "swordfish"),
+        (&format!(r#"{{"name":"prod","key":"API_KEY","value":"{long}"}}"#), &long),
+    ] {
+        let kind = if secret == long { "api key" } else { "password" };
+        let want = text.replace(secret, &format!("[redacted: {kind}]"));
+        assert_eq!(screen.redact(text), want);
+        let mut value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(screen.redact_json(&mut value), 1, "{text}");
+        assert_eq!(value, serde_json::from_str::<Value>(&want).unwrap(), "data and text agree");
+    }
+    let text = r#"{"name":"keys","value":["kX9vQ2mZ7pLw4RtY8sBn3HjF1"],"key":"colour"}"#;
+    check(serde_json::from_str(text).unwrap(), &serde_json::from_str(text).unwrap(), 0);
+    assert_eq!(screen.redact(text), text, "keys come in lists of other kinds");
+}
+
 #[test]
 fn what_must_stay_stays() {
     let token = format!("{}{}", concat!("gh", "p_"), body(ALNUM, 36));
