@@ -133,8 +133,8 @@ pub(crate) fn is_chosen(value: &str) -> bool {
     let letters = counts.upper + counts.lower;
     let marks = value.bytes().filter(|byte| b"!@#$^&*+=?~".contains(byte)).count();
     (6..=128).contains(&value.len())
-        && counts.other == 0
-        && letters > 0
+        && is_word(value, &counts)
+        && letters + counts.other > 0
         && (counts.digit > 0 || (marks > 0 && letters > 3))
         && !value.bytes().any(|byte| b"<>\\`|\"'".contains(&byte))
         && !is_bracketed(value)
@@ -162,7 +162,7 @@ pub(crate) fn is_one_word(value: &str) -> bool {
     let value = value.trim_end_matches('=');
     let counts = count(value);
     value.len() > 2
-        && (counts.other == 0 || (counts.digit > 0 && is_foreign_word(value)))
+        && is_word(value, &counts)
         && counts.upper + counts.lower + counts.digit + counts.other > 2
         && !is_version(value)
         && !value.bytes().any(|byte| b"()[]{}<>\\`|\"'".contains(&byte))
@@ -170,12 +170,14 @@ pub(crate) fn is_one_word(value: &str) -> bool {
         && !is_yaml_tag(value)
 }
 
-/// Whether it is a word of a script that puts blanks between words: of the others, which have no upper and lower case, a
-/// whole sentence looks like one.
-fn is_foreign_word(value: &str) -> bool {
+/// Whether there is no blank in it. Beyond ASCII it must have a number, as every language has its word for a password, and
+/// be of a script that has blanks: of the others, which know no upper and lower case, a whole sentence looks like a word.
+fn is_word(value: &str, counts: &Counts) -> bool {
     let in_case = |c: char| c.is_lowercase() || c.is_uppercase();
-    value.chars().any(in_case)
-        && value.chars().all(|c| !c.is_whitespace() && (in_case(c) || !c.is_alphabetic()))
+    let is_part =
+        |c: char| in_case(c) || !(c.is_alphabetic() || c.is_whitespace() || c.is_control());
+    counts.other == 0
+        || (counts.digit > 0 && value.chars().any(in_case) && value.chars().all(is_part))
 }
 
 /// `1.2.3`, `^1.2`, `~> 1.0.0-beta`: a package may be called after what it is for.

@@ -326,6 +326,8 @@ fn values_of_telling_names_go() {
         ("password", "password = \"", "q}9!x{Lm7", "\""),
         ("password", "password: '", "x[7Kq!p9", "'"),
         ("password", "password = \"", "7.Kx9!qLm", "\""),
+        ("password", "password = \"", "Pässw0rt2024!", "\""),
+        ("password", "DB_PASSWORD='", "żółw2026", "'"),
         // Made by a machine: padded, long, of any sign.
         ("password", "data:\n  password: ", "aHVudGVyMiF4OQ==", "\n"),
         ("password", "password = \"", "aHVudGVyMiF4OQ==", "\""),
