@@ -55,9 +55,9 @@ pub enum Names {
     Eager,
 }
 
-/// How much a name says about its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Weight {
+/// How much a name says about its value, the most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
     /// A person chose the value.
     Password,
     /// A machine made the value.
@@ -140,6 +140,28 @@ const PUBLIC: [&str; 35] = [
     "progress",
 ];
 
+/// Verbs that make a name one of something done to a password: what is under `showPassword` is the text of a button. What a
+/// form asks for is named otherwise: `confirmPassword` and `newPassword` hold one.
+const ACTIONS: [&str; 17] = [
+    "show",
+    "hide",
+    "toggle",
+    "reveal",
+    "view",
+    "forgot",
+    "forgotten",
+    "forget",
+    "lost",
+    "recover",
+    "reset",
+    "change",
+    "update",
+    "generate",
+    "hash",
+    "remember",
+    "request",
+];
+
 /// The finding at the name that holds the anchor at `at`, and where the search goes on.
 pub(crate) fn find(text: &str, at: usize, options: Options) -> (Option<Assigned>, usize) {
     let Some(name) = name_around(text, at) else { return (None, at + 1) };
@@ -194,7 +216,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-fn weigh(name: &str) -> Option<Weight> {
+pub(crate) fn weigh(name: &str) -> Option<Weight> {
     // A mark names what stood in its place, and is given nothing itself.
     (name.len() < LONGEST_NAME && !name.contains("[redacted: ")).then_some(())?;
     let words = words(name);
@@ -267,8 +289,8 @@ pub(crate) fn judge(key: &str, text: &str, entropy: bool) -> Option<&'static str
     // In data, what is under `password` is one, though it be a word; code and documents have words there that are none.
     let is_word = weight == Weight::Password
         && value::is_one_word(text)
+        && !is_said(key, text)
         && !is_placeholder(text)
-        && !is_label(text)
         && !is_digest(text);
     let accepted = is_word || accepts((key, weight), (text, Style::Quoted), entropy);
     accepted.then(|| kind(key, weight))
@@ -280,7 +302,7 @@ fn accepts(
     entropy: bool,
 ) -> bool {
     let accepted = match weight {
-        Weight::Password => is_password(found, style),
+        Weight::Password => is_password(found, style) && !is_said(spelled, found),
         Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == 36,
         Weight::Secret => is_secret(found, style),
         // An all-hex word under a slight name is a hash more often than a key.
@@ -295,15 +317,32 @@ fn accepts(
     accepted && !is_placeholder(found) && !is_digest(found)
 }
 
+/// Whether a form says it of a password: a word for one, or under the name of a button what has no number.
+fn is_said(name: &str, found: &str) -> bool {
+    is_label(found) || (names_action(name) && !found.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether the word before `password` is a verb.
+fn names_action(name: &str) -> bool {
+    let words = words(name);
+    let verb = match words.as_slice() {
+        [.., verb, _] => Some(verb.as_str()),
+        // `showpassword`.
+        [word] => PASSWORDS.iter().find_map(|password| word.strip_suffix(password)),
+        [] => None,
+    };
+    verb.is_some_and(|verb| ACTIONS.contains(&verb))
+}
+
 fn is_password(found: &str, style: Style) -> bool {
-    let chosen = value::is_chosen(found);
+    let chosen = value::is_chosen(found) || value::is_made(found);
     match style {
         Style::Quoted | Style::Markup | Style::Argument | Style::Tight => chosen,
         // `password: arg1` is code; what no name could be is a password, and so is a word with a number behind it.
         Style::Loose => {
             let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
             let marked = found.contains(['!', '@', '#', '$', '^', '&', '*']);
-            chosen && (marked || digits >= 3 || value::is_random(found, 8))
+            chosen && (marked || digits >= 3 || value::is_made(found))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A text that is a whole JSON document: its strings where they stand, each with the key that it is under.
 
-use crate::assignment::names_many;
+use crate::assignment::{Weight, names_many, weigh};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, ops::Range};
 
@@ -15,9 +15,55 @@ struct Open {
     /// The key of what comes next; in an array, the key that the array is under.
     key: Option<Range<usize>>,
     wants_key: bool,
-    /// The strings under `name` and under `value`, which belong together.
-    name: Option<Range<usize>>,
+    /// Of the strings under `name` and `key`, the one that tells most of those under `value`.
+    name: Option<(Weight, Range<usize>)>,
     values: Vec<Range<usize>>,
+    /// Those in a list under `value`.
+    listed: Vec<Range<usize>>,
+    /// Of such a list, where in what is open its object is.
+    holder: Option<usize>,
+}
+
+impl Open {
+    /// Keeps the string under the last key, if that says what it is for.
+    fn note(&mut self, text: &str, string: Range<usize>) {
+        let key = self.key.as_ref().filter(|_| self.is_object).and_then(|key| short(text, key));
+        match key {
+            Some(key) if is_name(&key) => {
+                let weight = short(text, &string).and_then(|name| weigh(&name));
+                let told = self.name.as_ref().map(|(told, _)| *told);
+                if let Some(weight) = weight.filter(|weight| told.is_none_or(|told| *weight < told))
+                {
+                    self.name = Some((weight, string));
+                }
+            }
+            Some(key) if is_value(&key) => self.values.push(string),
+            _ => {}
+        }
+    }
+
+    /// Gives each string that is named beside it to `tell`.
+    fn named(&self, text: &str, mut tell: impl FnMut(&Range<usize>, &Range<usize>)) {
+        let Some((_, name)) = &self.name else { return };
+        self.values.iter().for_each(|value| tell(name, value));
+        if short(text, name).is_some_and(|name| names_many(&name)) {
+            self.listed.iter().for_each(|value| tell(name, value));
+        }
+    }
+}
+
+/// What opens at this byte, within what is open.
+fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
+    let around = open.last().filter(|_| !is_object);
+    let key = around.and_then(|around| around.key.clone());
+    let is_value = |key: &Range<usize>| short(text, key).is_some_and(|key| is_value(&key));
+    let holder = around.and_then(|around| match &around.key {
+        Some(key) if around.is_object => is_value(key).then(|| open.len() - 1),
+        _ => around.holder,
+    });
+    let key = key.filter(|key| short(text, key).is_some_and(|key| names_many(&key)));
+    let (name, values, listed) = (None, Vec::new(), Vec::new());
+    Open { is_object, key, wants_key: is_object, name, values, listed, holder }
 }
 
 /// Whether the text is an object or an array of JSON, and nothing else.
@@ -33,11 +79,7 @@ pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)
         return;
     }
     let mut tell = |key: &Range<usize>, value: &Range<usize>| {
-        // No name is longer, and a list of many strings is under one key.
-        if key.len() > LONGEST_KEY {
-            return;
-        }
-        if let Some((key, value_text)) = decoded(text, key).zip(decoded(text, value)) {
+        if let Some((key, value_text)) = short(text, key).zip(decoded(text, value)) {
             each(&key, &value_text, value.clone());
         }
     };
@@ -47,20 +89,14 @@ pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)
         at += 1;
         match byte {
             b'{' | b'[' => {
-                let is_object = *byte == b'{';
-                let key = open.last().filter(|_| !is_object).and_then(|around| around.key.clone());
-                let key = key.filter(|key| decoded(text, key).is_some_and(|key| names_many(&key)));
-                let (name, values) = (None, Vec::new());
-                open.push(Open { is_object, key, wants_key: is_object, name, values });
+                open.push(opened(text, *byte == b'{', &open));
                 if open.len() > DEEPEST {
                     return;
                 }
             }
             b'}' | b']' => {
-                if let Some(Open { name: Some(name), values, .. }) = open.pop() {
-                    for value in &values {
-                        tell(&name, value);
-                    }
+                if let Some(closed) = open.pop() {
+                    closed.named(text, &mut tell);
                 }
             }
             b',' => {
@@ -74,13 +110,15 @@ pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)
                 let Some(around) = open.last_mut() else { return };
                 if around.wants_key {
                     (around.key, around.wants_key) = (Some(string), false);
-                } else if let Some(key) = &around.key {
+                    continue;
+                }
+                if let Some(key) = &around.key {
                     tell(key, &string);
-                    match text.get(key.clone()).filter(|_| around.is_object) {
-                        Some(key) if is_name(key) => around.name = Some(string),
-                        Some(key) if is_value(key) => around.values.push(string),
-                        _ => {}
-                    }
+                }
+                around.note(text, string.clone());
+                let holder = around.holder.and_then(|holder| open.get_mut(holder));
+                if let Some(holder) = holder {
+                    holder.listed.push(string);
                 }
             }
             _ => {}
@@ -108,6 +146,11 @@ fn length(bytes: &[u8]) -> usize {
             Some(_) => at += 1,
         }
     }
+}
+
+/// The text of a key or a name. No name is longer, and many strings may be under one.
+fn short<'a>(text: &'a str, inside: &Range<usize>) -> Option<Cow<'a, str>> {
+    if inside.len() > LONGEST_KEY { None } else { decoded(text, inside) }
 }
 
 fn decoded<'a>(text: &'a str, inside: &Range<usize>) -> Option<Cow<'a, str>> {

@@ -172,6 +172,12 @@ pub(crate) fn header_token(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// Whatever follows `Bearer` or `Basic`, if it is longer than most words.
 pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
+    // A mark names the scheme of what stood in its place.
+    let in_mark = window(text, at, LONGEST_VALUE).starts_with("basic credentials]")
+        && text.get(..at)?.ends_with("[redacted: ");
+    if in_mark {
+        return None;
+    }
     let word = span(text, at, |byte| byte.is_ascii_alphabetic());
     let from =
         at + word + span(window(text, at + word, 64), 0, |byte| byte == b' ' || byte == b'\t');

@@ -99,7 +99,8 @@ fn belongs(text: &str, at: usize, c: char) -> bool {
         '\u{200B}' => both(is_unspaced),
         '\u{200C}' => both(is_joined),
         '\u{200D}' => {
-            both(is_joined) || (before.is_some_and(can_be_joined) && after.is_some_and(is_picture))
+            both(is_joined)
+                || (after.is_some_and(is_picture) && text.get(..at).is_some_and(can_be_joined))
         }
         '\u{180B}'..='\u{180F}' => before.is_some_and(is_mongolian),
         '\u{115F}' => after.is_some_and(|c| matches!(c, '\u{1161}'..='\u{11A7}')),
@@ -114,9 +115,15 @@ fn belongs(text: &str, at: usize, c: char) -> bool {
     }
 }
 
-/// The left part of a joined emoji: a picture, its colour, or the selector that made it one.
-fn can_be_joined(c: char) -> bool {
-    is_picture(c) || c == '\u{FE0F}'
+/// Whether the left part of a joined emoji ends here: a picture, its colour, or the selector that made it one.
+fn can_be_joined(before: &str) -> bool {
+    let mut last = before.chars().rev();
+    match last.next() {
+        // A selector behind anything else is shown, and joins nothing then.
+        Some('\u{FE0F}') => last.next().is_some_and(is_varied),
+        Some(c) => is_picture(c),
+        None => false,
+    }
 }
 
 /// The characters from `at` on that satisfy `accepts`.

@@ -110,10 +110,12 @@ fn rewrite(
     changed
 }
 
-/// The name of what an object holds under `value`: `{"name": "DB_PASSWORD", "value": "…"}`.
+/// The name of what an object holds under `value`: `{"name": "DB_PASSWORD", "value": "…"}`. Of several, the one that tells most.
 fn called(map: &Map<String, Value>) -> Option<Rc<str>> {
-    let mut names = map.iter().filter(|(key, _)| document::is_name(key));
-    names.find_map(|(_, name)| name.as_str()).map(Rc::from)
+    let names = map.iter().filter(|(key, _)| document::is_name(key));
+    let telling =
+        names.filter_map(|(_, name)| Some((assignment::weigh(name.as_str()?)?, name.as_str()?)));
+    telling.min_by_key(|(weight, _)| *weight).map(|(_, name)| Rc::from(name))
 }
 
 /// Rewrites the keys of an object, in their order; two keys that become the same are numbered.

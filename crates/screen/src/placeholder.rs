@@ -57,8 +57,8 @@ const TOLD: [&str; 10] = [
 /// From this length on, a value is no password that somebody chose.
 const LONG: usize = 20;
 
-/// What a form calls a password, in languages that write it in ASCII, or says of one.
-const LABELS: [&str; 44] = [
+/// What a form calls a password, in languages that write it in ASCII, or says of one, and what a schema says it is.
+const LABELS: [&str; 66] = [
     "pass",
     "pwd",
     "foo",
@@ -103,6 +103,28 @@ const LABELS: [&str; 44] = [
     "field",
     "prompt",
     "plain",
+    "show",
+    "hide",
+    "reset",
+    "forgot",
+    "forgotten",
+    "change",
+    "confirm",
+    "repeat",
+    "toggle",
+    "update",
+    "create",
+    "enter",
+    "save",
+    "new",
+    "old",
+    "current",
+    "latest",
+    "next",
+    "char",
+    "varchar",
+    "nvarchar",
+    "sensitive",
 ];
 
 /// Values that are a type, a literal or nothing, and never a secret.
@@ -139,7 +161,8 @@ fn plain(value: &str) -> String {
 
 /// Whether it is a word for "nothing" or a type.
 fn is_nothing(value: &str) -> bool {
-    let value = value.trim();
+    // A type may say that there is one, or that there may be none: `String!`.
+    let value = value.trim().trim_end_matches(['!', '?']);
     value.is_empty() || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
@@ -238,6 +261,7 @@ pub(crate) fn is_template(value: &str) -> bool {
         || ["${", "$(", "{{", "<%", "%(", "#{", "%s", "@{"].iter().any(|mark| value.contains(mark))
         || holds_name(value, '{', '}')
         || holds_name(value, '<', '>')
+        || holds_argument(value)
         || is_variable(value)
         || is_call(value)
         || value
@@ -265,14 +289,31 @@ fn holds_name(value: &str, open: char, close: char) -> bool {
     })
 }
 
-/// Nothing but variables of a shell: `$PASSWORD`, `$user:$pass`.
+/// Nothing but variables of a shell: `$PASSWORD`, `$user:$pass`, `$1`, and `$$PASSWORD` where make or compose reads it first.
 fn is_variable(value: &str) -> bool {
-    let Some(rest) = value.strip_prefix('$') else { return false };
-    let is_part = |part: &str| {
-        let starts = part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        starts && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:/@-".contains(&byte))
+    if !value.starts_with('$') || is_leet(value) {
+        return false;
+    }
+    let signs = |c: char| "_.:/@-".contains(c);
+    // Behind two signs, a number and small letters are more of a password: `$$ecret99`.
+    let doubled = value.contains("$$");
+    let is_chosen = |part: &str| has_digit(part) && part.contains(|c: char| c.is_ascii_lowercase());
+    let is_named = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || signs(c))
+            && !(doubled && is_chosen(part))
     };
-    rest.split('$').all(is_part) && !is_leet(value)
+    let is_numbered = |part: &str| {
+        let number = part.trim_end_matches(signs);
+        (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    value.replace("$$", "$").split('$').skip(1).all(|part| is_named(part) || is_numbered(part))
+}
+
+/// An argument of printf by its number: `%2$s`. Two digits would be a sign as a URL spells it: `%40$s`.
+fn holds_argument(value: &str) -> bool {
+    let is_numbered = |rest: &str| matches!(rest.as_bytes(), [b'1'..=b'9', b'$', b's' | b'd', ..]);
+    value.split('%').skip(1).any(is_numbered)
 }
 
 /// `getenv("X")`, `settings[0]`: code, which somebody put between quotes.
@@ -338,6 +379,14 @@ mod tests {
             "$db_password2",
             "$user:$pass",
             "$env:DB_PASS",
+            "$1",
+            "$1:$2",
+            "$$1",
+            "$$PGPASS",
+            "$$DB_PASS1",
+            "$$user:$$pass",
+            "%2$s",
+            "x-%1$d",
             "{{ x }}",
             "{password}",
             "a-{}-b",
@@ -362,6 +411,14 @@ mod tests {
             "x7(Kq!p9zL",
             "x7(Kq!p9zL)",
             "Pa$$w0rd",
+            "$$uper5ecr3t",
+            "$$ecret99",
+            "$$$",
+            "$123",
+            "$1x9Kq",
+            "$1-Zk9x7qLm",
+            "50%2$x",
+            "p%40$sword9",
             "a*9xKq",
             "x[7Kq!p9",
             "q}9!x{Lm",

@@ -133,11 +133,12 @@ pub(crate) fn is_chosen(value: &str) -> bool {
     let letters = counts.upper + counts.lower;
     let marks = value.bytes().filter(|byte| b"!@#$^&*+=?~".contains(byte)).count();
     (6..=128).contains(&value.len())
-        && counts.other == 0
-        && letters > 0
+        && is_word(value, &counts)
+        && letters + counts.other > 0
         && (counts.digit > 0 || (marks > 0 && letters > 3))
         && !value.bytes().any(|byte| b"<>\\`|\"'".contains(&byte))
         && !is_bracketed(value)
+        && !is_version(value)
         && !is_path(value)
         && !is_yaml_tag(value)
 }
@@ -150,23 +151,41 @@ pub(crate) fn is_bracketed(value: &str) -> bool {
         && (!is_random(value, 8) || signs.iter().any(|sign| value.contains(sign)))
 }
 
+/// Whether chance wrote it, in whatever signs: a password of a machine may be padded as base64 is, and of any length.
+pub(crate) fn is_made(value: &str) -> bool {
+    let value = value.trim_end_matches('=');
+    is_random(value, 8) && !is_bracketed(value) && !value.contains("://")
+}
+
 /// Whether it is one word, which under a name such as `password` is one.
 pub(crate) fn is_one_word(value: &str) -> bool {
+    let value = value.trim_end_matches('=');
     let counts = count(value);
-    (3..=128).contains(&value.len())
-        && counts.other == 0
-        && counts.upper + counts.lower + counts.digit > 2
+    value.len() > 2
+        && is_word(value, &counts)
+        && counts.upper + counts.lower + counts.digit + counts.other > 2
         && !is_version(value)
         && !value.bytes().any(|byte| b"()[]{}<>\\`|\"'".contains(&byte))
         && !is_path(value)
         && !is_yaml_tag(value)
 }
 
+/// Whether there is no blank in it. Beyond ASCII it must have a number, as every language has its word for a password, and
+/// be of a script that has blanks: of the others, which know no upper and lower case, a whole sentence looks like a word.
+fn is_word(value: &str, counts: &Counts) -> bool {
+    let in_case = |c: char| c.is_lowercase() || c.is_uppercase();
+    let is_part =
+        |c: char| in_case(c) || !(c.is_alphabetic() || c.is_whitespace() || c.is_control());
+    counts.other == 0
+        || (counts.digit > 0 && value.chars().any(in_case) && value.chars().all(is_part))
+}
+
 /// `1.2.3`, `^1.2`, `~> 1.0.0-beta`: a package may be called after what it is for.
 fn is_version(value: &str) -> bool {
-    let value = value.trim_start_matches(['^', '~', '>', '<', '=', 'v']);
-    let first = value.split('.').next().unwrap_or_default();
-    value.contains('.') && !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit())
+    let mut parts = value.trim_start_matches(['^', '~', '>', '<', '=', 'v']).split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let first = parts.next().is_some_and(is_number);
+    first && parts.next().is_some_and(|part| is_number(part) || part == "x" || part == "*")
 }
 
 fn is_yaml_tag(value: &str) -> bool {

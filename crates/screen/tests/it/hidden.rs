@@ -29,6 +29,7 @@ fn hidden_characters_are_shown() {
         ("x\u{ad}", "x<U+00AD>"),
         ("a\u{ad}\u{ad}b", "a<U+00AD><U+00AD>b"),
         ("a\u{fe0f}b", "a<U+FE0F>b"),
+        ("a\u{fe0f}\u{200d}👩", "a<U+FE0F><U+200D>👩"),
         ("字\u{fe0f}\u{fe01}", "字<U+FE0F><U+FE01>"),
         ("a\u{e0101}", "a<U+E0101>"),
         (

@@ -38,9 +38,49 @@ fn strings_keys_and_values_of_telling_keys_are_redacted() {
             {"default": "[redacted: password]", "Key": "password"}]),
         2,
     );
+    // A field of a form, not what a button says.
+    check(
+        json!({"confirmPassword": "hunter2", "newPassword": "swordfish", "resetPassword": "hunter2",
+            "exchangePassword": "swordfish", "RESET_DB_PASSWORD": "swordfish", "currentPassword": "Show-me!"}),
+        &json!({"confirmPassword": "[redacted: password]", "newPassword": "[redacted: password]",
+            "resetPassword": "[redacted: password]", "exchangePassword": "[redacted: password]",
+            "RESET_DB_PASSWORD": "[redacted: password]", "currentPassword": "[redacted: password]"}),
+        6,
+    );
     let mut value = json!({"z": 1, (token.clone()): 2, (format!("{token}a")): 3, "a": 4});
     assert_eq!(Screen::default().redact_json(&mut value), 2);
     assert_eq!(value.to_string(), format!(r#"{{"z":1,"{gone}":2,"{gone} 2":3,"a":4}}"#));
+}
+
+/// Each is all that is redacted, in data and in the text of the same document.
+#[test]
+fn a_password_may_be_padded_long_foreign_and_of_any_sign() {
+    let screen = Screen::default();
+    let long = format!("{}/{}+{}", body(ALNUM, 60), body(ALNUM, 61), body(ALNUM, 1500));
+    for password in [
+        "aHVudGVyMiF4OQ==",
+        "c3dvcmRmaXNo=",
+        "c3dvcmRmaXNoCg==",
+        "/2Zk9x7qLm4Rt8sB==",
+        &long,
+        &format!("{long}=="),
+        "Pässw0rt2024!",
+        "żółw7",
+        "Пароль123!",
+        "hunter2£9",
+        "x7|Kq!p9zL",
+        "x7<Kq!p9zL",
+        "x7>Kq!p9zL",
+        "x7\\Kq!p9zL",
+        "x7'Kq!p9zL",
+        "x7\"Kq!p9zL",
+        "x7`Kq!p9zL",
+    ] {
+        let value = json!({"kind": "Secret", "data": {"password": password}});
+        let want = json!({"kind": "Secret", "data": {"password": "[redacted: password]"}});
+        check(value.clone(), &want, 1);
+        assert_eq!(screen.redact(&value.to_string()), want.to_string(), "the same JSON as text");
+    }
 }
 
 #[test]
@@ -56,6 +96,17 @@ fn schemas_and_ordinary_values_stay() {
         json!({"syncToken": "CAFE", "authorization": ["read", "write"], "secret": "no"}),
         json!({"password": "Passwort", "passwordHint": "a word", "dbPassword": "Enter your password"}),
         json!({"dependencies": {"pbkdf2-password": "^1.2.1"}, "password": "sha256:0a1b2c3d4e5f"}),
+        json!({"password": "Contraseña", "dbPassword": "Пароль", "newPassword": "Passwört*"}),
+        json!({"password": "密码长度为6到20位", "newPassword": "パスワード8文字以上", "pwd": "••••••1"}),
+        json!({"password": "required|min:8|max:72", "newPassword": "^[A-Z\\\\d@$!%*?&]{8,}x9$"}),
+        json!({"password": "/run/secrets/db1", "newPassword": "op://vault/x9Kq2Zp", "pwd": "<b>1</b>"}),
+        json!({"password": "https://bücher.example/x1", "newPassword": "varchar(255)"}),
+        json!({"showPassword": "Show", "hide_password": "Hide", "resetPassword": "Reset", "forgotPassword": "Forgot?"}),
+        json!({"confirmPassword": "Confirm", "newPassword": "New", "auth.forgotPassword": "Vergessen?"}),
+        json!({"showpassword": "Afficher", "toggle-password": "Umschalten", "btnShowPwd": "Mostra!"}),
+        json!({"dependencies": {"generate-password": "latest", "hash-password": "next"}}),
+        json!({"dependencies": {"generate-password": "1.7.0-rc.1", "pbkdf2-password": "^2.0.0-beta"}}),
+        json!({"password": "varchar", "newPassword": "String!", "pwd": "[String!]!", "userPassword": "Required!"}),
         json!([{"name": "password", "value": "Password"}, {"name": "token", "default": "the"}]),
         json!([{"name": "password", "type": "string"}, {"name": "colour", "value": "x7(Kq!p9zL"}]),
     ] {
@@ -93,6 +144,34 @@ fn a_text_that_is_json_is_judged_as_json() {
     ] {
         assert_eq!(screen.redact(fragment), fragment, "code has words there");
     }
+}
+
+/// Whichever of them tells of a secret, wherever it stands.
+#[test]
+fn every_name_of_a_value_counts() {
+    let screen = Screen::default();
+    let long = body(ALNUM, 40);
+    for (text, secret) in [
+        (r#"{"name":"prod","key":"DB_PASSWORD","value":"swordfish"}"#, "swordfish"),
+        (r#"{"key":"DB_PASSWORD","name":"prod","value":"swordfish"}"#, "swordfish"),
+        (r#"{"value":"swordfish","Name":"DB_PASSWORD","key":"prod"}"#, "swordfish"),
+        (r#"{"default":"swordfish","key":"apiKey","name":"password"}"#, "swordfish"),
+        (r#"{"key":"password","value":"swordfish","name":"syncToken"}"#, "swordfish"),
+        (r#"{"name":1,"key":"p\u0061ssword","value":"swordfish"}"#, "swordfish"),
+        (r#"{"name":"DB_PASSWORD","value":["swordfish",{"a":"b"}]}"#, "swordfish"),
+        (r#"{"value":[["swordfish"],"the password"],"name":"DB_PASSWORD"}"#, "swordfish"),
+        (&format!(r#"{{"name":"prod","key":"API_KEY","value":"{long}"}}"#), &long),
+    ] {
+        let kind = if secret == long { "api key" } else { "password" };
+        let want = text.replace(secret, &format!("[redacted: {kind}]"));
+        assert_eq!(screen.redact(text), want);
+        let mut value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(screen.redact_json(&mut value), 1, "{text}");
+        assert_eq!(value, serde_json::from_str::<Value>(&want).unwrap(), "data and text agree");
+    }
+    let text = r#"{"name":"keys","value":["kX9vQ2mZ7pLw4RtY8sBn3HjF1"],"key":"colour"}"#;
+    check(serde_json::from_str(text).unwrap(), &serde_json::from_str(text).unwrap(), 0);
+    assert_eq!(screen.redact(text), text, "keys come in lists of other kinds");
 }
 
 #[test]

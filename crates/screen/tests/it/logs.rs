@@ -30,6 +30,8 @@ fn whatever_is_given_to_a_telling_name_is_masked() {
         "password=hunter2;client_secret=q",
         "password=[redacted: password];client_secret=[redacted: secret]",
     );
+    // No mark, though it begins like one.
+    check("[redacted: Basic bXktc2VjcmV0", "[redacted: Basic [redacted: basic credentials]");
     check("a token=żółw b", "a token=[redacted: token] b");
     check("https://me:pass@host/", "https://me:[redacted: password in a url]@host/");
     check("password = changeme", "password = [redacted: password]");
@@ -52,6 +54,7 @@ fn other_words_are_left() {
         "żółć = ü",
         "a password=[redacted: password] stays",
         "Bearer [redacted: bearer token]",
+        "Basic [redacted: basic credentials]",
     ] {
         let got = screen.redact(text);
         assert!(matches!(got, Cow::Borrowed(same) if same == text), "{text} becomes {got}");

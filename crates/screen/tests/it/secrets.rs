@@ -290,7 +290,7 @@ fn credentials_of_http_go() {
 
 #[test]
 fn values_of_telling_names_go() {
-    let (long, hex) = (body(ALNUM, 40), body(HEX, 32));
+    let (long, longer, hex) = (body(ALNUM, 40), body(ALNUM, 400), body(HEX, 32));
     for (kind, before, secret, after) in [
         ("password", "password = \"", "hunter2", "\""),
         ("password", "password='", "correct-horse9", "'"),
@@ -325,6 +325,15 @@ fn values_of_telling_names_go() {
         ("password", "password = \"", "x7(Kq!p9zL", "\""),
         ("password", "password = \"", "q}9!x{Lm7", "\""),
         ("password", "password: '", "x[7Kq!p9", "'"),
+        ("password", "password = \"", "7.Kx9!qLm", "\""),
+        ("password", "password = \"", "Pässw0rt2024!", "\""),
+        ("password", "DB_PASSWORD='", "żółw2026", "'"),
+        // Made by a machine: padded, long, of any sign.
+        ("password", "data:\n  password: ", "aHVudGVyMiF4OQ==", "\n"),
+        ("password", "password = \"", "aHVudGVyMiF4OQ==", "\""),
+        ("password", "DB_PASSWORD=", "aHVudGVyMiF4OQ==", "\n"),
+        ("password", "password: ", longer.as_str(), "\n"),
+        ("password", "password = '", "x7|Kq!p9zL", "'"),
         // A name that is itself a value.
         ("password", "- name: DB_PASSWORD\n  value: \"", "hunter2!x9Zq", "\"\n"),
         ("password", "  - name: \"DB_PASSWORD\"\n    value: ", "hunter2!x9Zq", "\n"),
