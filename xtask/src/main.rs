@@ -1,4 +1,4 @@
-//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval | soak | screenshots`.
+//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval | soak | fuzz | screenshots`.
 
 #![expect(
     clippy::print_stdout,
@@ -13,6 +13,7 @@ mod corpus;
 mod docent;
 mod docs;
 mod eval;
+mod fuzz;
 mod install;
 mod lab;
 mod machine;
@@ -62,6 +63,8 @@ enum Chore {
     Eval(eval::Evaluation),
     /// Many clients on every network transport for minutes, with faults: no answer lost, crossed or wrong, nothing leaks
     Soak(soak::Options),
+    /// Made-up bytes for every parser of outside bytes, until each has had its processor time; needs a nightly toolchain
+    Fuzz(fuzz::Options),
     /// Pictures of each view of the inspector, in dark, light and phone width
     Screenshots(screenshots::Options),
     /// A server that the soak puts behind docent
@@ -103,6 +106,7 @@ fn run(chore: Chore) -> Result<bool> {
         }
         Chore::Eval(evaluation) => eval::run(&workspace, &evaluation)?,
         Chore::Soak(options) => soak::run(&workspace, &options)?,
+        Chore::Fuzz(options) => fuzz::run(&workspace, &options)?,
         Chore::Screenshots(options) => screenshots::run(&workspace, &options)?,
         Chore::SoakDesk { .. } => true,
     })

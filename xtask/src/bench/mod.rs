@@ -13,7 +13,7 @@ mod post;
 pub(crate) mod reply;
 mod repo;
 mod table;
-mod usage;
+pub(crate) mod usage;
 mod wire;
 
 use crate::{lab, workspace::Workspace};

@@ -1,6 +1,7 @@
 //! What a server and the processes under it have used so far, and what a program used from its start to its end, as the
 //! kernel counts it. One thing is measured at a time, so whatever descends from this process belongs to it.
 
+use crate::process;
 use anyhow::{Context, Result, ensure};
 use std::{
     collections::HashMap,
@@ -127,7 +128,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Used> {
         let mut said = String::new();
         complaint.rewind()?;
         complaint.read_to_string(&mut said)?;
-        anyhow::bail!("{what} failed ({}): {}", ended.status, said.trim());
+        anyhow::bail!("{what} failed ({}): {}", ended.status, process::tail(&said, 40));
     }
     let kilobytes = u32::try_from(ended.rusage.maxrss / 1024).context("terabytes of memory")?;
     Ok(Used {

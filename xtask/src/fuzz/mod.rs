@@ -1,0 +1,265 @@
+//! `cargo xtask fuzz`: gives each fuzz target its share of processor time, and writes down what it has had in all.
+
+mod ledger;
+mod target;
+
+use crate::{
+    bench::usage,
+    install,
+    process::{self, Output},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, ensure};
+use ledger::Ledger;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+use target::Target;
+
+/// The longest that one process runs: an interrupted chore loses no more than this of what it has done.
+const SLICE: Duration = Duration::from_mins(3);
+/// libFuzzer counts in whole seconds.
+const SHORTEST: Duration = Duration::from_secs(1);
+const BUILD_LIMIT: Duration = Duration::from_hours(2);
+const DISTIL_LIMIT: Duration = Duration::from_mins(30);
+
+/// Which targets, and for how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// The targets; all, unless some are named
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Processor time that each is to have had in all, earlier runs included
+    #[arg(long, default_value_t = 24.0)]
+    minutes: f64,
+    /// How many run at a time
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Print what each has had, and run nothing
+    #[arg(long)]
+    list: bool,
+    /// Put the fewest inputs that reach all that was reached into fuzz/corpus, and run nothing else
+    #[arg(long)]
+    distil: bool,
+}
+
+/// Where things are.
+struct Places {
+    fuzz: PathBuf,
+    /// Of the build, and of what it finds.
+    target: PathBuf,
+}
+
+impl Places {
+    fn of(workspace: &Workspace) -> Self {
+        Self { fuzz: workspace.root.join("fuzz"), target: workspace.target.join("fuzz") }
+    }
+
+    fn binary(&self, target: &Target) -> PathBuf {
+        self.target.join(triple()).join("release").join(&target.name)
+    }
+
+    /// What is in the repository.
+    fn kept(&self, target: &Target) -> PathBuf {
+        self.fuzz.join("corpus").join(&target.name)
+    }
+
+    /// What runs on this machine have added to it.
+    fn found(&self, target: &Target) -> PathBuf {
+        self.target.join("corpus").join(&target.name)
+    }
+
+    /// What made a target fail.
+    fn artifacts(&self) -> PathBuf {
+        self.target.join("artifacts")
+    }
+}
+
+fn triple() -> String {
+    format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
+}
+
+/// Runs what is short of its time; true when no target failed.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
+    ensure!(options.minutes > 0.0 && options.jobs > 0, "fuzzing needs some minutes and a job");
+    let goal = Duration::try_from_secs_f64(options.minutes * 60.0)
+        .context("that many minutes can't be counted")?;
+    let places = Places::of(workspace);
+    let manifest = fs::read_to_string(places.fuzz.join("Cargo.toml")).context("fuzz/Cargo.toml")?;
+    let all = target::chosen(&manifest, &[])?;
+    let targets = target::chosen(&manifest, &options.targets)?;
+    let mut ledger = Ledger::read(places.fuzz.join("time.toml"))?;
+    if options.list {
+        for target in &targets {
+            println!(
+                "{:14} {:5.1} min",
+                target.name,
+                ledger.had(&target.name).as_secs_f64() / 60.0
+            );
+        }
+        return Ok(true);
+    }
+    build(workspace, &places, &all)?;
+    if options.distil {
+        targets.iter().try_for_each(|target| distil(&places, target))?;
+        return Ok(true);
+    }
+    ledger.forget_all_but(&all);
+    let shift = Shift { places: &places, goal, state: Mutex::new(State::new(targets, ledger)) };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(|| shift.work())).collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(done) => done?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(shift.state().failed.is_empty())
+    })
+}
+
+/// Builds all targets at once: a build for some of them has other features, and compiles everything anew. Without a
+/// sanitizer, because these parsers are safe Rust, in which faults are panics, hangs and memory that grows, and without
+/// one twice as much is tried in the same time.
+fn build(workspace: &Workspace, places: &Places, all: &[Target]) -> Result<()> {
+    let features: BTreeSet<&str> = all.iter().flat_map(Target::features).collect();
+    let features = features.into_iter().collect::<Vec<_>>().join(",");
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly"]).arg(install::cargo_fuzz(workspace)?).args(["fuzz", "build"]);
+    command.args(["--sanitizer", "none", "--target", &triple(), "--features", &features]);
+    command.arg("--fuzz-dir").arg(&places.fuzz).arg("--target-dir").arg(&places.target);
+    // What cargo tells its own programs would choose the toolchain that runs this one.
+    command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+    process::run(&mut command, BUILD_LIMIT, Output::Shown)?.or_fail("cargo fuzz build")?;
+    Ok(())
+}
+
+/// What several workers share.
+struct Shift<'a> {
+    places: &'a Places,
+    goal: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Those that nobody runs just now.
+    free: Vec<Target>,
+    ledger: Ledger,
+    failed: Vec<String>,
+}
+
+impl State {
+    const fn new(free: Vec<Target>, ledger: Ledger) -> Self {
+        Self { free, ledger, failed: Vec::new() }
+    }
+
+    /// The one that has had least, where it is short of the goal, and what it is short of.
+    fn take(&mut self, goal: Duration) -> Option<(Target, Duration)> {
+        let short = |target: &Target| goal.saturating_sub(self.ledger.had(&target.name));
+        let (at, left) = (0..self.free.len())
+            .map(|at| (at, short(&self.free[at])))
+            .max_by_key(|(at, left)| (*left, std::cmp::Reverse(*at)))?;
+        (left >= SHORTEST).then(|| (self.free.remove(at), left))
+    }
+}
+
+impl Shift<'_> {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs one target after the other until none is short of its time.
+    fn work(&self) -> Result<()> {
+        loop {
+            let Some((target, left)) = self.state().take(self.goal) else { return Ok(()) };
+            match self.slice(&target, left.min(SLICE)) {
+                Ok(used) => {
+                    let mut state = self.state();
+                    let had = state.ledger.add(&target.name, used)?;
+                    println!("{:14} {:5.1} min", target.name, had.as_secs_f64() / 60.0);
+                    state.free.push(target);
+                }
+                Err(problem) => {
+                    eprintln!("{} failed, and is not run again: {problem:#}", target.name);
+                    self.state().failed.push(target.name);
+                }
+            }
+        }
+    }
+
+    /// One process; gives back the processor time that it used.
+    fn slice(&self, target: &Target, wall: Duration) -> Result<Duration> {
+        let (found, artifacts) = (self.places.found(target), self.places.artifacts());
+        fs::create_dir_all(&found)?;
+        fs::create_dir_all(&artifacts)?;
+        let mut command = Command::new(self.places.binary(target));
+        command.arg(found).arg(self.places.kept(target));
+        command.arg(format!("-max_total_time={}", wall.as_secs()));
+        command.args(["-timeout=25", "-rss_limit_mb=3072"]);
+        command.arg(format!("-artifact_prefix={}/{}-", artifacts.display(), target.name));
+        Ok(usage::run(&mut command)?.cpu)
+    }
+}
+
+/// Takes what adds to the seeds over into the repository, in place of what an earlier run had put there.
+fn distil(places: &Places, target: &Target) -> Result<()> {
+    let (kept, found) = (places.kept(target), places.found(target));
+    fs::create_dir_all(&found)?;
+    let fresh = tempfile::tempdir_in(&places.target)?;
+    for entry in fs::read_dir(&kept)? {
+        let entry = entry?;
+        if is_seed(&entry.path()) {
+            fs::copy(entry.path(), fresh.path().join(entry.file_name()))?;
+        }
+    }
+    let mut command = Command::new(places.binary(target));
+    // Edges alone: how often each was passed would keep many times as many inputs.
+    command.args(["-merge=1", "-use_counters=0"]).arg(fresh.path()).arg(&kept).arg(&found);
+    process::run(&mut command, DISTIL_LIMIT, Output::Kept)?.or_fail("the merge")?;
+    for entry in fs::read_dir(&kept)? {
+        let path = entry?.path();
+        if !is_seed(&path) {
+            fs::remove_file(path)?;
+        }
+    }
+    let mut inputs = 0_usize;
+    for entry in fs::read_dir(fresh.path())? {
+        let entry = entry?;
+        fs::copy(entry.path(), kept.join(entry.file_name()))?;
+        inputs += 1;
+    }
+    println!("{:14} {inputs} inputs", target.name);
+    Ok(())
+}
+
+/// Written by hand.
+fn is_seed(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"seed-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_had_least_runs_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::read(folder.path().join("time.toml")).unwrap();
+        ledger.add("a", Duration::from_secs(50)).unwrap();
+        ledger.add("b", Duration::from_secs(20)).unwrap();
+        ledger.add("c", Duration::from_secs(60)).unwrap();
+        let targets = ["a", "b", "c"].map(Target::named).to_vec();
+        let mut state = State::new(targets, ledger);
+        let goal = Duration::from_mins(1);
+        let mut next = || state.take(goal).map(|(target, left)| (target.name, left.as_secs()));
+        assert_eq!(next(), Some(("b".to_owned(), 40)));
+        assert_eq!(next(), Some(("a".to_owned(), 10)));
+        assert_eq!(next(), None, "c has had its time");
+    }
+}
