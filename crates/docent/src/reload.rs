@@ -4,11 +4,12 @@ use crate::{
     collections,
     config::{Config, Inputs, Transport},
     follow::Oddities,
-    logging, serve,
+    logging, sandbox, serve,
     servers::{self, Dial},
     strangers,
 };
 use docent_hub::Hub;
+use docent_sandbox::Offered;
 use docent_server::{Server, Strangers};
 use docent_suites::docs::DocsSuite;
 use docent_transport::tls::Tls;
@@ -61,9 +62,25 @@ impl Reload {
         }
     }
 
+    /// A file of the configuration that a server may write to, where the kernel does not keep its signals from docent: it
+    /// could have what it wrote there put in force.
+    fn forgeable(&self) -> Option<String> {
+        if Offered::look().signals() {
+            return None;
+        }
+        let exposed = sandbox::exposed(&self.dial.config(), &self.inputs);
+        exposed.first().map(ToString::to_string)
+    }
+
     /// Reads the configuration and puts it in force, or says why not and changes nothing. The log file is opened anew.
     fn now(&self) {
         logging::reopen();
+        if let Some(exposed) = self.forgeable() {
+            tracing::warn!(
+                "SIGHUP is not heeded, because on this kernel servers can send it too: {exposed}. Restart docent to put changes in force"
+            );
+            return;
+        }
         let next = match Config::load(&self.inputs) {
             Ok(next) => next,
             Err(error) => {

@@ -1,7 +1,7 @@
 //! What the kernel holds docent to while it serves, and the programs that it starts.
 
 use crate::{
-    config::{self, Config, Held, Inputs, SandboxMode, Tightness as Level, Transport},
+    config::{self, Config, Extra, Held, Inputs, SandboxMode, Tightness as Level, Transport},
     state::StateDir,
 };
 use docent_net::Url;
@@ -217,9 +217,27 @@ const CACHES: [&str; 9] = [
     ".cache/deno",
 ];
 
-/// What only root reads in `/etc`.
-const OF_ROOT: [&str; 7] =
-    ["shadow", "shadow-", "gshadow", "gshadow-", "sudoers", "sudoers.d", "ssl/private"];
+/// Secrets of the system in `/etc`, which root reads.
+const OF_ROOT: [&str; 16] = [
+    "shadow",
+    "shadow-",
+    "gshadow",
+    "gshadow-",
+    "sudoers",
+    "sudoers.d",
+    "security/opasswd",
+    "ssl/private",
+    "pki/tls/private",
+    "letsencrypt/archive",
+    "letsencrypt/live",
+    "letsencrypt/keys",
+    "wireguard",
+    "NetworkManager/system-connections",
+    "krb5.keytab",
+    "mysql/debian.cnf",
+];
+/// What devices that reach a disk past the file system are called at the start.
+const DISKS: [&str; 3] = ["sg", "ng", "nvme"];
 
 /// Looks at what there is on this machine: everything but homes, root's secrets and disks, of the user's own home what begins
 /// with no dot, and the folders of tools in it. Credentials lie elsewhere in it.
@@ -283,7 +301,15 @@ fn disks_in(devices: &Path) -> Vec<PathBuf> {
     let folders = all.iter().filter(|path| kind(path).is_some_and(|kind| kind.is_dir()));
     let inner: Vec<PathBuf> = folders.flat_map(|folder| listed(folder)).collect();
     let disks = all.into_iter().chain(inner);
-    let disks = disks.filter(|path| kind(path).is_some_and(|kind| kind.is_block_device()));
+    let is_disk = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_numbered = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
+        DISKS.iter().any(|disk| name.strip_prefix(disk).is_some_and(is_numbered))
+    };
+    let disks = disks.filter(|path| {
+        kind(path)
+            .is_some_and(|kind| kind.is_block_device() || kind.is_char_device() && is_disk(path))
+    });
     disks.chain(["mem", "kmem", "port"].map(|memory| devices.join(memory))).collect()
 }
 
@@ -357,11 +383,16 @@ fn programs(search: &str, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// How tightly a server is held by what is said of it, or by the policy where nothing is.
-pub(crate) fn level(config: &Config, held: &Held) -> Level {
-    match held {
+pub(crate) fn level(config: &Config, extra: &Extra) -> Level {
+    let usual = match config.policy.sandbox.mode {
+        SandboxMode::Strict => Level::Strict,
+        _ => Level::Guarded,
+    };
+    match &extra.sandbox {
+        Held::Unsaid => usual,
+        // What a registry says of the network is no word on the rest.
+        Held::More { level: Level::Guarded, .. } if extra.of_a_registry => usual,
         Held::Word(level) | Held::More { level, .. } => *level,
-        Held::Unsaid if config.policy.sandbox.mode == SandboxMode::Strict => Level::Strict,
-        Held::Unsaid => Level::Guarded,
     }
 }
 
@@ -369,12 +400,14 @@ pub(crate) fn level(config: &Config, held: &Held) -> Level {
 /// usually write, and uses the network: what it was installed for must work, and what it has no business with must not.
 pub(crate) fn of_a_server(
     config: &Config,
-    held: &Held,
+    extra: &Extra,
     cwd: Option<&Path>,
     open: &Open,
 ) -> (Confinement, Mode) {
-    let level = level(config, held);
-    let (read, write, network) = match held {
+    let level = level(config, extra);
+    // A registry says where a server starts, and opens nothing by that.
+    let cwd = cwd.filter(|_| !extra.of_a_registry);
+    let (read, write, network) = match &extra.sandbox {
         Held::Unsaid | Held::Word(_) => ([].as_slice(), [].as_slice(), None),
         Held::More { read, write, network, .. } => (read.as_slice(), write.as_slice(), *network),
     };
@@ -412,7 +445,7 @@ pub(crate) fn writers<'a>(file: &Path, config: &'a Config, home: Option<&Path>) 
     let writes = usable.filter(|entry| match &entry.server.way {
         docent_registry::Way::Program { cwd, .. } => {
             let cwd = cwd.as_deref().map(Path::new);
-            let (confined, mode) = of_a_server(config, &entry.extra.sandbox, cwd, &open);
+            let (confined, mode) = of_a_server(config, &entry.extra, cwd, &open);
             let is_open = |place: &PathBuf| {
                 let place = place.canonicalize().unwrap_or_else(|_| place.clone());
                 passed.iter().any(|step| step.starts_with(&place))
@@ -552,7 +585,7 @@ mod tests {
         let search = format!("{0}/.pyenv/shims:{0}/bin:/usr/bin", home.path().display());
         let open = look(&config, Some(home.path()), &search);
         let (Confinement { read, write, execute, .. }, _) =
-            of_a_server(&config, &Held::Unsaid, None, &open);
+            of_a_server(&config, &Extra::default(), None, &open);
         let opens = |paths: &[PathBuf], place: &str| {
             let place = home.path().join(place);
             // This home lies in a temporary folder, which is open as a whole.
@@ -606,6 +639,29 @@ mod tests {
         assert_eq!(writers(Path::new("/var/lib/other/audit.jsonl")), ["more"]);
         assert_eq!(writers(Path::new("/home/somebody/.npm/a.json")), ["guarded", "more"]);
         assert!(writers(Path::new("/var/lib/docent/audit.jsonl")).is_empty());
+    }
+
+    #[test]
+    fn a_registry_opens_nothing() {
+        let mut config = Config::load(&Inputs::default()).unwrap_or_else(|error| panic!("{error}"));
+        let home = Path::new("/home/somebody");
+        let network = Held::More {
+            level: Level::Guarded,
+            read: Vec::new(),
+            write: Vec::new(),
+            network: Some(false),
+        };
+        let writes = |config: &Config, of_a_registry, sandbox: &Held| {
+            let extra = Extra { of_a_registry, sandbox: sandbox.clone(), ..Extra::default() };
+            let confined = of_a_server(config, &extra, Some(home), &Open::default()).0;
+            (confined.write.contains(&home.to_owned()), level(config, &extra))
+        };
+        assert_eq!(writes(&config, false, &Held::Unsaid), (true, Level::Guarded));
+        assert_eq!(writes(&config, true, &Held::Unsaid), (false, Level::Guarded));
+        assert_eq!(writes(&config, true, &network), (false, Level::Guarded));
+        config.policy.sandbox.mode = SandboxMode::Strict;
+        assert_eq!(writes(&config, true, &network), (false, Level::Strict));
+        assert_eq!(writes(&config, false, &network), (true, Level::Guarded));
     }
 
     #[test]

@@ -67,6 +67,9 @@ pub struct Extra {
     pub roots: Vec<String>,
     /// What the kernel holds it to.
     pub sandbox: Held,
+    /// Whether a registry names it, which may hold it more tightly and opens nothing.
+    #[serde(skip)]
+    pub of_a_registry: bool,
     /// How to sign in.
     pub oauth: Oauth,
 }
@@ -195,7 +198,7 @@ pub(crate) fn refused_name(name: &str) -> Option<Problem> {
 
 /// Reads them of an entry. `own` is a file that is written for docent; others may have fields that mean something elsewhere.
 pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
-    let (mut known, mut faults) = (Extra::default(), Vec::new());
+    let (mut known, mut faults) = (Extra { of_a_registry: !own, ..Extra::default() }, Vec::new());
     let mut wrong = |field: &str, what: String, remedy: String, fatal: bool| {
         let problem = Problem::new(what, remedy).in_field(field).in_entry(&server.name);
         faults.push(Fault::of(&problem, fatal));

@@ -52,8 +52,7 @@ fn used(config: &Config) -> impl Iterator<Item = &ServerEntry> {
 fn has_network(config: &Config, entry: &ServerEntry) -> bool {
     let Way::Program { cwd, .. } = &entry.server.way else { return false };
     let cwd = cwd.as_deref().map(Path::new);
-    let (confined, mode) =
-        sandbox::of_a_server(config, &entry.extra.sandbox, cwd, &Open::default());
+    let (confined, mode) = sandbox::of_a_server(config, &entry.extra, cwd, &Open::default());
     mode == Mode::Off || confined.connect != Ports::None
 }
 
@@ -75,13 +74,12 @@ fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, Str
             return (Mark::Ok, format!("at {host}, where docent's sandbox does not reach"));
         }
     };
-    let level = sandbox::level(config, &entry.extra.sandbox);
+    let level = sandbox::level(config, &entry.extra);
     if level == Level::Off {
         let what = "off: it reads credentials and writes wherever you may; write `sandbox = \"guarded\"` in its entry";
         return (Mark::Warn, what.to_owned());
     }
-    let (confined, mode) =
-        sandbox::of_a_server(config, &entry.extra.sandbox, cwd, &Open::default());
+    let (confined, mode) = sandbox::of_a_server(config, &entry.extra, cwd, &Open::default());
     if mode == Mode::Off {
         let what =
             "off, because policy.sandbox.mode is: it reads credentials and writes wherever you may";

@@ -133,8 +133,8 @@ impl Dial {
                 dropped.reason
             );
         }
-        let (held, open) = (Self::extra(&config, &spec.name).sandbox, &self.means.open);
-        let (confinement, mode) = sandbox::of_a_server(&config, &held, cwd, open);
+        let (extra, open) = (Self::extra(&config, &spec.name), &self.means.open);
+        let (confinement, mode) = sandbox::of_a_server(&config, &extra, cwd, open);
         let mut launch = Launch::new(command, args, confinement, mode);
         launch.environment = environment;
         // Not the project: what lies there must not be run because a program looks for it beside itself.

@@ -1,6 +1,6 @@
 //! A server as it is written, as the hub wants it.
 
-use crate::config::{Config, Held, Secret, ServerEntry, SignIn};
+use crate::config::{Config, Extra, Secret, ServerEntry};
 use docent_hub::{About, Spec, Way};
 use docent_registry::{RemoteKind, Sensitivity, Visibility};
 use std::{
@@ -114,6 +114,7 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
         },
     };
     let time = Duration::from_millis;
+    spec.other = other(&extra, config);
     spec.warm = extra.warm;
     // 0 keeps it running.
     spec.idle = extra.idle_ms.map_or(spec.idle, |idle| (idle > 0).then(|| time(idle)));
@@ -127,13 +128,15 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     spec.describe = extra.describe;
     spec.pinned = extra.pinned.unwrap_or(true);
     spec.roots = extra.roots;
-    spec.other = other(&extra.sandbox, &extra.oauth);
     spec
 }
 
-/// Tells apart what the hub does not know of an entry. A secret is part of it, and is not told.
-fn other(held: &Held, oauth: &SignIn) -> String {
+/// Tells apart what the hub does not know of an entry, and what its program is held to by the rest of the configuration: one
+/// that runs is held as it was when it started. A secret is part of it, and is not told.
+fn other(extra: &Extra, config: &Config) -> String {
     let mut hasher = DefaultHasher::new();
+    let Extra { sandbox, oauth, of_a_registry, .. } = extra;
+    let held = (sandbox, of_a_registry, &config.policy.sandbox, &config.roots);
     format!("{held:?} {oauth:?}").hash(&mut hasher);
     oauth.client_secret.as_ref().map(Secret::expose).hash(&mut hasher);
     format!("{:x}", hasher.finish())
@@ -142,8 +145,26 @@ fn other(held: &Held, oauth: &SignIn) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Inputs;
+    use crate::config::{Inputs, SandboxMode};
     use docent_tool::Provider as _;
+
+    #[test]
+    fn what_a_program_is_held_to_is_part_of_it() {
+        let config = Config::load(&Inputs::default()).unwrap_or_else(|error| panic!("{error}"));
+        let extra = Extra::default();
+        let with = |change: fn(&mut Config)| {
+            let mut config = config.clone();
+            change(&mut config);
+            other(&extra, &config)
+        };
+        let same = other(&extra, &config);
+        assert_eq!(with(|_| ()), same);
+        assert_ne!(with(|config| config.policy.sandbox.mode = SandboxMode::Strict), same);
+        assert_ne!(with(|config| config.policy.sandbox.write.push("/srv".into())), same);
+        assert_ne!(with(|config| config.roots.push("/srv".into())), same);
+        let of_a_registry = Extra { of_a_registry: true, ..Extra::default() };
+        assert_ne!(other(&of_a_registry, &config), same);
+    }
 
     #[test]
     fn new_names_that_no_tool_can_have_are_left_out_and_told() {
