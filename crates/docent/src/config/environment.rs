@@ -11,9 +11,10 @@ pub(crate) const HANDED: &str = "DOCENT_HANDED_AUTH";
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// The key that docent was started with, where it was taken off the process list.
+    /// The key that docent was started with, where it was taken off the process list. An empty one is a demand for a key that
+    /// nobody has, and not the lack of one.
     pub(crate) fn handed() -> Option<String> {
-        std::env::var_os(HANDED)?.into_string().ok().filter(|key| !key.is_empty())
+        std::env::var_os(HANDED)?.into_string().ok()
     }
 
     /// The environment of this process; what is not Unicode is left out.

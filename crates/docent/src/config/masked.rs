@@ -85,14 +85,20 @@ impl Masks {
         if text == MASK {
             return text.to_owned();
         }
+        if let Some((flag, value)) = text.split_once('=').filter(|(flag, _)| flag.starts_with('-'))
+        {
+            return format!("{flag}={}", self.named(flag.trim_start_matches('-'), value));
+        }
         let sign = if name.is_empty() { String::new() } else { format!("{name}=") };
         let whole = format!("{sign}{text}");
         let (mut shown, mut at) = (String::new(), sign.len());
         for Finding { kind, range } in self.0.find(&whole) {
-            // A variable that is put in later is no secret, and says where the secret comes from.
-            let is_variable = whole.get(range.start..).is_some_and(|rest| rest.starts_with("${"));
-            if is_variable || range.end <= at {
+            if range.end <= at || whole.get(range.clone()).is_some_and(is_variable) {
                 continue;
+            }
+            // What its name calls a secret is one to its end, whatever signs are in it.
+            if !sign.is_empty() && range.start == sign.len() {
+                return format!("[redacted: {kind}]");
             }
             shown.push_str(whole.get(at..range.start).unwrap_or_default());
             write!(shown, "[redacted: {kind}]").unwrap_or_default();
@@ -101,6 +107,14 @@ impl Masks {
         shown.push_str(whole.get(at..).unwrap_or_default());
         shown
     }
+}
+
+/// Whether a text is a variable that is put in later: that is no secret, and says where the secret comes from. What is put in
+/// where the variable is not set may be one.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
+    name.is_some_and(|name| name.chars().all(is_letter))
 }
 
 /// The flag that names a word, without its dashes: `password` for what follows `--password`.
@@ -135,6 +149,10 @@ mod tests {
                 "x [redacted: configured secret] y"]}),
         );
         check(
+            json!(["--password", "x9;Kq2&Lm", "--password=x9,Kq2 Lm"]),
+            &json!(["--password", "[redacted: password]", "--password=[redacted: password]"]),
+        );
+        check(
             json!({"url": "https://u:pw77@h.test/mcp?api_key=abc123&x=1", "port": 7}),
             &json!({"url": "https://u:[redacted: password in a url]@h.test/mcp?api_key=[redacted: api key]&x=1",
                 "port": 7}),
@@ -151,6 +169,10 @@ mod tests {
             check(json!([text]), &json!([text]));
         }
         check(json!({"client_secret": "${SECRET}"}), &json!({"client_secret": "${SECRET}"}));
+        check(
+            json!(["--token=${TOKEN:-s3cr3t-default}", "--password", "${A}hunter2"]),
+            &json!(["--token=[redacted: token]", "--password", "[redacted: password]"]),
+        );
     }
 
     #[test]

@@ -50,6 +50,9 @@ impl Place {
     /// The same outside of the temporary folders, which every guarded server may read and write to.
     fn apart() -> Self {
         let folder = fs::canonicalize(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let is_temporary =
+            ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|tmp| folder.starts_with(tmp));
+        assert!(!is_temporary, "set CARGO_TARGET_DIR to a place outside of temporary folders");
         let dir = tempfile::tempdir_in(folder).unwrap();
         fs::create_dir_all(dir.path().join("project")).unwrap();
         Self(dir)
@@ -231,6 +234,11 @@ fn serving_is_refused_without_a_key_and_on_an_open_door() {
         .ends(1)
         .says("auth is required but no key is configured")
         .says("MCP_API_KEY");
+    // A variable that is not set makes an empty key of it, and no open door.
+    place
+        .run(&["serve", "--transport", "http", "--port", "0", "--auth", ""])
+        .ends(1)
+        .says("auth is required but no key is configured");
     let open = ["serve", "--transport", "http", "--port", "0", "--host", "0.0.0.0"];
     place
         .run(&open)
