@@ -93,8 +93,8 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The log, which is there, and the key of its chain.
-    fn log(&self, inputs: &Inputs) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
+    /// The log, which is there unless it may come later, and the key of its chain.
+    fn log(&self, inputs: &Inputs, may_come: bool) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
         let config = Config::load(inputs)?;
         let path = match (&self.file, &config.audit.file) {
             (Some(file), _) => inputs.working_dir.join(file),
@@ -103,7 +103,7 @@ impl Common {
         };
         let found = fs::symlink_metadata(&path);
         let is_gone = found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        if is_gone && docent_audit::files(&path).is_empty() {
+        if is_gone && !may_come && docent_audit::files(&path).is_empty() {
             let why = match (&self.file, config.audit.enabled) {
                 (Some(_), _) => "name the file that docent writes to, or leave --file out",
                 (None, true) => "docent begins it with the first call that it answers",
@@ -129,7 +129,7 @@ impl AuditCommand {
 pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Printed> {
     match command {
         AuditCommand::Verify { expect, rotated_elsewhere, common } => {
-            let (path, key) = common.log(inputs)?;
+            let (path, key) = common.log(inputs, false)?;
             let check = Check { key: key.as_deref(), expect, rotated_elsewhere };
             let report = docent_audit::verify(&path, &check)?;
             let mut text = if common.json { json(&report)? } else { format!("{report}\n") };
@@ -140,7 +140,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
             Ok(Printed { text, code: ExitCode::from(u8::from(!report.is_intact())) })
         }
         AuditCommand::Stats { minutes, common } => {
-            let (path, _) = common.log(inputs)?;
+            let (path, _) = common.log(inputs, false)?;
             let since = minutes.and_then(|minutes| {
                 SystemTime::now().checked_sub(Duration::from_secs(minutes.saturating_mul(60)))
             });
@@ -149,7 +149,9 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
             Ok(Printed { text, code: ExitCode::SUCCESS })
         }
         AuditCommand::Tail { lines, follow, filter, common } => {
-            let (path, _) = common.log(inputs)?;
+            // Whoever follows a log that has not begun sees its first line.
+            let (path, _) = common.log(inputs, follow)?;
+            let lines = if path.exists() { lines } else { 0 };
             let filter = Filter {
                 principal: filter.principal,
                 target: filter.tool,

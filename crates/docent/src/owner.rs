@@ -25,6 +25,8 @@ const INDEX: &str = "index";
 const NAME_BYTES: usize = 16;
 /// An index in which nothing has changed for so long may be of a key that is gone.
 const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
+/// How many indexes of other users of the root, or of keys that are gone, are left alone.
+const OTHERS: usize = 2;
 
 /// The folder for the index in a state directory of a root. Without a key nobody can tell whose an index is: it is emptied.
 pub(crate) fn index_folder(state: &Path, cache: Option<&Path>) -> io::Result<PathBuf> {
@@ -64,21 +66,35 @@ fn name(state: &Path, cache: &Path) -> io::Result<String> {
     }))
 }
 
-/// Removes indexes that nobody uses: those without a key in their name, and those that were left long ago.
+/// Removes indexes that nobody uses: one without a key in its name, those that were left long ago, and all but the last of
+/// others', which a machine without a lasting cache makes at each start.
 fn forget_others(state: &Path) {
-    let is_forgotten = |entry: &fs::DirEntry| -> Option<bool> {
-        let name = entry.file_name();
-        let rest = name.as_encoded_bytes().strip_prefix(INDEX.as_bytes())?;
-        let changed = entry.metadata().ok()?.modified().ok()?;
-        let age = SystemTime::now().duration_since(changed).ok()?;
-        Some(rest.is_empty() || (rest.starts_with(b"-") && age > FORGOTTEN))
-    };
+    let mut others = Vec::new();
     for entry in fs::read_dir(state).into_iter().flatten().flatten() {
-        if is_forgotten(&entry) == Some(true)
-            && let Err(error) = fs::remove_dir_all(entry.path())
+        let name = entry.file_name();
+        let Some(rest) = name.as_encoded_bytes().strip_prefix(INDEX.as_bytes()) else { continue };
+        let changed = entry.metadata().and_then(|found| found.modified());
+        if rest.is_empty() {
+            remove(&entry.path());
+        } else if rest.starts_with(b"-")
+            && let Ok(changed) = changed
         {
-            tracing::debug!("an index that nobody uses stays: {error}");
+            others.push((changed, entry.path()));
         }
+    }
+    others.sort();
+    let now = SystemTime::now();
+    for (nth, (changed, path)) in others.iter().rev().enumerate() {
+        let is_old = now.duration_since(*changed).is_ok_and(|age| age > FORGOTTEN);
+        if is_old || nth >= OTHERS {
+            remove(path);
+        }
+    }
+}
+
+fn remove(index: &Path) {
+    if let Err(error) = fs::remove_dir_all(index) {
+        tracing::debug!("an index that nobody uses stays: {error}");
     }
 }
 
@@ -155,11 +171,12 @@ mod tests {
         let month = FORGOTTEN + Duration::from_mins(1);
         let came = put(&state, "index", Duration::ZERO);
         let left = put(&state, "index-0", month);
-        let others = put(&state, "index-1", Duration::ZERO);
+        let newer = ["index-1", "index-3"].map(|name| put(&state, name, Duration::ZERO));
+        let third = put(&state, "index-4", Duration::from_mins(1));
         let foreign = put(&state, "indexed", month);
         let own = index_folder(state.path(), Some(cache.path())).unwrap();
-        assert!(!came.exists() && !left.exists());
-        assert!(others.exists() && foreign.exists());
+        assert!(!came.exists() && !left.exists() && !third.exists());
+        assert!(newer.iter().all(|index| index.exists()) && foreign.exists());
         fs::create_dir(own).unwrap();
         let late = put(&state, "index-2", month);
         index_folder(state.path(), Some(cache.path())).unwrap();

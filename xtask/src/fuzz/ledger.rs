@@ -33,7 +33,7 @@ impl Ledger {
 
     /// Writes down that a target has had more; gives back what it has had in all.
     pub(super) fn add(&mut self, target: &str, used: Duration) -> Result<Duration> {
-        *self.seconds.entry(target.to_owned()).or_default() += used.as_secs();
+        *self.seconds.entry(target.to_owned()).or_default() += used.as_secs().max(1);
         let mut text = HEAD.to_owned();
         for (name, seconds) in &self.seconds {
             // Writing to a string cannot fail.

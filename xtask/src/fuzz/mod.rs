@@ -253,7 +253,7 @@ mod tests {
         let mut ledger = Ledger::read(folder.path().join("time.toml")).unwrap();
         ledger.add("a", Duration::from_secs(50)).unwrap();
         ledger.add("b", Duration::from_secs(20)).unwrap();
-        ledger.add("c", Duration::from_secs(60)).unwrap();
+        ledger.add("c", Duration::from_mins(1)).unwrap();
         let targets = ["a", "b", "c"].map(Target::named).to_vec();
         let mut state = State::new(targets, ledger);
         let goal = Duration::from_mins(1);
