@@ -248,6 +248,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> V
     // Comparing takes time that grows with the product of the lengths, and no name is longer than this.
     let name: String = name.chars().take(128).collect();
     let mut scored: Vec<(f64, &str)> = known
+        .filter(|known| known.len() <= 128)
         .map(|known| (strsim::normalized_damerau_levenshtein(&name, known), known))
         .filter(|(score, _)| *score >= 0.5)
         .collect();

@@ -42,17 +42,9 @@ impl Nested<'_> {
         let entry = self.server.open_within(self.guest, client, &asked);
         // A call that is dropped half-way, or panics, leaves its line as well.
         let mut line = Line { server: self.server, entry, ending: Some(Outcome::Cancelled) };
-        let admitted = self.server.admit_within(self.guest, tool).await;
-        let owned = admitted.and_then(|(admitted, running)| {
-            let owner = &admitted.route().provider;
-            if **owner == *self.provider {
-                return Ok((admitted, running));
-            }
-            let told = format!("the tool `{tool}` is one of `{owner}`, not of `{}`", self.provider);
-            Err(Refusal::new("unknown_tool", ErrorData::invalid_params(told, None)))
-        });
-        let (admitted, _running) = match owned {
-            Ok(owned) => owned,
+        let admitted = self.server.admit_within(self.guest, tool, Some(self.provider)).await;
+        let (admitted, _running) = match admitted {
+            Ok(admitted) => admitted,
             Err(Refusal { reason, error }) => {
                 line.close(&Ending::refused(reason))?;
                 return Err(refused(error));

@@ -338,7 +338,7 @@ impl Server {
         tool: &str,
         cancel: &CancellationToken,
     ) -> Result<(Admitted, Permit), Refusal> {
-        let (admitted, running) = self.admit_within(guest, tool).await?;
+        let (admitted, running) = self.admit_within(guest, tool, None).await?;
         let timeout = admitted.within(admitted.route().timeout);
         let place = self.take_place(ClientKey::of(&guest.caller), timeout, cancel).await?;
         // A call that hurries has given its place to this one, which could not be answered in time.
@@ -348,11 +348,12 @@ impl Server {
         Ok((admitted, Permit { place: Some(place), _running: running }))
     }
 
-    /// The same for a call within a call: it has the place of the one around it.
+    /// The same for a call within a call: it has the place of the one around it, and may be meant for one provider alone.
     pub(crate) async fn admit_within(
         self: &Arc<Self>,
         guest: &Guest,
         tool: &str,
+        provider: Option<&str>,
     ) -> Result<(Admitted, Running), Refusal> {
         let running = self.begin()?;
         let mut catalogue = self.catalogue();
@@ -368,6 +369,12 @@ impl Server {
         })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
+        let owner = &*route.provider;
+        if let Some(asked) = provider.filter(|asked| *asked != owner) {
+            let told = format!("the tool `{tool}` is one of `{owner}`, not of `{asked}`");
+            return Err(Refusal::new("unknown_tool", ErrorData::invalid_params(told, None)));
+        }
+        // Last, so that only what would run is counted.
         self.check_rates(&admitted, guest, &terms)?;
         Ok((admitted, running))
     }

@@ -1,6 +1,7 @@
 //! Arguments against a tool's schema, before the work, with an error that a model can act on.
 
 mod cost;
+mod patterns;
 
 use crate::catalogue::{clip, nearest};
 use docent_tool::Object;
@@ -11,8 +12,12 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Steps back that one match of a pattern may take.
-const BACKTRACKS: usize = 20_000;
+/// Bytes that a pattern may take for what it learns as it matches.
+const PATTERN_CACHE: usize = 1 << 20;
+/// Names among which one is looked for that may have been meant.
+const MOST_NAMES: usize = 250;
+/// Errors, and names of each, for which that is done.
+const MOST_UNEXPECTED: usize = 16;
 
 /// One thing that is wrong with the arguments.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,19 +74,10 @@ impl Checker {
         let compile = || {
             let schema = Value::Object(Object::clone(&self.schema));
             // Another server's schema may be broken, or made to keep docent busy; its tool still checks its own arguments.
-            if !cost::is_modest(&schema) {
-                let reason = "it is too large, or its parts refer to each other too often";
-                tracing::warn!(target: "docent::tools", tool = self.tool, error = reason, "the schema can't be compiled");
-                return None;
-            }
-            let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS);
-            match jsonschema::options().with_pattern_options(patterns).build(&schema) {
-                Ok(validator) => Some((validator, schema)),
-                Err(error) => {
-                    tracing::warn!(target: "docent::tools", tool = self.tool, %error, "the schema can't be compiled");
-                    None
-                }
-            }
+            let warn = |error: &String| {
+                tracing::warn!(target: "docent::tools", tool = self.tool, %error, "the schema can't be compiled");
+            };
+            compiled(schema).inspect_err(warn).ok()
         };
         self.compiled.get_or_init(compile).as_ref()
     }
@@ -108,6 +104,23 @@ impl Checker {
     }
 }
 
+/// A schema as it is checked, and what checks it.
+fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
+    if !cost::is_modest(&schema) {
+        return Err("it is too large, or its parts refer to each other too often".to_owned());
+    }
+    patterns::loosen(&mut schema);
+    let Some(room) = patterns::room(&schema) else {
+        return Err("it has too many patterns, or too long ones".to_owned());
+    };
+    // An engine that takes one pass, and compiles no pattern that needs more.
+    let patterns = PatternOptions::regex().size_limit(room).dfa_size_limit(PATTERN_CACHE);
+    match jsonschema::options().with_pattern_options(patterns).build(&schema) {
+        Ok(validator) => Ok((validator, schema)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<Problem> {
     if !cost::is_bounded(schema, arguments) {
         let reason =
@@ -119,7 +132,8 @@ fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Op
     }
     if !cost::is_tellable(schema, arguments) {
         let reason = "do not meet the schema, and are too many to say where: send fewer values";
-        return Some(Problem::new("arguments", reason));
+        return problem_at_the_top(schema, arguments)
+            .or_else(|| Some(Problem::new("arguments", reason)));
     }
     let errors: Vec<_> = validator.iter_errors(arguments).collect();
     telling(schema, &errors).map(|error| problem_of(schema, error))
@@ -130,11 +144,53 @@ fn telling<'e, 'i>(
     schema: &Value,
     errors: &'e [ValidationError<'i>],
 ) -> Option<&'e ValidationError<'i>> {
-    let misspelt = errors.iter().find(|error| {
+    let misspelt = errors.iter().take(MOST_UNEXPECTED).find(|error| {
         matches!(error.kind(), ValidationErrorKind::AdditionalProperties { unexpected }
-            if unexpected.iter().any(|name| !nearest(name, properties(owner(schema, error))).is_empty()))
+            if unexpected.iter().take(MOST_UNEXPECTED).any(|name| meant(name, owner(schema, error)).is_some()))
     });
     misspelt.or(errors.first())
+}
+
+/// What is plainly wrong with the names of the arguments, of which nothing else can be said.
+fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<Problem> {
+    let node = followed(schema, schema);
+    let given = arguments.as_object()?;
+    let known = node.get("properties").and_then(Value::as_object);
+    let is_closed = node.get("additionalProperties") == Some(&Value::Bool(false))
+        && node.get("patternProperties").is_none();
+    let is_odd = |name: &String| known.is_none_or(|known| !known.contains_key(name));
+    let odd = given.keys().find(|name| is_closed && is_odd(name));
+    let required = node.get("required").and_then(Value::as_array).into_iter().flatten();
+    let missing = required.filter_map(Value::as_str).find(|name| !given.contains_key(*name));
+    match (odd, missing) {
+        (Some(odd), Some(missing)) if meant(odd, node).is_none() => {
+            Some(missing_problem(schema, node, missing, missing.to_owned()))
+        }
+        (Some(odd), _) => Some(unexpected_problem(node, odd, clip(odd))),
+        (None, missing) => {
+            missing.map(|missing| missing_problem(schema, node, missing, missing.to_owned()))
+        }
+    }
+}
+
+/// The name that was meant by one that a part of the schema does not have.
+fn meant<'a>(name: &str, node: &'a Value) -> Option<&'a str> {
+    nearest(name, properties(node).take(MOST_NAMES)).first().copied()
+}
+
+fn missing_problem(schema: &Value, node: &Value, name: &str, parameter: String) -> Problem {
+    let accepted = node.get("properties").and_then(|known| known.get(name));
+    let accepted = accepted.map(|accepted| followed(schema, accepted).clone());
+    Problem { parameter, reason: "is required".into(), accepted }
+}
+
+fn unexpected_problem(node: &Value, name: &str, parameter: String) -> Problem {
+    let reason = match meant(name, node) {
+        Some(known) => format!("is not a parameter; did you mean `{known}`?"),
+        None => "is not a parameter".to_owned(),
+    };
+    let known: Vec<&str> = properties(node).collect();
+    Problem { parameter, reason, accepted: Some(json!(known)) }
 }
 
 /// Of alternatives, what is wrong inside of the only one that the value could be meant for.
@@ -174,19 +230,12 @@ fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            let accepted = node.get("properties").and_then(|known| known.get(name));
-            let accepted = accepted.map(|accepted| followed(schema, accepted).clone());
-            Problem { parameter: under(name), reason: "is required".into(), accepted }
+            missing_problem(schema, node, name, under(name))
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let name = unexpected.first().map(String::as_str).unwrap_or_default();
-            let hint = match nearest(name, properties(node)).first() {
-                Some(known) => format!("is not a parameter; did you mean `{known}`?"),
-                None => "is not a parameter".to_owned(),
-            };
-            let known: Vec<&str> = properties(node).collect();
-            Problem { parameter: under(&clip(name)), reason: hint, accepted: Some(json!(known)) }
+            unexpected_problem(node, name, under(&clip(name)))
         }
         kind => {
             let reason = reason(kind, schema, node);
@@ -580,6 +629,80 @@ mod tests {
         assert_eq!(problem.parameter, "arguments");
         assert!(problem.reason.contains("take too long to check"), "{problem}");
         assert!(!checker.accepts(&json!({"x": deep(40)})));
+    }
+
+    fn checking(schema: &Value) -> Checker {
+        Checker::new("fixture", Arc::new(schema.as_object().unwrap().clone()))
+    }
+
+    #[test]
+    fn a_pattern_that_looks_around_is_left_to_the_tool() {
+        let email = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
+        let checker = checking(&json!({
+            "properties": {
+                "to": {"type": "array", "items": {"type": "string", "pattern": email}},
+                "text": {"type": "string", "pattern": "^(?:(?!<script).)*$"},
+                "word": {"type": "string", "pattern": "^[a-z]+$"},
+            },
+        }));
+        let check = |arguments: Value| checker.check(arguments.as_object().unwrap().clone());
+        let many = vec!["ann@example.test"; 20_000];
+        assert!(check(json!({"to": many, "text": "long ".repeat(100_000), "word": "a"})).is_ok());
+        for (arguments, parameter, reason) in [
+            (json!({"to": [5]}), "to.0", "must be a string"),
+            (json!({"text": "a", "word": "B"}), "word", "must match the pattern ^[a-z]+$"),
+        ] {
+            let problem = check(arguments).unwrap_err();
+            assert_eq!((&*problem.parameter, &*problem.reason), (parameter, reason));
+        }
+    }
+
+    #[test]
+    fn a_schema_whose_patterns_take_too_much_stops_nothing() {
+        // Blanks hide what looks around; repetitions within each other are large once they are written out.
+        for pattern in ["(?x)^( ?=(a+)+$)a*$", r"^(\p{L}{1,90}){1,90}$"] {
+            let checker =
+                checking(&json!({"properties": {"x": {"type": "integer", "pattern": pattern}}}));
+            assert!(checker.accepts(&json!({"x": "a"})), "{pattern}");
+        }
+        let each = |nth: usize| {
+            (format!("x{nth}"), json!({"type": "integer", "pattern": format!("{nth}+")}))
+        };
+        let all =
+            |most: usize| checking(&json!({"properties": (0..most).map(each).collect::<Object>()}));
+        assert!(all(600).accepts(&json!({"x1": "a"})));
+        assert!(!all(400).accepts(&json!({"x1": "a"})));
+    }
+
+    #[test]
+    fn a_plain_mistake_is_told_among_ever_so_many_values() {
+        let checker = checking(&json!({
+            "type": "object", "required": ["path"], "additionalProperties": false,
+            "properties": {
+                "path": {"type": "string"},
+                "items": {"type": "array", "items": {"type": "integer"}},
+            },
+        }));
+        let items: Vec<u32> = (0..200_000).collect();
+        for (arguments, parameter, reason) in [
+            (json!({"items": items}), "path", "is required"),
+            (
+                json!({"items": items, "pth": "a"}),
+                "pth",
+                "is not a parameter; did you mean `path`?",
+            ),
+            (json!({"items": items, "zzzzzz": 1}), "path", "is required"),
+            (json!({"items": items, "path": "a", "zzzzzz": 1}), "zzzzzz", "is not a parameter"),
+        ] {
+            let problem = checker.check(arguments.as_object().unwrap().clone()).unwrap_err();
+            assert_eq!((&*problem.parameter, &*problem.reason), (parameter, reason));
+        }
+        let problem = checker.check(
+            [("items".to_owned(), json!(items)), ("path".to_owned(), json!(5))]
+                .into_iter()
+                .collect(),
+        );
+        assert!(problem.unwrap_err().reason.contains("too many to say where"));
     }
 
     #[test]

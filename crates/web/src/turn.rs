@@ -8,8 +8,23 @@ use std::{
 /// What one at a time may have.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    taken: Mutex<bool>,
+    state: Mutex<State>,
     given_back: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    taken: bool,
+    /// How often somebody went to wait.
+    #[cfg(test)]
+    waits: usize,
+}
+
+impl State {
+    #[cfg(test)]
+    fn count_wait(&mut self) {
+        self.waits += usize::from(self.taken);
+    }
 }
 
 /// A turn that was taken. Dropping it gives it back.
@@ -18,26 +33,35 @@ pub(crate) struct Taken<'a>(&'a Turn);
 
 impl Turn {
     pub(crate) const fn new() -> Self {
-        Self { taken: Mutex::new(false), given_back: Condvar::new() }
+        let state = State {
+            taken: false,
+            #[cfg(test)]
+            waits: 0,
+        };
+        Self { state: Mutex::new(state), given_back: Condvar::new() }
     }
 
     /// Waits until then at the latest; `None` where somebody else still has it.
     pub(crate) fn take(&self, until: Instant) -> Option<Taken<'_>> {
         let left = until.saturating_duration_since(Instant::now());
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.given_back.wait_timeout_while(taken, left, |taken| *taken);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *taken {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.given_back.wait_timeout_while(state, left, |state| {
+            #[cfg(test)]
+            state.count_wait();
+            state.taken
+        });
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.taken {
             return None;
         }
-        *taken = true;
+        state.taken = true;
         Some(Taken(self))
     }
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner).taken = false;
         self.0.given_back.notify_one();
     }
 }
@@ -52,11 +76,16 @@ mod tests {
         let turn = Turn::new();
         let first = turn.take(Instant::now()).unwrap();
         assert!(turn.take(Instant::now()).is_none());
-        let later = Instant::now() + Duration::from_mins(1);
+        let waits = || turn.state.lock().unwrap().waits;
+        let (before, later) = (waits(), Instant::now() + Duration::from_hours(1));
         thread::scope(|scope| {
-            let waits = scope.spawn(|| turn.take(later).is_some());
+            let second = scope.spawn(|| turn.take(later).is_some());
+            // Whoever is counted has the lock until it waits, so that this one waits once the count is seen.
+            while waits() == before {
+                thread::yield_now();
+            }
             drop(first);
-            assert!(waits.join().unwrap());
+            assert!(second.join().unwrap());
         });
         assert!(turn.take(Instant::now()).is_some());
     }

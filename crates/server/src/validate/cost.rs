@@ -3,15 +3,13 @@
 //!
 //! Schema and value are followed together, as a validator would that never stops early. Keywords of every draft count.
 
+use super::patterns::matching;
 use docent_tool::Object;
 use serde_json::Value;
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-    iter::empty,
-};
+use std::{borrow::Cow, collections::HashMap, iter::empty};
 
-/// Parts that a schema may have, as it is written and as one value meets them with references followed.
+/// Parts that a schema may have, as it is written and as one value meets them with references followed. A long text is
+/// several.
 const MOST_PARTS: u64 = 100_000;
 /// The same of all its parts, each looked at for itself.
 const MOST_IN_ALL: u64 = 20 * MOST_PARTS;
@@ -21,12 +19,17 @@ const MOST_STEPS: u64 = 10_000_000;
 const MOST_TOLD: u64 = 100_000;
 /// Parts of a schema inside each other on the way to one value: each takes its share of the stack.
 const DEEPEST: usize = 500;
-/// Steps of a pattern that can't be matched in one pass.
-const BACKTRACKING: u64 = 1000;
 /// Steps that are worth remembering.
 const WORTH_KEEPING: u64 = 16;
+/// Targets of references that a validator visits on a value before it remembers how that ended.
+const FORGOTTEN: u64 = 16;
+/// Bytes of a text that are compared in a step, and that are looked at one by one.
+const COMPARED: usize = 64;
+const READ: usize = 4;
+/// Names that are looked up in a step.
+const LOOKED_UP: usize = 8;
 
-/// Stands for whatever value a part is held against.
+/// Stands for whatever value a part is held against, and for a name, which is none.
 static ANY: Value = Value::Null;
 
 /// Whether no part of a schema takes too much by itself, whatever the value.
@@ -53,11 +56,13 @@ pub(super) fn is_tellable(schema: &Value, value: &Value) -> bool {
     counting.visit(schema, value, 0).is_some()
 }
 
-/// How many values a value is made of, itself included.
+/// How many values a value is made of, itself included. A long text is several.
 fn parts(value: &Value) -> u64 {
+    let text = |text: &str| count(text.len() / COMPARED);
     let inside: u64 = match value {
         Value::Array(items) => items.iter().map(parts).sum(),
-        Value::Object(fields) => fields.values().map(parts).sum(),
+        Value::Object(fields) => fields.iter().map(|(name, part)| text(name) + parts(part)).sum(),
+        Value::String(string) => text(string),
         _ => 0,
     };
     inside.saturating_add(1)
@@ -70,10 +75,36 @@ struct Steps {
     marking: u64,
     /// How many parts lie inside each other.
     height: usize,
+    /// What is taken without the parts that come back to themselves, and the most that one of those takes so.
+    level: u64,
+    widest: u64,
 }
 
 impl Steps {
-    const ONE: Self = Self { taken: 1, marking: 1, height: 1 };
+    const ONE: Self = Self { taken: 1, marking: 1, height: 1, level: 1, widest: 0 };
+
+    /// Of a part that came back to itself, on the way around it.
+    fn coming_back(self) -> Self {
+        Self { level: 1, widest: self.widest.max(self.level), ..self }
+    }
+
+    /// Of a part that has come back to the same value before: the validator remembers how that ended, unless it ended
+    /// before many others were visited.
+    fn again(self) -> Self {
+        let forgotten = self.widest.max(self.level).saturating_mul(FORGOTTEN);
+        Self { taken: self.taken.min(forgotten), ..self.coming_back() }
+    }
+
+    fn times(self, times: u64) -> Self {
+        let all = |steps: u64| steps.saturating_mul(times);
+        let (taken, level, widest) = (all(self.taken), all(self.level), all(self.widest));
+        Self { taken, level, widest, ..self }
+    }
+
+    fn add_own(&mut self, steps: u64) {
+        self.taken = self.taken.saturating_add(steps);
+        self.level = self.level.saturating_add(steps);
+    }
 
     /// Another part on the same value. What it has seen counts only if it is met, which is asked once more.
     fn add_beside(&mut self, other: Self) {
@@ -86,6 +117,8 @@ impl Steps {
     fn add_inside(&mut self, other: Self) {
         self.taken = self.taken.saturating_add(other.taken);
         self.height = self.height.max(other.height + 1);
+        self.level = self.level.saturating_add(other.level);
+        self.widest = self.widest.max(other.widest);
     }
 }
 
@@ -99,7 +132,7 @@ struct Counting<'a> {
     open: Vec<usize>,
     /// Whether a part that comes back to a value is known to have been there, as the validator knows it.
     recalls: bool,
-    recalled: HashSet<(usize, usize)>,
+    recalled: HashMap<(usize, usize), Steps>,
     /// How often a part came back inside of itself.
     recursions: u64,
     /// What parts took on values, where nothing came back: the count takes no longer for parts that double.
@@ -115,7 +148,7 @@ impl<'a> Counting<'a> {
             left: most,
             open: Vec::new(),
             recalls: false,
-            recalled: HashSet::new(),
+            recalled: HashMap::new(),
             recursions: 0,
             counted: HashMap::new(),
         }
@@ -144,13 +177,14 @@ impl<'a> Counting<'a> {
             self.spend(1)?;
             return Some(Steps::ONE);
         };
-        let own = own(keywords, value).saturating_add(1);
-        self.spend(own)?;
+        let own = own(keywords, value);
+        self.spend(own.saturating_add(1))?;
         if depth >= DEEPEST {
             return None;
         }
         let depth = depth + 1;
-        let mut all = Steps { taken: own, ..Steps::ONE };
+        let mut all = Steps::ONE;
+        all.add_own(own);
         for (keyword, inner) in keywords {
             match keyword.as_str() {
                 "$ref" | "$dynamicRef" | "$recursiveRef" => {
@@ -173,6 +207,13 @@ impl<'a> Counting<'a> {
                         }
                     }
                 }
+                "propertyNames" => {
+                    if let Value::Object(fields) = value {
+                        let each = self.visit(inner, &ANY, depth)?;
+                        let letters = fields.keys().map(|name| 1 + name.len() / READ);
+                        all.add_inside(each.times(count(letters.sum())));
+                    }
+                }
                 keyword => {
                     for (inner, child) in reached(keyword, inner, keywords, value) {
                         all.add_inside(self.visit(inner, child, depth)?);
@@ -183,27 +224,37 @@ impl<'a> Counting<'a> {
         if keywords.contains_key("unevaluatedProperties")
             || keywords.contains_key("unevaluatedItems")
         {
-            all.taken = all.taken.saturating_add(all.marking);
+            all.add_own(all.marking);
         }
         (all.taken <= self.most).then_some(all)
     }
 
     fn follow(&mut self, target: &'a Value, value: &'a Value, depth: usize) -> Option<Steps> {
         let key = (address(target), address(value));
-        if self.recalls && self.open.contains(&key.0) {
-            self.recursions += 1;
-            if !self.recalled.insert(key) {
-                self.spend(1)?;
-                return Some(Steps::ONE);
-            }
-        } else if let Some(steps) = self.counted.get(&key).copied() {
+        let comes_back = self.recalls && self.open.contains(&key.0);
+        self.recursions += u64::from(comes_back);
+        let known = if comes_back { &self.recalled } else { &self.counted };
+        if let Some(steps) = known.get(&key).copied() {
             self.spend(1)?;
             return (depth + steps.height <= DEEPEST).then_some(steps);
+        }
+        if comes_back {
+            // One that comes back to the same value on its own way ends there.
+            self.recalled.insert(key, Steps::ONE);
         }
         let before = self.recursions;
         self.open.push(key.0);
         let steps = self.visit(target, value, depth)?;
         self.open.pop();
+        if comes_back {
+            // Only what holds other values is remembered.
+            if value.is_array() || value.is_object() {
+                self.recalled.insert(key, steps.again());
+            } else {
+                self.recalled.remove(&key);
+            }
+            return Some(steps.coming_back());
+        }
         if self.recursions == before && steps.taken >= WORTH_KEEPING {
             self.counted.insert(key, steps);
         }
@@ -221,11 +272,9 @@ impl<'a> Counting<'a> {
         let root = self.root;
         let names = self.names.get_or_insert_with(|| Names::of(root));
         let (asked, looked_at) = (last(resource), names.resources.len() + names.anchors.len());
-        let is_meant = |id: &str| {
-            let may_be = last(id) == asked || !id.is_empty() && !is_plain(last(id));
-            resource.is_empty() || !is_plain(asked) || may_be
-        };
-        let resources = names.resources.iter().filter(|(id, _)| is_meant(id));
+        let is_any = resource.is_empty() || !is_plain(asked);
+        let is_meant = |name: Option<&str>| is_any || name.is_none_or(|name| name == asked);
+        let resources = names.resources.iter().filter(|(name, _)| is_meant(*name));
         let resources = resources.map(|(_, resource)| *resource);
         let mut targets: Vec<&'a Value> = if fragment.is_empty() {
             resources.collect()
@@ -238,20 +287,22 @@ impl<'a> Counting<'a> {
         };
         // One with two names is one.
         targets.dedup_by_key(|target| address(target));
-        self.spend(count(looked_at))?;
+        let read = 1 + reference.len() / COMPARED;
+        self.spend(count(looked_at.saturating_mul(read)))?;
         Some(targets)
     }
 }
 
 /// Parts of a schema that have names of their own.
 struct Names<'a> {
-    resources: Vec<(&'a str, &'a Value)>,
+    /// Those that can be written in several ways have no name of their own.
+    resources: Vec<(Option<&'a str>, &'a Value)>,
     anchors: Vec<(&'a str, &'a Value)>,
 }
 
 impl<'a> Names<'a> {
     fn of(root: &'a Value) -> Self {
-        let mut names = Self { resources: vec![("", root)], anchors: Vec::new() };
+        let mut names = Self { resources: vec![(Some(""), root)], anchors: Vec::new() };
         names.add(root);
         names
     }
@@ -266,9 +317,11 @@ impl<'a> Names<'a> {
             Value::Object(fields) => {
                 let text = |key: &str| fields.get(key).and_then(Value::as_str);
                 for id in ["$id", "id"].into_iter().filter_map(text) {
-                    match id.strip_prefix('#') {
-                        Some(anchor) => self.anchors.push((anchor, part)),
-                        None => self.resources.push((id, part)),
+                    if let Some(anchor) = id.strip_prefix('#') {
+                        self.anchors.push((anchor, part));
+                    } else {
+                        let name = Some(last(id)).filter(|name| is_plain(name));
+                        self.resources.push((name, part));
                     }
                 }
                 let anchors = ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text);
@@ -298,7 +351,7 @@ fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-/// The parts that a keyword holds against values inside of the value. A name is no value: any stands for it.
+/// The parts that a keyword holds against values inside of the value.
 fn reached<'a>(
     keyword: &str,
     inner: &'a Value,
@@ -308,9 +361,14 @@ fn reached<'a>(
     let parts = move || inner.as_object().into_iter().flatten();
     let listed = |key: &str| beside.get(key).and_then(Value::as_array).map_or(0, Vec::len);
     match (keyword, value) {
-        ("properties", Value::Object(fields)) => {
-            Box::new(parts().filter_map(move |(name, part)| Some((part, fields.get(name)?))))
-        }
+        ("properties", Value::Object(fields)) => match inner {
+            // The smaller side is walked, as the validator does.
+            Value::Object(known) if fields.len() < known.len() => {
+                let fields = fields.iter();
+                Box::new(fields.filter_map(move |(name, field)| Some((known.get(name)?, field))))
+            }
+            _ => Box::new(parts().filter_map(move |(name, part)| Some((part, fields.get(name)?)))),
+        },
         ("patternProperties", Value::Object(fields)) => Box::new(
             parts().flat_map(move |(_, part)| fields.values().map(move |field| (part, field))),
         ),
@@ -319,9 +377,6 @@ fn reached<'a>(
             let is_known = move |name: &str| known.is_some_and(|known| known.contains_key(name));
             let others = fields.iter().filter(move |(name, _)| !is_known(name.as_str()));
             Box::new(others.map(move |(_, field)| (inner, field)))
-        }
-        ("propertyNames", Value::Object(fields)) => {
-            Box::new(fields.keys().map(move |_| (inner, &ANY)))
         }
         ("prefixItems", Value::Array(items)) => {
             Box::new(inner.as_array().into_iter().flatten().zip(items))
@@ -340,16 +395,19 @@ fn reached<'a>(
     }
 }
 
-/// Steps of the keywords that look at all of a value by themselves. Several comparisons are as quick as one step.
+/// Steps of the keywords that look at all of a value by themselves, and of finding those keywords.
 fn own(keywords: &Object, value: &Value) -> u64 {
-    let options = keywords.get("enum").and_then(Value::as_array).map_or(0, Vec::len);
+    let has = |keyword: &&str| keywords.contains_key(*keyword);
+    let pattern = keywords.get("pattern").and_then(Value::as_str);
     let looks = match value {
+        // The bytes of a name are counted where it stands.
+        Value::Null => pattern.map_or(0, |pattern| matching(pattern, 1, READ)),
         Value::String(text) => {
-            let pattern = keywords.get("pattern").and_then(Value::as_str);
-            let reads = ["pattern", "format", "minLength", "maxLength"];
-            let is_read = reads.into_iter().any(|keyword| keywords.contains_key(keyword));
-            let read = if is_read { count(text.len() / 64) } else { 0 };
-            read.saturating_add(pattern.map_or(0, matching))
+            let compared = ["minLength", "maxLength", "enum"].iter().any(has);
+            let compared = if compared { text.len() / COMPARED } else { 0 };
+            let read = if has(&"format") { text.len() / READ } else { 0 };
+            let matched = pattern.map_or(0, |pattern| matching(pattern, 1, text.len()));
+            matched.saturating_add(count(compared + read))
         }
         Value::Array(items) if keywords.get("uniqueItems") == Some(&Value::Bool(true)) => {
             // Values with the same digest are compared one by one.
@@ -358,25 +416,57 @@ fn own(keywords: &Object, value: &Value) -> u64 {
         }
         Value::Object(fields) => {
             let patterns = keywords.get("patternProperties").and_then(Value::as_object);
-            let each = patterns.into_iter().flat_map(Object::keys).map(|pattern| matching(pattern));
-            each.sum::<u64>().saturating_mul(count(fields.len()))
+            let patterns = patterns.filter(|patterns| !patterns.is_empty());
+            let letters = patterns.map_or(0, |_| fields.keys().map(String::len).sum::<usize>());
+            let each = patterns.into_iter().flat_map(Object::keys);
+            let each = each.map(|pattern| matching(pattern, fields.len(), letters));
+            each.fold(0, u64::saturating_add)
         }
         _ => 0,
     };
-    looks.saturating_add(count(options / 16))
+    let looked_up = count(names(keywords, value) / LOOKED_UP);
+    looks.saturating_add(looked_up).saturating_add(comparing(keywords, value))
 }
 
-fn count(length: usize) -> u64 {
+/// Names and options that are gone through, of the schema and of the value.
+fn names(keywords: &Object, value: &Value) -> usize {
+    let length = |list: &Value| match list {
+        Value::Array(items) => items.len(),
+        Value::Object(fields) => fields.len(),
+        _ => 0,
+    };
+    let listed = |keyword: &str| keywords.get(keyword).map_or(0, length);
+    let all = keywords.len() + listed("enum");
+    let Value::Object(fields) = value else { return all };
+    let needed = ["dependentRequired", "dependencies"].into_iter();
+    let needed = needed.filter_map(|keyword| keywords.get(keyword)?.as_object());
+    let needed = needed.flat_map(Object::values).filter_map(Value::as_array);
+    all + fields.len()
+        + ["required", "dependentRequired", "dependentSchemas", "dependencies"]
+            .map(listed)
+            .iter()
+            .sum::<usize>()
+        + needed.map(Vec::len).sum::<usize>()
+}
+
+/// Steps of comparing a value with those that it must be one of.
+fn comparing(keywords: &Object, value: &Value) -> u64 {
+    let is_like = |option: &&Value| match (*option, value) {
+        (Value::String(one), Value::String(other)) => one.len() == other.len(),
+        (Value::Array(one), Value::Array(other)) => one.len() == other.len(),
+        (Value::Object(one), Value::Object(other)) => one.len() == other.len(),
+        _ => false,
+    };
+    let options = keywords.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let alike = options.chain(keywords.get("const")).filter(is_like).count();
+    if alike == 0 {
+        return 0;
+    }
+    parts(value).saturating_mul(count(alike)) / count(LOOKED_UP)
+}
+
+pub(super) fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
-}
-
-/// What a pattern takes beside the length of the text.
-fn matching(pattern: &str) -> u64 {
-    let looks_around = ["(?=", "(?!", "(?<"].into_iter().any(|sign| pattern.contains(sign));
-    let mut signs = pattern.chars().zip(pattern.chars().skip(1));
-    let refers_back = signs
-        .any(|(first, second)| first == '\\' && (second == 'k' || matches!(second, '1'..='9')));
-    if looks_around || refers_back { BACKTRACKING } else { 1 }
 }
 
 /// Whether somebody can choose values like this one that differ and have one digest: the digest of an array is that of what
@@ -552,6 +642,77 @@ mod tests {
         assert!(is_bounded(&schema, &deep(20)));
         assert!(is_tellable(&schema, &deep(2)));
         assert!(!is_tellable(&schema, &deep(20)));
+    }
+
+    /// A schema whose `x` must meet one part many times over.
+    fn many(part: &Value) -> Value {
+        let refs = vec![json!({"$ref": "#/$defs/part"}); 20_000];
+        json!({"properties": {"x": {"allOf": refs}}, "$defs": {"part": part}})
+    }
+
+    #[test]
+    fn names_that_are_looked_up_count() {
+        let words = |most: usize| (0..most).map(|nth| format!("n{nth}"));
+        let fields = |most: usize| words(most).map(|name| (name, true.into())).collect::<Object>();
+        let few = json!({"x": {"a": 1, "b": 2}});
+        let needed = many(&json!({"required": words(5000).collect::<Vec<_>>()}));
+        let dependent = json!({"a": words(5000).collect::<Vec<_>>()});
+        for schema in [needed, many(&json!({"dependentRequired": dependent}))] {
+            assert!(is_modest(&schema) && !is_bounded(&schema, &few));
+        }
+        let known = many(&json!({"properties": fields(8000)}));
+        assert!(is_modest(&known) && is_bounded(&known, &few), "only the fields are looked up");
+        assert!(!is_bounded(&known, &json!({"x": fields(8000)})));
+        assert!(!is_modest(&many(&Value::Object(fields(8000)))), "keywords that mean nothing");
+        let long = format!("#/$defs/{}", "%61".repeat(10_000));
+        assert!(!is_modest(&many(&json!({"$ref": long}))), "escapes of an address");
+    }
+
+    #[test]
+    fn values_that_are_compared_count() {
+        let numbers = |most: usize| json!((0..most).collect::<Vec<_>>());
+        let whole = (numbers(8000), numbers(7999));
+        let text = (json!("a".repeat(1 << 20)), json!("a"));
+        for (value, other) in [whole, text] {
+            for part in [json!({"const": value}), json!({"enum": [0, value]})] {
+                let schema = many(&part);
+                assert!(is_modest(&schema));
+                assert!(!is_bounded(&schema, &json!({"x": value})));
+                assert!(is_bounded(&schema, &json!({"x": other})));
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_count_by_the_text_and_by_their_repetitions() {
+        let pattern = "^[a-z]{1,2000}$";
+        let (short, long) = ("abc".to_owned(), "a".repeat(2_000_000));
+        let named = |name: &String| json!({name: 1});
+        let of_names = json!({"propertyNames": {"anyOf": [{"pattern": pattern}]}});
+        let of_fields = json!({"patternProperties": {pattern: true}});
+        for schema in [of_names, of_fields] {
+            assert!(is_modest(&schema) && is_bounded(&schema, &named(&short)), "{schema}");
+            assert!(!is_bounded(&schema, &named(&long)), "{schema}");
+        }
+        let schema = json!({"pattern": pattern});
+        assert!(is_bounded(&schema, &json!(short)) && !is_bounded(&schema, &json!(long)));
+        assert!(is_bounded(&json!({"pattern": "^[^<]*$"}), &json!(long)));
+        assert!(!is_modest(&json!({"pattern": "((a{1,999}){1,999}){1,999}"})));
+    }
+
+    #[test]
+    fn what_a_validator_forgets_counts_each_time() {
+        let numbers = json!((0..8000).collect::<Vec<_>>());
+        let refs = vec![json!({"$ref": "#/$defs/part"}); 20_000];
+        let around = |mut part: Value| {
+            part["properties"] = json!({"x": {"allOf": refs}});
+            json!({"$ref": "#/$defs/part", "$defs": {"part": part}})
+        };
+        let whole = around(json!({"enum": [numbers]}));
+        assert!(!is_bounded(&whole, &json!({"x": numbers})));
+        let text = around(json!({"pattern": "^[a-z]*$"}));
+        assert!(!is_bounded(&text, &json!({"x": "a".repeat(10_000)})));
+        assert!(is_bounded(&text, &json!({"x": "a"})));
     }
 
     #[test]

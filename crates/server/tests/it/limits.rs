@@ -154,7 +154,7 @@ async fn of_a_tool_s_time_and_a_rule_s_the_smaller_holds() {
     let time = |timeout| RuleBounds { rate_per_minute: None, timeout: Some(timeout) };
     let (short, long) = (time(Duration::from_millis(1)), time(Duration::from_hours(1)));
     for (own, of_rule, raise) in [
-        (short, long, "limits.tool_timeout_ms"),
+        (short, long, "limits.tools.stubborn.timeout_ms"),
         (long, short, "timeout_ms of policy.rules[0]"),
         (RuleBounds::default(), short, "timeout_ms of policy.rules[0]"),
     ] {

@@ -5,10 +5,10 @@ use crate::{
     wire::{Wire, key, origin, setup, text},
 };
 use docent_audit::Settings;
-use docent_server::{Action, Audit, Policy, Rule, Server, Setup};
+use docent_server::{Action, Audit, Policy, Rule, RuleBounds, Server, Setup};
 use docent_tool::{Block, CallContext, Object, Outcome, ToolError};
 use serde_json::{Value, json};
-use std::{path::Path, sync::Arc};
+use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 fn arguments(value: Value) -> Object {
     value.as_object().unwrap().clone()
@@ -86,6 +86,30 @@ async fn one_that_is_given_up_leaves_its_line() {
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("leaves", json!({})).await), "left");
     assert_eq!(lines(&path)[0], ("waits".to_owned(), "cancelled".to_owned()));
+}
+
+#[tokio::test]
+async fn one_for_another_provider_costs_nothing_of_a_rate() {
+    let outer = acting("mistakes", json!({}), |_, context: CallContext| async move {
+        let mut told = Vec::new();
+        for provider in ["other", "other", "fixture", "fixture"] {
+            let answer = context.call((provider, "echo"), arguments(json!({"text": "hi"}))).await;
+            told.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
+        }
+        Ok(said(told.join("|")))
+    });
+    let fixture = Fixture::new();
+    fixture.extra.lock().unwrap().push(outer);
+    let bounds = RuleBounds { rate_per_minute: NonZeroU32::new(1), timeout: None };
+    let rule = Rule::for_everybody("policy.rules[0]", vec!["echo".into()], Action::Allow);
+    let policy = Policy { rules: vec![Rule { bounds, ..rule }] };
+    let server = Server::new(Setup { policy, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let told = text(&wire.call("mistakes", json!({})).await);
+    let parts: Vec<&str> = told.split('|').collect();
+    assert!(parts[1].contains("is one of `fixture`, not of `other`"), "{told}");
+    assert_eq!(parts[2], "hi", "{told}");
+    assert!(parts[3].contains("too many calls of echo"), "{told}");
 }
 
 #[tokio::test]

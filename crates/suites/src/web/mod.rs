@@ -161,7 +161,7 @@ fn stopped(stop: Stop, whole: Option<Instant>) -> ToolError {
 fn too_late() -> ToolError {
     ToolError::failed(
         "the call was not done in the time that it had: the web did not answer, or too many calls were under way; \
-         try again, or allow more time with `limits.tools`",
+         try again, or allow more time with `limits.tools`, or with `timeout_ms` of the rule that lets it through",
     )
 }
 
