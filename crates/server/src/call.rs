@@ -25,7 +25,7 @@ use rmcp::{
 use serde_json::json;
 use std::{
     sync::{Arc, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -171,6 +171,7 @@ impl Call {
             timeout: self.timeout,
             timed_by: self.admitted.timed_by(self.timeout),
             closing: self.listener.hurried().initialized(),
+            overdue: Instant::now() >= self.bounds.deadline,
         }
     }
 

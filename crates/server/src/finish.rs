@@ -26,11 +26,23 @@ pub(crate) struct Finish<'a> {
     pub(crate) timed_by: Option<&'a str>,
     /// Whether calls end because the server does.
     pub(crate) closing: bool,
+    /// Whether the time of the call is up.
+    pub(crate) overdue: bool,
 }
 
 /// Told of an answer that the server's end cut short.
 const CLOSING: &str = "Partial result: the server is closing, and the call ended before everything was seen. \
      Ask again once the server is back.";
+
+fn mark_partial(result: &mut CallToolResult) {
+    match &mut result.structured_content {
+        Some(Value::Object(structured)) => {
+            structured.insert("partial".into(), true.into());
+        }
+        Some(_) => {}
+        none => *none = Some(json!({"partial": true})),
+    }
+}
 
 /// An answer, and what the audit line says of it.
 pub(crate) type Finished = (CallToolResult, Outcome, usize);
@@ -47,7 +59,11 @@ impl Finish<'_> {
         result.structured_content = structured;
         result.meta = meta.map(MetaObject);
         if partial {
-            self.mark_partial(&mut result);
+            // A tool whose time is not up has said itself what is missing.
+            if self.overdue || self.closing {
+                self.tell_partial(&mut result);
+            }
+            mark_partial(&mut result);
         }
         let outcome = match (is_error, partial) {
             (true, _) => Outcome::Error,
@@ -61,7 +77,8 @@ impl Finish<'_> {
     pub(crate) fn late(&self, emitted: Vec<Block>) -> Finished {
         let mut result =
             CallToolResult::success(emitted.into_iter().map(convert::content).collect());
-        self.mark_partial(&mut result);
+        self.tell_partial(&mut result);
+        mark_partial(&mut result);
         let structured = result.structured_content.as_ref();
         let promised = self
             .route
@@ -74,25 +91,32 @@ impl Finish<'_> {
         self.cap(result, Outcome::Partial)
     }
 
-    fn mark_partial(&self, result: &mut CallToolResult) {
+    fn tell_partial(&self, result: &mut CallToolResult) {
         let seconds = self.timeout.as_secs_f64();
         result.content.push(ContentBlock::text(if self.closing {
             CLOSING.to_owned()
         } else {
-            let bound = || "limits.tool_timeout_ms".to_owned();
-            let bound = self.timed_by.map_or_else(bound, |rule| format!("timeout_ms of {rule}"));
+            let bound = self.bound();
             format!(
                 "Partial result: the deadline of {seconds} s passed before everything was seen. \
                  Narrow the request, or raise {bound}."
             )
         }));
-        match &mut result.structured_content {
-            Some(Value::Object(structured)) => {
-                structured.insert("partial".into(), true.into());
-            }
-            Some(_) => {}
-            none => *none = Some(json!({"partial": true})),
+    }
+
+    /// The setting that gave the call its time, or would give it more.
+    fn bound(&self) -> String {
+        if let Some(rule) = self.timed_by {
+            return format!("timeout_ms of {rule}");
         }
+        let Route { info, timeout, timeout_is_own, .. } = self.route;
+        // What a tool takes by itself, and what a task has, gives way to what is said of the tool by name alone.
+        if !timeout_is_own && info.patience.is_none() && *timeout == self.timeout {
+            return "limits.tool_timeout_ms".to_owned();
+        }
+        let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let quote = if info.name.chars().all(is_bare) { "" } else { "\"" };
+        format!("limits.tools.{quote}{}{quote}.timeout_ms", info.name)
     }
 
     fn cap(&self, mut result: CallToolResult, outcome: Outcome) -> Finished {
@@ -275,7 +299,7 @@ mod tests {
     ) -> T {
         let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(One)];
         let (catalogue, problems) =
-            Builder::new(Duration::from_secs(1), BTreeMap::new(), BTreeMap::new())
+            Builder::new(Duration::from_secs(30), BTreeMap::new(), BTreeMap::new())
                 .build(&providers, &Metrics::default());
         assert!(problems.own.is_empty());
         let results = Results::new(Duration::from_mins(1));
@@ -290,6 +314,7 @@ mod tests {
             timeout: Duration::from_secs(30),
             timed_by: None,
             closing: false,
+            overdue: false,
         };
         act(&finish, &results)
     }
@@ -298,6 +323,26 @@ mod tests {
         let mut value = serde_json::to_value(result).unwrap();
         value.as_object_mut().unwrap().remove("resultType");
         value
+    }
+
+    #[test]
+    fn a_tool_with_time_left_says_itself_what_is_missing() {
+        let outcome = docent_tool::Outcome {
+            content: vec![Block::text("half of it")],
+            structured: Some(json!({"word": "b"})),
+            partial: true,
+            ..docent_tool::Outcome::default()
+        };
+        let answer = |overdue| {
+            with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
+                Finish { overdue, ..*finish }.answer(outcome.clone(), Vec::new()).0
+            })
+        };
+        for (overdue, blocks) in [(false, 1), (true, 2)] {
+            let result = answer(overdue);
+            assert_eq!(result.content.len(), blocks, "{result:?}");
+            assert_eq!(result.structured_content, Some(json!({"word": "b", "partial": true})));
+        }
     }
 
     #[test]
@@ -333,6 +378,8 @@ mod tests {
             value["content"][0]["text"].as_str().unwrap().contains("deadline of 30 s"),
             "{value}"
         );
+        let text = value["content"][0]["text"].as_str().unwrap();
+        assert!(text.ends_with("raise limits.tool_timeout_ms."), "{text}");
         assert_eq!((value["isError"].as_bool(), outcome), (Some(false), Outcome::Partial));
     }
 
