@@ -643,7 +643,9 @@ mod tests {
 
     #[test]
     fn a_registry_opens_nothing() {
-        let mut config = Config::load(&Inputs::default()).unwrap_or_else(|error| panic!("{error}"));
+        let place = tempfile::tempdir().unwrap();
+        let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
+        let mut config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
         let home = Path::new("/home/somebody");
         let network = Held::More {
             level: Level::Guarded,

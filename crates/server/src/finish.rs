@@ -370,8 +370,9 @@ mod tests {
             partial: true,
             ..docent_tool::Outcome::default()
         };
-        let (result, outcome, _) =
-            with(Dialect::V2025_11_25, 1 << 20, |finish, _| finish.answer(outcome, vec![]));
+        let (result, outcome, _) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
+            Finish { overdue: true, ..*finish }.answer(outcome, vec![])
+        });
         let value = shown(&result);
         assert_eq!(value["structuredContent"], json!({"word": "b", "partial": true}));
         assert!(

@@ -93,11 +93,14 @@ impl Masks {
         let whole = format!("{sign}{text}");
         let (mut shown, mut at) = (String::new(), sign.len());
         for Finding { kind, range } in self.0.find(&whole) {
-            if range.end <= at || whole.get(range.clone()).is_some_and(is_variable) {
+            let variable = whole.get(range.start..).and_then(variable).unwrap_or_default().len();
+            // What its name calls a secret is one to its end, whatever signs are in it.
+            let is_named = !sign.is_empty() && range.start == sign.len();
+            let found = if is_named { text.len() } else { range.len() };
+            if range.end <= at || found <= variable {
                 continue;
             }
-            // What its name calls a secret is one to its end, whatever signs are in it.
-            if !sign.is_empty() && range.start == sign.len() {
+            if is_named {
                 return format!("[redacted: {kind}]");
             }
             shown.push_str(whole.get(at..range.start).unwrap_or_default());
@@ -109,12 +112,12 @@ impl Masks {
     }
 }
 
-/// Whether a text is a variable that is put in later: that is no secret, and says where the secret comes from. What is put in
-/// where the variable is not set may be one.
-fn is_variable(text: &str) -> bool {
-    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+/// The variable that a text begins with. That is no secret, and says where the secret comes from; but what is put in where the
+/// variable is not set may be one.
+fn variable(text: &str) -> Option<&str> {
+    let (name, _) = text.strip_prefix("${")?.split_once('}')?;
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
-    name.is_some_and(|name| name.chars().all(is_letter))
+    text.get(..name.len() + 3).filter(|_| name.chars().all(is_letter))
 }
 
 /// The flag that names a word, without its dashes: `password` for what follows `--password`.

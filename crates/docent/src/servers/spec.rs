@@ -150,7 +150,9 @@ mod tests {
 
     #[test]
     fn what_a_program_is_held_to_is_part_of_it() {
-        let config = Config::load(&Inputs::default()).unwrap_or_else(|error| panic!("{error}"));
+        let place = tempfile::tempdir().unwrap();
+        let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
+        let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
         let extra = Extra::default();
         let with = |change: fn(&mut Config)| {
             let mut config = config.clone();
