@@ -14,7 +14,7 @@ use ledger::Ledger;
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// Print what each has had, and run nothing
     #[arg(long)]
     list: bool,
-    /// Put the fewest inputs that reach all that was reached into fuzz/corpus, and run nothing else
+    /// Pack the fewest inputs that reach all that was reached into fuzz/corpus/TARGET.tar.gz, and run nothing
     #[arg(long)]
     distil: bool,
 }
@@ -65,14 +65,26 @@ impl Places {
         self.target.join(triple()).join("release").join(&target.name)
     }
 
-    /// What is in the repository.
-    fn kept(&self, target: &Target) -> PathBuf {
+    /// What somebody has written.
+    fn seeds(&self, target: &Target) -> PathBuf {
         self.fuzz.join("corpus").join(&target.name)
     }
 
-    /// What runs on this machine have added to it.
-    fn found(&self, target: &Target) -> PathBuf {
-        self.target.join("corpus").join(&target.name)
+    /// What runs have added to it, packed: it is many small files.
+    fn packed(&self, target: &Target) -> PathBuf {
+        self.fuzz.join("corpus").join(format!("{}.tar.gz", target.name))
+    }
+
+    /// The same unpacked, with what runs on this machine have added since.
+    fn found(&self, target: &Target) -> Result<PathBuf> {
+        let (found, packed) = (self.target.join("corpus").join(&target.name), self.packed(target));
+        if !found.exists() {
+            fs::create_dir_all(&found)?;
+            if packed.is_file() {
+                tar(Command::new("tar").arg("-xzf").arg(packed).arg("-C").arg(&found))?;
+            }
+        }
+        Ok(found)
     }
 
     /// What made a target fail.
@@ -195,11 +207,10 @@ impl Shift<'_> {
 
     /// One process; gives back the processor time that it used.
     fn slice(&self, target: &Target, wall: Duration) -> Result<Duration> {
-        let (found, artifacts) = (self.places.found(target), self.places.artifacts());
-        fs::create_dir_all(&found)?;
+        let (found, artifacts) = (self.places.found(target)?, self.places.artifacts());
         fs::create_dir_all(&artifacts)?;
         let mut command = Command::new(self.places.binary(target));
-        command.arg(found).arg(self.places.kept(target));
+        command.arg(found).arg(self.places.seeds(target));
         command.arg(format!("-max_total_time={}", wall.as_secs()));
         command.args(["-timeout=25", "-rss_limit_mb=3072"]);
         command.arg(format!("-artifact_prefix={}/{}-", artifacts.display(), target.name));
@@ -207,40 +218,32 @@ impl Shift<'_> {
     }
 }
 
-/// Takes what adds to the seeds over into the repository, in place of what an earlier run had put there.
+/// Packs what adds to the seeds.
 fn distil(places: &Places, target: &Target) -> Result<()> {
-    let (kept, found) = (places.kept(target), places.found(target));
-    fs::create_dir_all(&found)?;
+    let (seeds, found) = (places.seeds(target), places.found(target)?);
     let fresh = tempfile::tempdir_in(&places.target)?;
-    for entry in fs::read_dir(&kept)? {
+    let mut copies = Vec::new();
+    for entry in fs::read_dir(&seeds)? {
         let entry = entry?;
-        if is_seed(&entry.path()) {
-            fs::copy(entry.path(), fresh.path().join(entry.file_name()))?;
-        }
+        copies.push(fresh.path().join(entry.file_name()));
+        fs::copy(entry.path(), fresh.path().join(entry.file_name()))?;
     }
     let mut command = Command::new(places.binary(target));
     // Edges alone: how often each was passed would keep many times as many inputs.
-    command.args(["-merge=1", "-use_counters=0"]).arg(fresh.path()).arg(&kept).arg(&found);
+    command.args(["-merge=1", "-use_counters=0"]).arg(fresh.path()).arg(&found);
     process::run(&mut command, DISTIL_LIMIT, Output::Kept)?.or_fail("the merge")?;
-    for entry in fs::read_dir(&kept)? {
-        let path = entry?.path();
-        if !is_seed(&path) {
-            fs::remove_file(path)?;
-        }
-    }
-    let mut inputs = 0_usize;
-    for entry in fs::read_dir(fresh.path())? {
-        let entry = entry?;
-        fs::copy(entry.path(), kept.join(entry.file_name()))?;
-        inputs += 1;
-    }
-    println!("{:14} {inputs} inputs", target.name);
+    copies.iter().try_for_each(fs::remove_file)?;
+    // The same inputs make the same file.
+    let mut pack = Command::new("tar");
+    pack.args(["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]);
+    pack.args(["--use-compress-program=gzip -9n", "-cf"]).arg(places.packed(target));
+    tar(pack.arg("-C").arg(fresh.path()).arg("."))?;
+    println!("{:14} {} inputs", target.name, fs::read_dir(fresh.path())?.count());
     Ok(())
 }
 
-/// Written by hand.
-fn is_seed(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"seed-"))
+fn tar(command: &mut Command) -> Result<()> {
+    process::run(command, DISTIL_LIMIT, Output::Kept)?.or_fail("tar").map(drop)
 }
 
 #[cfg(test)]
