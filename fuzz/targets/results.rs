@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
     let key = Key::parse(KEY);
     let provider = match how & 3 {
         0 => Provider::DuckDuckGo { html: base.clone(), lite: base },
-        1 => Provider::SearXng { base, key: Some(key) },
+        1 => Provider::SearXng { base, key },
         2 => Provider::Brave { base, key },
         _ => Provider::Tavily { base, key },
     };
