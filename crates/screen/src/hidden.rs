@@ -19,7 +19,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     let mut copied = 0;
     let mut at = plain_length(text.as_bytes());
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        let (length, shape) = shown(text, at, c);
+        // What became a shape is no neighbour any more.
+        let before = text.get(copied..at).unwrap_or_default();
+        let (length, shape) = shown(text, at, before, c);
         if let Some(shape) = shape {
             let out = out.get_or_insert_default();
             out.push_str(text.get(copied..at).unwrap_or_default());
@@ -54,13 +56,14 @@ fn plain_length(bytes: &[u8]) -> usize {
     start + rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len())
 }
 
-/// How many bytes from `at` belong together, and how they are shown; `None` where they stay.
-fn shown(text: &str, at: usize, c: char) -> (usize, Option<String>) {
+/// How many bytes from `at` belong together, and how they are shown; `None` where they stay. `before` is what stays before
+/// them.
+fn shown(text: &str, at: usize, before: &str, c: char) -> (usize, Option<String>) {
     match c {
         '\u{1B}' => escape_sequence(text, at),
-        '\u{E0000}'..='\u{E007F}' => tags(text, at),
-        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => variation(text, at),
-        c if c.is_control() || (is_hidden(c) && !belongs(text, at, c)) => {
+        '\u{E0000}'..='\u{E007F}' => tags(text, at, before),
+        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => variation(text, at, before),
+        c if c.is_control() || (is_hidden(c) && !belongs(text, at, before, c)) => {
             (c.len_utf8(), Some(code(c)))
         }
         c => (c.len_utf8(), None),
@@ -81,27 +84,23 @@ fn is_hidden(c: char) -> bool {
         | '\u{E0080}'..='\u{E0FFF}')
 }
 
-fn before(text: &str, at: usize) -> Option<char> {
-    text.get(..at)?.chars().next_back()
-}
-
 /// Whether ordinary writing has this hidden character here.
-fn belongs(text: &str, at: usize, c: char) -> bool {
-    let before = before(text, at);
+fn belongs(text: &str, at: usize, stays: &str, c: char) -> bool {
+    let before = stays.chars().next_back();
     let after = text.get(at + c.len_utf8()..).and_then(|text| text.chars().next());
-    let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
+    // Fillers count as letters, and may be shown themselves.
+    let both = |is: fn(char) -> bool| {
+        [before, after].into_iter().all(|beside| beside.is_some_and(|c| is(c) && !is_hidden(c)))
+    };
     match c {
         // A byte order mark begins a file.
         '\u{FEFF}' => at == 0,
         // One soft hyphen inside a word is typography.
         '\u{AD}' => both(char::is_alphabetic),
-        '\u{34F}' => both(|c| !c.is_ascii() && !is_hidden(c) && !c.is_whitespace()),
+        '\u{34F}' => both(|c| !c.is_ascii() && !c.is_whitespace()),
         '\u{200B}' => both(is_unspaced),
         '\u{200C}' => both(is_joined),
-        '\u{200D}' => {
-            both(is_joined)
-                || (after.is_some_and(is_picture) && text.get(..at).is_some_and(can_be_joined))
-        }
+        '\u{200D}' => both(is_joined) || (after.is_some_and(is_picture) && can_be_joined(stays)),
         '\u{180B}'..='\u{180F}' => before.is_some_and(is_mongolian),
         '\u{115F}' => after.is_some_and(|c| matches!(c, '\u{1161}'..='\u{11A7}')),
         '\u{1160}' => {
@@ -138,10 +137,10 @@ fn is_tag(c: char) -> bool {
 }
 
 /// A run of tag characters: a flag stays, anything else is spelled out.
-fn tags(text: &str, at: usize) -> (usize, Option<String>) {
+fn tags(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     let run = run(text, at, is_tag);
     let decoded: String = run.chars().filter_map(untagged).collect();
-    let flag = before(text, at) == Some('\u{1F3F4}')
+    let flag = before.ends_with('\u{1F3F4}')
         && run.ends_with('\u{E007F}')
         && run.chars().count() == decoded.len() + 1
         && FLAGS.contains(&decoded.as_str());
@@ -160,13 +159,13 @@ fn spelled_out(decoded: &str) -> String {
 }
 
 /// A variation selector: one after a sign that has variants stays; a run of them carries bytes and is spelled out.
-fn variation(text: &str, at: usize) -> (usize, Option<String>) {
+fn variation(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     let run = run(text, at, |c| selected(c).is_some());
     let codes = || run.chars().map(code).collect::<String>();
     let mut selectors = run.chars();
     if let (Some(only), None) = (selectors.next(), selectors.next()) {
         let has_variants = if only <= '\u{FE0F}' { is_varied } else { is_ideograph };
-        let stays = before(text, at).is_some_and(has_variants);
+        let stays = before.chars().next_back().is_some_and(has_variants);
         return (run.len(), (!stays).then(codes));
     }
     let bytes: Vec<u8> = run.chars().filter_map(selected).collect();

@@ -27,6 +27,8 @@ fn hidden_characters_are_shown() {
         ("a\u{2060}b\u{feff}c\u{180e}", "a<U+2060>b<U+FEFF>c<U+180E>"),
         ("می\u{200c}\u{200c}خواهم", "می<U+200C><U+200C>خواهم"),
         ("x\u{ad}", "x<U+00AD>"),
+        ("\u{1b}d\u{ad}W", "<ESCd><U+00AD>W"),
+        ("a\u{ad}\u{115f}", "a<U+00AD><U+115F>"),
         ("a\u{ad}\u{ad}b", "a<U+00AD><U+00AD>b"),
         ("a\u{fe0f}b", "a<U+FE0F>b"),
         ("a\u{fe0f}\u{200d}👩", "a<U+FE0F><U+200D>👩"),
