@@ -33,6 +33,7 @@ impl Ledger {
 
     /// Writes down that a target has had more; gives back what it has had in all.
     pub(super) fn add(&mut self, target: &str, used: Duration) -> Result<Duration> {
+        // On a busy machine the last second of a target is never used in full, and would be run over and over.
         *self.seconds.entry(target.to_owned()).or_default() += used.as_secs().max(1);
         let mut text = HEAD.to_owned();
         for (name, seconds) in &self.seconds {
