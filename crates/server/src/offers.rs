@@ -34,10 +34,11 @@ use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// One list as its page shows it.
+/// One list as its page shows it, each item screened.
 macro_rules! listed {
-    ($result:ident, $scope:expr, $page:expr) => {{
-        let (items, next) = $page?;
+    ($result:ident, $scope:expr, $page:expr, $screen:expr) => {{
+        let (mut items, next) = $page?;
+        items.iter_mut().for_each($screen);
         let mut result = $result::with_all_items(items);
         result.next_cursor = next;
         result.cache_scope = $scope;
@@ -117,7 +118,9 @@ impl Server {
         listed!(
             ListToolsResult,
             self.list_scope(guest),
-            cursor::page(tools, |tool| &tool.name, self.list_page(), &place)
+            cursor::page(tools, |tool| &tool.name, self.list_page(), &place),
+            // The hub has shown what is hidden in those of other servers.
+            |_| {}
         )
     }
 
@@ -138,7 +141,8 @@ impl Server {
         }
         let place = self.place("resources", guest, cursor);
         let page = cursor::page(resources, |item| &item.uri, self.list_page(), &place);
-        listed!(ListResourcesResult, self.list_scope(guest), page)
+        let screening = self.screening();
+        listed!(ListResourcesResult, self.list_scope(guest), page, |it| screening.resource(it))
     }
 
     pub(crate) async fn list_templates(
@@ -155,7 +159,8 @@ impl Server {
             .collect();
         let place = self.place("templates", guest, cursor);
         let page = cursor::page(templates, |item| &item.uri_template, self.list_page(), &place);
-        listed!(ListResourceTemplatesResult, self.cache_scope(guest), page)
+        let (scope, screening) = (self.cache_scope(guest), self.screening());
+        listed!(ListResourceTemplatesResult, scope, page, |it| screening.template(it))
     }
 
     pub(crate) async fn list_prompts(
@@ -171,11 +176,9 @@ impl Server {
             .map(convert::prompt)
             .collect();
         let place = self.place("prompts", guest, cursor);
-        listed!(
-            ListPromptsResult,
-            self.cache_scope(guest),
-            cursor::page(prompts, |item| &item.name, self.list_page(), &place)
-        )
+        let page = cursor::page(prompts, |item| &item.name, self.list_page(), &place);
+        let screening = self.screening();
+        listed!(ListPromptsResult, self.cache_scope(guest), page, |it| screening.prompt(it))
     }
 
     /// Completes an argument of a prompt or a variable of a template.

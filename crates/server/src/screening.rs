@@ -5,7 +5,10 @@ use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_
 use docent_tool::{Ask, Block, Object, ToolError};
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, MetaObject, PromptMessage, ResourceContents},
+    model::{
+        CallToolResult, ContentBlock, MetaObject, Prompt, PromptMessage, Resource,
+        ResourceContents, ResourceTemplate,
+    },
 };
 use serde_json::Value;
 use std::{
@@ -130,6 +133,32 @@ impl Screening {
         }
     }
 
+    /// What is told of something beside the name and the address that it is known by.
+    fn about<const N: usize>(&self, told: [&mut Option<String>; N]) {
+        told.into_iter().flatten().for_each(|text| self.text(text));
+    }
+
+    /// A resource in a list.
+    pub(crate) fn resource(&self, resource: &mut Resource) {
+        self.about([&mut resource.title, &mut resource.description]);
+        self.meta(resource.meta.as_mut());
+    }
+
+    /// A template in a list.
+    pub(crate) fn template(&self, template: &mut ResourceTemplate) {
+        self.about([&mut template.title, &mut template.description]);
+        self.meta(template.meta.as_mut());
+    }
+
+    /// A prompt in a list.
+    pub(crate) fn prompt(&self, prompt: &mut Prompt) {
+        self.about([&mut prompt.title, &mut prompt.description]);
+        for argument in prompt.arguments.iter_mut().flatten() {
+            self.about([&mut argument.title, &mut argument.description]);
+        }
+        self.meta(prompt.meta.as_mut());
+    }
+
     /// One message of a prompt.
     pub(crate) fn message(&self, message: &mut PromptMessage) {
         self.content(&mut message.content);
@@ -142,9 +171,7 @@ impl Screening {
             ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
             // Its name and its address are what it is known by.
             ContentBlock::ResourceLink(link) => {
-                for told in [&mut link.title, &mut link.description].into_iter().flatten() {
-                    self.text(told);
-                }
+                self.about([&mut link.title, &mut link.description]);
             }
             _ => {}
         }
@@ -185,7 +212,12 @@ impl Screening {
         self.text(&mut message);
         error.message = message.into();
         if let Some(data) = &mut error.data {
-            self.fields(data);
+            let before: Vec<Value> = pages_of(data).cloned().collect();
+            self.redact_fields(data);
+            if !pages_of(data).eq(&before) {
+                return ErrorData::internal_error(DEAD_LINK, None);
+            }
+            self.show_fields(data);
         }
         error
     }
@@ -197,6 +229,12 @@ const DEAD_LINK: &str = "the client is not asked to open this page: its address 
 /// The address of the page that a question is about.
 fn page_of(question: &Value) -> Option<&Value> {
     question.get("url").filter(|_| question.get("mode").is_some_and(|mode| mode == "url"))
+}
+
+/// The addresses of the pages that an error wants somebody to visit first.
+fn pages_of(data: &Value) -> impl Iterator<Item = &Value> {
+    let asked = data.get("elicitations").and_then(Value::as_array);
+    asked.into_iter().flatten().filter_map(page_of)
 }
 
 /// What a peer knows something by must come back to it letter for letter, and a picture is no text.

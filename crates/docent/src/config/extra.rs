@@ -235,10 +235,18 @@ pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
             }
         }
     }
-    if !own && known.sandbox.tighten() {
+    if !own {
         let remedy = "take the server over into `mcp_servers` of your own docent.toml (`docent servers add`), and loosen it there";
-        let what = "a registry loosens no sandbox, so that this is passed over";
-        wrong("sandbox", what.into(), remedy.into(), false);
+        let mut passed_over = |field: &str, what: &str| {
+            let what = format!("a registry {what}, so that this is passed over");
+            wrong(field, what, remedy.into(), false);
+        };
+        if known.sandbox.tighten() {
+            passed_over("sandbox", "loosens no sandbox");
+        }
+        if known.pinned.take_if(|pinned| !*pinned).is_some() {
+            passed_over("pinned", "lets no definition change");
+        }
     }
     if !server.meta.always_allow.is_empty() {
         let remedy = "say which calls are allowed, or asked about, under `policy.rules`";
@@ -395,6 +403,18 @@ mod tests {
         check(json!({"network": false}), more(Level::Guarded, Some(false)), false);
         check(json!({"level": "off", "network": false}), more(Level::Guarded, Some(false)), true);
         check(json!({"level": "strict", "network": true}), more(Level::Strict, None), true);
+    }
+
+    #[test]
+    fn a_registry_lets_no_definition_change() {
+        let check = |pinned: bool, own: bool, want: Option<bool>, told: usize| {
+            let (extra, faults) = read_of(&json!({"command": "x", "pinned": pinned}), own);
+            assert_eq!((extra.pinned, faults.len()), (want, told), "{pinned} {own}: {faults:?}");
+            assert!(faults.iter().all(|(told, fatal)| !fatal && told.contains("docent.toml")));
+        };
+        check(false, false, None, 1);
+        check(true, false, Some(true), 0);
+        check(false, true, Some(false), 0);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Masks {
     }
 
     /// Arguments of a program, in which a flag may name the word that follows.
-    fn words(&self, words: &[String]) -> Vec<String> {
+    pub(crate) fn words(&self, words: &[String]) -> Vec<String> {
         let before = std::iter::once("").chain(words.iter().map(String::as_str));
         words
             .iter()

@@ -1,7 +1,7 @@
 //! What the inspector's page may ask of docent.
 
 use crate::{
-    config::{Config, Inputs},
+    config::{Config, Inputs, Masks},
     doctor, logging,
     servers::{self, Dial},
 };
@@ -60,7 +60,11 @@ impl Clerk {
         given.chain(others.filter(|spec| !is_given(spec))).collect()
     }
 
-    fn target(&self, spec: &Spec) -> Target {
+    fn masks(&self) -> Masks {
+        Masks::new(&self.dial.config().secrets())
+    }
+
+    fn target(&self, spec: &Spec, masks: &Masks) -> Target {
         let given = self.given.iter().any(|given| given.name == spec.name);
         let configured = self.dial.config().servers.iter().any(|one| one.server.name == spec.name);
         let (kind, starts) = match &spec.way {
@@ -69,7 +73,7 @@ impl Clerk {
         };
         let kind = if configured { "server" } else { kind };
         // Who typed a command has seen it.
-        Target { name: spec.name.clone(), kind, way: way(spec), asks: starts && !given }
+        Target { name: spec.name.clone(), kind, way: way(spec, masks), asks: starts && !given }
     }
 
     /// A conversation with docent's own server, as the person who started it.
@@ -136,11 +140,11 @@ impl Clerk {
 }
 
 /// How a server is reached, whole but for what may be secret: variables and headers are named alone.
-fn way(spec: &Spec) -> String {
-    let quoted = |word: &String| {
+fn way(spec: &Spec, masks: &Masks) -> String {
+    let quoted = |word: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
         if !word.is_empty() && word.chars().all(plain) {
-            return word.clone();
+            return word;
         }
         format!("'{}'", word.replace('\'', r"'\''"))
     };
@@ -150,12 +154,13 @@ fn way(spec: &Spec) -> String {
     };
     match &spec.way {
         Way::Program { command, args, env, cwd } => {
-            let words: Vec<String> = std::iter::once(command).chain(args).map(quoted).collect();
+            let words = std::iter::once(masks.text(command)).chain(masks.words(args));
+            let words: Vec<String> = words.map(quoted).collect();
             let cwd = cwd.as_ref().map_or_else(String::new, |cwd| format!(" in {}", cwd.display()));
             format!("{}{cwd}{}", words.join(" "), named(env.keys().collect()))
         }
         Way::Remote { url, headers, .. } => {
-            format!("{url}{}", named(headers.keys().collect()))
+            format!("{}{}", masks.text(url), named(headers.keys().collect()))
         }
     }
 }
@@ -169,7 +174,8 @@ impl Desk for Clerk {
             asks: false,
         };
         let itself = self.inside.is_some().then(itself);
-        itself.into_iter().chain(self.specs().iter().map(|spec| self.target(spec))).collect()
+        let (specs, masks) = (self.specs(), self.masks());
+        itself.into_iter().chain(specs.iter().map(|spec| self.target(spec, &masks))).collect()
     }
 
     fn is_docent(&self) -> bool {
@@ -193,9 +199,10 @@ impl Desk for Clerk {
 
     fn health(&self) -> Value {
         let Some(inside) = &self.inside else { return Value::Null };
+        let masks = self.masks();
         let servers = inside.hub.servers().into_iter().map(|server| {
             let mut status = json!(server.status());
-            status["way"] = way(server.spec()).into();
+            status["way"] = way(server.spec(), &masks).into();
             status["held"] = status["held_back"].take();
             status
         });
@@ -270,4 +277,37 @@ fn shown(key: &str, row: &Value) -> Value {
         _ => String::new(),
     };
     json!({"key": key, "value": row["value"], "origin": origin})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_server_is_told_without_its_secrets() {
+        let masks = Masks::new(&[]);
+        let check = |reached: Way, want: &str| {
+            assert_eq!(way(&Spec::new("a".into(), reached), &masks), want);
+        };
+        let key = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
+        let args = ["serve", "a file", "--token", "hunter2hunter2", &key].map(str::to_owned);
+        check(
+            Way::Program {
+                command: "npx".into(),
+                args: args.to_vec(),
+                env: BTreeMap::from([("KEY".into(), key)]),
+                cwd: None,
+            },
+            "npx serve 'a file' --token '[redacted: token]' '[redacted: github token]' (KEY)",
+        );
+        check(
+            Way::Remote {
+                url: "https://u:hunter2hunter2@h.test/mcp".into(),
+                sse: None,
+                headers: BTreeMap::new(),
+            },
+            "https://u:[redacted: password in a url]@h.test/mcp",
+        );
+    }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Fixture {
     pub(crate) watched: Mutex<Vec<String>>,
     pub(crate) extra: Mutex<Vec<Arc<dyn AnyTool>>>,
     pub(crate) apps: Mutex<Vec<App>>,
+    /// What its lists say of everything in them.
+    pub(crate) told: Mutex<Option<String>>,
     /// Whom it stands for.
     pub(crate) parts: Mutex<Vec<Arc<dyn Provider>>>,
 }
@@ -66,7 +68,17 @@ impl Fixture {
             extra: Mutex::default(),
             parts: Mutex::default(),
             apps: Mutex::default(),
+            told: Mutex::default(),
         })
+    }
+
+    fn told(&self) -> Option<String> {
+        self.told.lock().unwrap().clone()
+    }
+
+    fn beside(&self) -> Object {
+        let told = self.told().map(|told| ("_meta".to_owned(), json!({"own": told})));
+        told.into_iter().collect()
     }
 
     pub(crate) fn changed(&self, change: Change) {
@@ -325,6 +337,9 @@ impl Provider for Fixture {
         let named = |name: &str| ResourceInfo {
             uri: format!("memo://{name}"),
             name: name.into(),
+            title: self.told(),
+            about: self.told(),
+            extra: self.beside(),
             ..ResourceInfo::default()
         };
         let all = if self.key == "fixture" { ["a", "b", "c"].map(named).to_vec() } else { vec![] };
@@ -335,6 +350,9 @@ impl Provider for Fixture {
         let template = TemplateInfo {
             uri_template: "memo://{name}".into(),
             name: "memo".into(),
+            title: self.told(),
+            about: self.told(),
+            extra: self.beside(),
             ..TemplateInfo::default()
         };
         if self.key == "fixture" { vec![template] } else { vec![] }
@@ -387,10 +405,14 @@ impl Provider for Fixture {
         if self.key != "fixture" {
             return vec![];
         }
-        let required =
-            PromptArgument { name: "name".into(), about: Some("Whom.".into()), required: true };
-        let greet =
-            PromptInfo { name: "greet".into(), arguments: vec![required], ..PromptInfo::default() };
+        let about = self.told().or(Some("Whom.".into()));
+        let greet = PromptInfo {
+            name: "greet".into(),
+            title: self.told(),
+            about: self.told(),
+            arguments: vec![PromptArgument { name: "name".into(), about, required: true }],
+            extra: self.beside(),
+        };
         vec![greet, PromptInfo { name: "asks".into(), ..PromptInfo::default() }]
     }
 

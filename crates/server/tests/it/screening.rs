@@ -290,6 +290,51 @@ async fn a_page_whose_address_holds_a_secret_is_not_asked_for() {
 }
 
 #[tokio::test]
+async fn an_error_that_sends_people_to_pages_has_whole_addresses() {
+    for (secret, code) in [("", -32042), (token().as_str(), -32603)] {
+        let fixture = Fixture::new();
+        let url = format!("https://login.test/authorize?state=af0ifjsldkj&access_token={secret}");
+        let page = json!({"mode": "url", "message": "Sign in", "elicitationId": "e1", "url": url});
+        let tool = acting("wants_a_visit", json!({}), move |_, _| {
+            let data = Some(json!({"elicitations": [page]}));
+            let message = "sign in first".into();
+            async move { Err(ToolError::Refused { code: -32042, message, data }) }
+        });
+        fixture.extra.lock().unwrap().push(tool);
+        let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
+        let mut wire = Wire::legacy(&server, "2025-11-25").await;
+        let reply = wire.call("wants_a_visit", json!({})).await;
+        assert_clean(&reply);
+        assert_eq!(reply["error"]["code"], code, "{reply}");
+        let sent = reply["error"]["data"]["elicitations"][0]["url"].as_str();
+        assert_eq!(sent, secret.is_empty().then_some(url.as_str()), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn what_lists_tell_is_screened() {
+    let fixture = Fixture::new();
+    *fixture.told.lock().unwrap() = Some(format!("Deploy key {} \u{202e}evil", token()));
+    let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let shown = "Deploy key [redacted: github token] <U+202E>evil";
+    for (method, list) in [
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        let reply = wire.ask(method, json!({})).await;
+        assert_clean(&reply);
+        let first = &reply["result"][list][0];
+        let told = (&first["title"], &first["description"], &first["_meta"]["own"]);
+        assert_eq!(told, (&json!(shown), &json!(shown), &json!(shown)), "{reply}");
+        if method == "prompts/list" {
+            assert_eq!(first["arguments"][0]["description"], shown, "{reply}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_a_server_says_by_itself_is_screened() {
     let fixture = Fixture::new();
     let server = Server::new(Setup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
