@@ -227,15 +227,16 @@ impl Inline<'_> {
 
     /// Anchors and roles say nothing; other brackets are text.
     fn bracket(&mut self, text: &str) -> Option<usize> {
+        let entry = self.search.between(text, "[[[", "]]]");
+        if let Some(reference) = entry.filter(|inner| !inner.contains("]]")) {
+            // An entry of a bibliography.
+            let label = reference.rsplit(',').next().unwrap_or(reference).trim();
+            self.out.push('[');
+            self.out.push_str(label);
+            self.out.push(']');
+            return Some(reference.len() + 6);
+        }
         if let Some(inner) = self.search.between(text, "[[", "]]") {
-            if let Some(reference) = inner.strip_prefix('[') {
-                // An entry of a bibliography.
-                let label = reference.rsplit(',').next().unwrap_or(reference).trim();
-                self.out.push('[');
-                self.out.push_str(label);
-                self.out.push(']');
-                return Some(inner.len() + 5);
-            }
             return Some(inner.len() + 4);
         }
         let inner = self.search.between(text, "[", "]")?;

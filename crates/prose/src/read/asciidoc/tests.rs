@@ -40,6 +40,8 @@ fn blocks_become_markdown() {
         ("== One\n\n== One", "## One\n\n## One"),
         (":x: y\n\n{x} {z}", "y {z}"),
         ("one +\ntwo", "one\ntwo"),
+        ("* [[[a,B 1]]] c", "- [B 1] c"),
+        ("x [[[a]]ے", "x ے"),
     ];
     for (text, want) in cases {
         assert_eq!(markdown(text), want, "{text}");
