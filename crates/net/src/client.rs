@@ -8,6 +8,7 @@ use crate::{
     unpack::{self, Taken},
     written::{BadAddress, join_url},
 };
+use percent_encoding::{AsciiSet, percent_encode};
 use serde::{Deserialize, Serialize};
 use std::{
     io,
@@ -27,6 +28,8 @@ const USER_AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
 const ACCEPT: &str = "text/html,text/markdown,text/plain,application/pdf;q=0.9,*/*;q=0.5";
 /// A validator that is longer is not sent back.
 const LONGEST_VALIDATOR: usize = 512;
+/// A longer media type is none; the longest that are in use have about 80 bytes.
+const LONGEST_MEDIA_TYPE: usize = 127;
 /// Headers beyond this end the connection.
 const MOST_HEADER_BYTES: usize = 64 << 10;
 
@@ -105,10 +108,12 @@ impl Response {
         Validators { etag: own("etag"), last_modified: own("last-modified") }
     }
 
-    /// The content type in small letters, without its parameters.
+    /// The content type in small letters, without its parameters. What is not written as one is none.
     pub fn media_type(&self) -> Option<String> {
-        let kind = self.header("content-type")?.split(';').next()?.trim().to_ascii_lowercase();
-        (!kind.is_empty()).then_some(kind)
+        let kind = self.header("content-type")?.split(';').next()?.trim();
+        let (family, name) = kind.split_once('/')?;
+        let is_one = kind.len() <= LONGEST_MEDIA_TYPE && is_token(family) && is_token(name);
+        is_one.then(|| kind.to_ascii_lowercase())
     }
 
     /// How long the server asks to be left alone.
@@ -124,8 +129,12 @@ impl Response {
     /// Where it says that the page is instead. What can't be read as an address says nothing.
     pub fn redirect(&self) -> Result<Option<Url>, Refusal> {
         let moved = matches!(self.status, 301 | 302 | 303 | 307 | 308);
-        let Some(place) = self.header("location").filter(|_| moved) else { return Ok(None) };
-        match join_url(&self.url, place) {
+        let Some(place) = self.headers.get(http::header::LOCATION).filter(|_| moved) else {
+            return Ok(None);
+        };
+        // Some servers send letters as they are, in whatever encoding their paths have.
+        let place = percent_encode(place.as_bytes(), &AsciiSet::EMPTY).to_string();
+        match join_url(&self.url, &place) {
             Ok(mut next) => {
                 next.set_fragment(None);
                 Ok(Some(next))
@@ -371,6 +380,12 @@ impl Client {
     }
 }
 
+/// Whether a text is a token of HTTP: RFC 9110, section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_part)
+}
+
 fn is_gzip(coding: &str) -> bool {
     coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
@@ -427,6 +442,20 @@ mod tests {
         }
     }
 
+    /// What is heard is the same for every request: without the check, it would be followed to the last one.
+    #[test]
+    fn an_encrypted_page_is_not_left_for_one_that_is_not() {
+        let answer = "HTTP/1.1 301 X\r\nlocation: http://127.0.0.1/\r\ncontent-length: 0\r\n\r\n";
+        let policy = Policy::parse(["127.0.0.1"]).unwrap();
+        let client = Client::hearing(policy, Limits::default(), answer.as_bytes().to_vec());
+        let url = Url::parse("https://127.0.0.1/").unwrap();
+        let got = client.get_body(&url, &Validators::default(), Body::First(9));
+        let sent = client.send(&Request::get(url), Body::First(9));
+        for error in [got.unwrap_err(), sent.unwrap_err()] {
+            assert!(matches!(error, FetchError::Refused(Refusal::Downgrade { .. })), "{error:?}");
+        }
+    }
+
     #[test]
     fn headers_are_read() {
         let response = |pairs: &[(&'static str, &'static str)]| {
@@ -439,7 +468,13 @@ mod tests {
         };
         let typed = |text| response(&[("content-type", text)]).media_type();
         assert_eq!(typed("Text/HTML; charset=utf-8").as_deref(), Some("text/html"));
-        assert_eq!(typed(" ;"), None);
+        for none in [" ;", "html", "/", "text/", "text/html, text/html", "text/ht ml", "a/b/c"] {
+            assert_eq!(typed(none), None, "{none}");
+        }
+        for (length, is_one) in [(127, true), (128, false)] {
+            let long: &str = Box::leak(format!("{:x<length$}", "text/").into_boxed_str());
+            assert_eq!(typed(long).is_some(), is_one, "{length}");
+        }
         let wait = |text| response(&[("retry-after", text)]).retry_after();
         assert_eq!(wait("7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
@@ -449,6 +484,20 @@ mod tests {
         assert_eq!(to("../z#part"), Ok(Some(Url::parse("https://a.test/z").unwrap())));
         assert_eq!(to("https://["), Ok(None));
         assert_eq!(to("//2130706433/"), Err(Refusal::Notation { address: [127, 0, 0, 1].into() }));
+        let raw = |place: &[u8]| {
+            let mut answer = response(&[]);
+            answer.headers.append("location", http::HeaderValue::from_bytes(place).unwrap());
+            answer.redirect()
+        };
+        for (place, want) in [
+            ("/wiki/Köln?ö#ö".as_bytes(), "https://a.test/wiki/K%C3%B6ln?%C3%B6"),
+            (b"/wiki/K\xf6ln", "https://a.test/wiki/K%F6ln"),
+            ("//bücher.example/%20 ".as_bytes(), "https://xn--bcher-kva.example/%20"),
+        ] {
+            assert_eq!(raw(place), Ok(Some(Url::parse(want).unwrap())));
+        }
+        let notation = Err(Refusal::Notation { address: [127, 0, 0, 1].into() });
+        assert_eq!(raw("//\u{ff11}27.0.0.1/".as_bytes()), notation);
         let long = Box::leak("x".repeat(LONGEST_VALIDATOR + 1).into_boxed_str());
         let pairs = response(&[("etag", long), ("last-modified", "then")]).validators();
         assert_eq!(pairs, Validators { etag: None, last_modified: Some("then".to_owned()) });

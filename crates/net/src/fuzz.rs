@@ -1,4 +1,4 @@
-//! Answers from memory, for the fuzz targets: everything but the connection is as it is for a real one.
+//! Answers from memory, for the fuzz targets and tests: everything but the connection is as it is for a real one.
 
 use crate::{Client, Limits, Policy, SystemLookup};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ mod address;
 mod client;
 mod crawl;
 mod file_name;
-#[cfg(feature = "fuzz")]
+#[cfg(any(feature = "fuzz", test))]
 mod fuzz;
 mod links;
 mod media;

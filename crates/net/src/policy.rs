@@ -64,6 +64,15 @@ impl HostRule {
             return Err(bad("write the host alone, such as docs.example.com or localhost:8080"));
         }
         if let Ok(address) = text.parse::<Ipv6Addr>() {
+            // `::1:8080` is an address of another machine, and hardly ever meant as that.
+            if let Ok((before, Some(port))) = split(text)
+                && before.parse::<Ipv6Addr>().is_ok()
+            {
+                let reason = "it may be an address with a port or one without";
+                return Err(bad(&format!(
+                    "{reason}; write it in brackets: [{before}]:{port} or [{text}]"
+                )));
+            }
             return Self::at(IpAddr::V6(address), None).map_err(|reason| bad(&reason));
         }
         let (host, port) = split(text).map_err(bad)?;
@@ -123,7 +132,7 @@ impl HostRule {
     }
 }
 
-/// The host and the port of a rule that is no bare IPv6 address.
+/// The host and the port of a rule, as far as it has one.
 fn split(text: &str) -> Result<(&str, Option<u16>), &'static str> {
     let Some((host, port)) = text.rsplit_once(':').filter(|(_, after)| !after.ends_with(']'))
     else {
@@ -235,6 +244,9 @@ mod tests {
             (&["127.0.0.1:9000"], "http://127.0.0.1:9001/", Err("name 127.0.0.1:9001; add it")),
             (&["::1"], "http://[::1]/", Ok(())),
             (&["[::1]:90"], "http://[0:0::1]:90/", Ok(())),
+            (&["[::1:90]"], "http://[::1:90]/", Ok(())),
+            (&["fd00::1:a0"], "http://[fd00::1:a0]/", Ok(())),
+            (&["fd00:0:0:0:0:0:0:90"], "http://[fd00::90]/", Ok(())),
             (&["bücher.example"], "https://xn--bcher-kva.example/", Ok(())),
         ] {
             check(rules, url, want);
@@ -272,6 +284,8 @@ mod tests {
             ("224.0.0.1", "no machine has it"),
             ("[::]:80", "no machine has it"),
             ("[1:2]", "no IPv6 address"),
+            ("::1:8080", "in brackets: [::1]:8080 or [::1:8080]"),
+            ("fd00::5:1", "in brackets: [fd00::5]:1 or [fd00::5:1]"),
             ("a%00b", "invalid"),
         ] {
             let told = HostRule::parse(rule).unwrap_err().to_string();

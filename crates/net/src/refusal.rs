@@ -37,10 +37,7 @@ pub enum Refusal {
         host: String,
     },
     /// The host's name leads to somewhere inside.
-    #[error(
-        "{host} is at {address}, a {class} address; such an address is reached only where policy.network.hosts in \
-         docent.toml names it and the URL does too"
-    )]
+    #[error("{host} is at {address}, a {class} address; {}", way_inside(*class))]
     Inside {
         /// The name.
         host: String,
@@ -91,6 +88,15 @@ pub enum Refusal {
     },
 }
 
+/// How such an address is reached all the same.
+const fn way_inside(class: Class) -> &'static str {
+    if class.at_home() {
+        "if the name may lead there, add it to policy.network.private_hosts in docent.toml"
+    } else {
+        "such an address is reached only where policy.network.hosts in docent.toml names it and the URL does too"
+    }
+}
+
 /// Why there is no answer to use.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
@@ -137,5 +143,27 @@ impl FetchError {
     /// Whether a later try may fare better.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leads_inside_is_told_what_lets_it() {
+        for (address, want) in [
+            ("127.0.0.1", "add it to policy.network.private_hosts"),
+            ("10.0.0.1", "add it to policy.network.private_hosts"),
+            ("fd00::1", "add it to policy.network.private_hosts"),
+            // Where clouds serve their metadata: no name leads there.
+            ("169.254.169.254", "where policy.network.hosts in docent.toml names it"),
+            ("0.0.0.0", "where policy.network.hosts in docent.toml names it"),
+        ] {
+            let address: IpAddr = address.parse().unwrap();
+            let host = "docs.test".to_owned();
+            let told = Refusal::Inside { host, address, class: Class::of(address) }.to_string();
+            assert!(told.contains(want), "{told}");
+        }
     }
 }

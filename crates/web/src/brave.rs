@@ -15,6 +15,12 @@ use url::Url;
 /// What it takes; a longer query is answered as a bad key is.
 const MOST_CHARACTERS: usize = 400;
 const MOST_WORDS: usize = 50;
+/// The countries that it knows; any other is answered as a bad key is.
+const COUNTRIES: [&str; 36] = [
+    "AR", "AT", "AU", "BE", "BR", "CA", "CH", "CL", "CN", "DE", "DK", "ES", "FI", "FR", "GB", "HK",
+    "ID", "IN", "IT", "JP", "KR", "MX", "MY", "NL", "NO", "NZ", "PH", "PL", "PT", "RU", "SA", "SE",
+    "TR", "TW", "US", "ZA",
+];
 
 #[derive(Deserialize)]
 struct Page {
@@ -67,8 +73,14 @@ pub(crate) fn ask(
         .append_pair("count", &query.max_results().to_string())
         .append_pair("text_decorations", "false")
         .append_pair("result_filter", "web");
+    let mut notes = Vec::new();
     if let Some(region) = &query.region {
-        url.query_pairs_mut().append_pair("country", &region.country());
+        let country = region.country();
+        if COUNTRIES.contains(&country.as_str()) {
+            url.query_pairs_mut().append_pair("country", &country);
+        } else {
+            notes.push(format!("brave knows no country {country}, so {region} was left out"));
+        }
     }
     if let Some(time) = query.time {
         url.query_pairs_mut().append_pair("freshness", &format!("p{}", time.letter()));
@@ -93,5 +105,5 @@ pub(crate) fn ask(
         source: one.profile.and_then(|profile| profile.name),
         provider: "brave",
     };
-    Ok(Answered { results: results.into_iter().map(hit).collect(), notes: Vec::new() })
+    Ok(Answered { results: results.into_iter().map(hit).collect(), notes })
 }

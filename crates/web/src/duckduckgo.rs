@@ -41,7 +41,8 @@ pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered
     if response.status == 202 && seen.results.is_empty() {
         return Err(Trouble::Accepted { host });
     }
-    if !seen.results.is_empty() || seen.says_nothing && seen.adverts == 0 {
+    let is_empty = seen.says_nothing && seen.adverts == 0 && seen.unusable == 0;
+    if !seen.results.is_empty() || is_empty {
         return Ok(Answered { results: seen.results, notes: Vec::new() });
     }
     Err(if text.trim().is_empty() {
@@ -59,6 +60,8 @@ pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered
 struct Seen {
     results: Vec<Hit>,
     adverts: usize,
+    /// Results whose links can't be read.
+    unusable: usize,
     says_nothing: bool,
     is_challenge: bool,
     is_whole: bool,
@@ -202,6 +205,8 @@ impl<'s> Reader<'s> {
                     source: None,
                     provider: "duckduckgo",
                 });
+            } else {
+                self.seen.unusable += 1;
             }
             return;
         }

@@ -7,10 +7,13 @@ use crate::{
 };
 use url::Url;
 
-/// The page, with each picture worth a look described as `![what it shows](where it is)`.
+/// Bytes of descriptions: a tag of nine bytes may stand for two thousand, and far less is shown.
+const MOST_ADDED: usize = 1 << 20;
+
+/// The page, with each picture worth a look described as `![what it shows](where it is)`, up to a bound.
 pub(crate) fn described(page: &str, base: &Url) -> String {
     let mut out = String::with_capacity(page.len());
-    let (mut from, mut kept) = (0, 0_usize);
+    let (mut from, mut kept, mut added) = (0, 0_usize, 0);
     for piece in pieces(page) {
         match piece {
             // A heading is a name, and code is code: a picture is no part of either.
@@ -18,10 +21,15 @@ pub(crate) fn described(page: &str, base: &Url) -> String {
             Piece::Close(name) if keeps_out(name) => kept = kept.saturating_sub(1),
             Piece::Open(tag) if tag.is("img") && kept == 0 => {
                 let Some(text) = shown(&tag, base) else { continue };
+                let text = htmlize::escape_attribute(&text);
+                added += text.len();
+                if added > MOST_ADDED {
+                    break;
+                }
                 let range = tag.range();
                 out.push_str(page.get(from..range.start).unwrap_or_default());
                 out.push_str("<img alt=\"");
-                out.push_str(&htmlize::escape_attribute(&text));
+                out.push_str(&text);
                 out.push_str("\">");
                 from = range.end;
             }
@@ -77,5 +85,15 @@ mod tests {
         ] {
             assert_eq!(described(page, &base), want, "{page}");
         }
+    }
+
+    #[test]
+    fn descriptions_are_bounded_in_all() {
+        let base = Url::parse(&format!("https://a.test/{}/", "a".repeat(1900))).unwrap();
+        let page = "<img src>".repeat(2000);
+        let got = described(&page, &base);
+        assert!(got.starts_with(&format!("<img alt=\"![]({base})\"><img alt=")));
+        assert!(got.ends_with("<img src><img src>"), "the rest stays as it is");
+        assert!(got.len() < page.len() + 2 * MOST_ADDED, "{}", got.len());
     }
 }

@@ -1,6 +1,10 @@
 //! Answers in JSON: asked for, bounded, and read without trust.
 
-use crate::{search::host_of, trouble::Trouble};
+use crate::{
+    search::host_of,
+    trouble::Trouble,
+    words::{LONGEST_FACT, bounded, fold},
+};
 use docent_net::{Body, Client, Request, Response};
 use serde::de::DeserializeOwned;
 
@@ -16,6 +20,8 @@ pub(crate) fn send(request: Request, client: &Client) -> Result<Response, Troubl
 pub(crate) fn read<T: DeserializeOwned>(response: &Response) -> Result<T, Trouble> {
     serde_json::from_slice(&response.body).map_err(|error| {
         let what = response.media_type().unwrap_or_else(|| "no content type".to_owned());
+        // It may repeat a text of the answer, however long that is.
+        let error = bounded(&fold(&error.to_string()), LONGEST_FACT);
         Trouble::NotJson { host: host_of(&response.url), reason: format!("{error} ({what})") }
     })
 }
@@ -25,8 +31,9 @@ pub(crate) fn keyed(response: &Response, provider: &'static str) -> Result<(), T
     let host = host_of(&response.url);
     match response.status {
         200 => Ok(()),
-        // Brave answers 422 to a key that it doesn't know; the query is checked before it is sent.
-        status @ (401 | 403 | 422) => Err(Trouble::KeyRefused { host, provider, status }),
+        status @ (401 | 403) => Err(Trouble::KeyRefused { host, provider, status }),
+        // Brave answers so to a key that it doesn't know; the query is checked before it is sent.
+        422 if provider == "brave" => Err(Trouble::KeyRefused { host, provider, status: 422 }),
         status @ (402 | 432 | 433) => Err(Trouble::UsedUp { host, status }),
         _ => Err(Trouble::of_status(&host, response)),
     }

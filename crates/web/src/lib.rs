@@ -25,7 +25,7 @@ mod trouble;
 mod turn;
 mod words;
 
-pub use allow::lines_to_add;
+pub use allow::what_to_add;
 pub use page::{
     FetchPageError, Page, PageLimits, PageLink, PageSection, fetch_page, fetch_page_until,
 };

@@ -1,6 +1,7 @@
 //! A document, or a part of it, as Markdown of a bounded length, cut between blocks.
 
 use docent_prose::{Document, Kind, Section};
+use std::cell::Cell;
 
 /// What was written.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,11 +15,25 @@ pub(crate) struct Written {
 }
 
 /// Writes sections down, up to so many characters.
+///
+/// A link of a few bytes may lead to an address of thousands. Once addresses alone are more than is shown, the text is
+/// cut before the next of them, and the others are counted without being written.
 pub(crate) fn write(
     sections: &[Section],
     resolve: &dyn Fn(&str) -> Option<String>,
     most: usize,
 ) -> Written {
+    let (spent, unwritten) = (Cell::new(0_usize), Cell::new(0_usize));
+    let resolve = |target: &str| {
+        let address = resolve(target)?;
+        let length = address.chars().count();
+        if spent.get() > most {
+            unwritten.set(unwritten.get() + "[]()".len() + length);
+            return None;
+        }
+        spent.set(spent.get() + length);
+        Some(address)
+    };
     let mut written = Written { text: String::new(), characters: 0, is_cut: false, bare: None };
     for section in sections {
         if let Some(heading) = section.heading() {
@@ -26,13 +41,14 @@ pub(crate) fn write(
             written.add(&format!("{marks} {heading}"), None, most);
         }
         for block in &section.blocks {
-            let text = block.text.linked(resolve);
+            let text = block.text.linked(&resolve);
             match block.kind {
                 Kind::Quote => written.add(&quoted(&text), Some(block.kind), most),
                 _ => written.add(&text, Some(block.kind), most),
             }
         }
     }
+    written.characters += unwritten.get();
     written
 }
 
@@ -104,7 +120,7 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_prose::Writer;
+    use docent_prose::{Text, Writer};
 
     fn document() -> Document {
         let mut writer = Writer::default();
@@ -132,6 +148,29 @@ mod tests {
             assert_eq!((got.text.as_str(), got.characters), (want, characters), "{most}");
             assert_eq!(got.is_cut, most < characters, "{most}");
         }
+    }
+
+    #[test]
+    fn links_beyond_the_cut_are_counted() {
+        let mut writer = Writer::default();
+        for kind in [Kind::Paragraph, Kind::Quote] {
+            let mut text = Text::new("see ");
+            for _ in 0..3 {
+                text.link("a", "x");
+                text.plain.push(' ');
+            }
+            writer.block(kind, text);
+        }
+        let sections = writer.finish(None, "f").sections;
+        let link = "[a](https://a.test/far/away)";
+        let whole = format!("see {link} {link} {link}\n\n> see {link} {link} {link}");
+        let resolve = |_: &str| Some("https://a.test/far/away".to_owned());
+        for most in 0..whole.len() {
+            let got = write(&sections, &resolve, most);
+            assert!(got.is_cut && whole.starts_with(&got.text), "{most}: {}", got.text);
+            assert_eq!(got.characters, whole.len(), "{most}");
+        }
+        assert!(!write(&sections, &resolve, whole.len()).is_cut);
     }
 
     #[test]

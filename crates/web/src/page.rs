@@ -3,7 +3,7 @@
 //! robots.txt is not asked: it speaks to programs that wander, and this page was asked for by name, once.
 
 use crate::{
-    allow::lines_to_add,
+    allow::what_to_add,
     charset,
     facts::{self, Facts},
     images, links, markdown,
@@ -129,7 +129,7 @@ pub enum FetchPageError {
         reason: String,
     },
     /// The policy does not name the host.
-    #[error("{}; {}", not_named(host, *is_off, redirected_from.as_deref()), lines_to_add(std::slice::from_ref(host)))]
+    #[error("{}; {}", not_named(host, *is_off, redirected_from.as_deref()), what_to_add(std::slice::from_ref(host), *is_off))]
     NotAllowed {
         /// As a rule names it.
         host: String,
@@ -359,9 +359,14 @@ fn read(response: Response, until: Instant) -> Result<Read, FetchPageError> {
     let modified = response.header("last-modified").and_then(|date| said(date, LONGEST_FACT));
     let content_type = response.header("content-type").map(str::to_owned);
     let url = response.url;
-    let mut bytes = charset::as_utf8(response.body, content_type.as_deref());
     let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
-    let reading = reading(media_type.as_deref(), &path, &bytes);
+    let known = |bytes: &[u8]| reading(media_type.as_deref(), &path, bytes);
+    let mut bytes = response.body;
+    // Only text has an encoding: what is packed, such as a PDF, would not survive another one.
+    if !matches!(known(&bytes), Reading::Document(format) if !format.is_text()) {
+        bytes = charset::as_utf8(bytes, content_type.as_deref());
+    }
+    let reading = known(&bytes);
     let _alone = alone(&reading, bytes.len(), until, &url)?;
     let unreadable = |source| match source {
         Unreadable::Binary => FetchPageError::Binary {

@@ -1,7 +1,7 @@
 //! One search: providers are asked in order until one answers, and what went wrong before that is kept.
 
 use crate::{
-    allow::{lines_to_add, rule_of},
+    allow::{rule_of, what_to_add},
     brave, duckduckgo, links,
     provider::Provider,
     query::Query,
@@ -52,7 +52,7 @@ pub enum SearchError {
     #[error("no search provider is configured; name one in docent.toml")]
     NoProviders,
     /// No provider may be reached.
-    #[error("{} {}", why_not(*is_off), lines_to_add(hosts))]
+    #[error("{} {}", why_not(*is_off), what_to_add(hosts, *is_off))]
     NotAllowed {
         /// The policy names no host at all.
         is_off: bool,
@@ -158,12 +158,16 @@ fn ask(
     address: &Url,
     client: &Client,
 ) -> Result<Answered, Trouble> {
-    let Answered { results, notes } = match provider {
-        Provider::DuckDuckGo { .. } => duckduckgo::ask(query, address, client)?,
-        Provider::SearXng { base, key } => searxng::ask(query, base, key.as_ref(), client)?,
-        Provider::Brave { base, key } => brave::ask(query, base, key.as_ref(), client)?,
-        Provider::Tavily { base, key } => tavily::ask(query, base, key.as_ref(), client)?,
+    let mut answer = match provider {
+        Provider::DuckDuckGo { .. } => duckduckgo::ask(query, address, client),
+        Provider::SearXng { base, key } => searxng::ask(query, base, key.as_ref(), client),
+        Provider::Brave { base, key } => brave::ask(query, base, key.as_ref(), client),
+        Provider::Tavily { base, key } => tavily::ask(query, base, key.as_ref(), client),
     };
+    if let Err(Trouble::SentOn { has_mark, .. }) = &mut answer {
+        *has_mark = query.text().split(' ').any(|word| word.starts_with('!'));
+    }
+    let Answered { results, notes } = answer?;
     let were_some = !results.is_empty();
     let results = tidied(results, query.max_results());
     if were_some && results.is_empty() {

@@ -61,7 +61,8 @@ pub(crate) fn ask(
         401 => {
             return Err(Trouble::KeyRefused { host, provider: "searxng", status: 401 });
         }
-        403 => return Err(Trouble::JsonOff { host }),
+        // A proxy answers so as well.
+        403 => return Err(Trouble::JsonOff { host, has_key: key.is_some() }),
         _ => return Err(Trouble::of_status(&host, &response)),
     }
     let page: Page = json::read(&response)?;

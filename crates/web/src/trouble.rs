@@ -1,6 +1,6 @@
 //! What keeps one provider from answering, and what can be done about it.
 
-use crate::allow::lines_to_add;
+use crate::allow::what_to_add;
 use docent_net::{FetchError, Refusal, Response};
 use std::time::Duration;
 
@@ -79,11 +79,14 @@ pub enum Trouble {
     },
     /// An instance that answers people alone.
     #[error(
-        "{host} does not answer in JSON (status 403); in its settings.yml, add json to search.formats and restart it"
+        "{host} does not answer in JSON (status 403); in its settings.yml, add json to search.formats and restart it{}",
+        or_another_key(*has_key)
     )]
     JsonOff {
         /// Who.
         host: String,
+        /// A key was sent, which may be what is refused.
+        has_key: bool,
     },
     /// What it sends can't be read.
     #[error("{host} sent something that is not the JSON of a search: {reason}")]
@@ -117,21 +120,24 @@ pub enum Trouble {
         /// Such as 500.
         status: u16,
     },
-    /// The policy does not name it.
-    #[error("the policy does not name {}; {}", hosts.join(" or "), lines_to_add(hosts))]
+    /// The policy does not name it, though it names another provider.
+    #[error("the policy does not name {}; {}", hosts.join(" or "), what_to_add(hosts, false))]
     NotAllowed {
         /// As rules name them.
         hosts: Vec<String>,
     },
     /// It sends the search on.
     #[error(
-        "{host} sends this search on to {to}, where it does not go; leave out words that begin with `!`"
+        "{host} sends this search on to {to}, where it does not go; {}set its address under [web] in docent.toml",
+        without_marks(*has_mark)
     )]
     SentOn {
         /// Who.
         host: String,
         /// Where to.
         to: String,
+        /// A word begins with `!`, which sends a search on to another engine.
+        has_mark: bool,
     },
     /// The request may not be made for another reason.
     #[error(transparent)]
@@ -149,6 +155,14 @@ fn wait(retry_after: Option<Duration>) -> String {
         Some(time) => format!("; it says to wait {} s", time.as_secs()),
         None => "; wait some minutes, or configure another provider".to_owned(),
     }
+}
+
+const fn or_another_key(has_key: bool) -> &'static str {
+    if has_key { ", or set a key that the proxy before it takes" } else { "" }
+}
+
+const fn without_marks(has_mark: bool) -> &'static str {
+    if has_mark { "leave out words that begin with `!`, or " } else { "" }
 }
 
 impl Trouble {
@@ -173,7 +187,9 @@ impl From<FetchError> for Trouble {
             FetchError::Refused(Refusal::NotNamed { host }) => {
                 Self::NotAllowed { hosts: vec![host] }
             }
-            FetchError::Refused(Refusal::Forwarded { from, to }) => Self::SentOn { host: from, to },
+            FetchError::Refused(Refusal::Forwarded { from, to }) => {
+                Self::SentOn { host: from, to, has_mark: false }
+            }
             FetchError::Refused(refusal) => Self::Refused(refusal),
             late @ FetchError::TimedOut { .. } => Self::TimedOut(late),
             other => Self::Unreachable(other),

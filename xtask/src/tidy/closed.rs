@@ -28,7 +28,7 @@ const CLOSED: [(&str, &[&str]); 7] = [
 ];
 
 /// What the list names at least.
-const NAMED: [&str; 15] = [
+const NAMED: [&str; 24] = [
     "std::fs::read",
     "std::fs::write",
     "std::fs::read_dir",
@@ -41,8 +41,17 @@ const NAMED: [&str; 15] = [
     "ignore::WalkBuilder::new",
     "gix::open::Options::open",
     "std::net::TcpStream::connect",
+    "std::net::TcpStream::connect_timeout",
+    "std::net::ToSocketAddrs::to_socket_addrs",
     "std::net::UdpSocket::bind",
+    "std::os::unix::net::UnixDatagram::bind",
+    "std::os::unix::net::UnixDatagram::unbound",
+    "tokio::net::lookup_host",
     "tokio::net::TcpStream::connect",
+    "tokio::net::TcpSocket::connect",
+    "tokio::net::TcpSocket::listen",
+    "tokio::net::UnixDatagram::bind",
+    "tokio::net::UnixDatagram::unbound",
     "std::process::Command::new",
 ];
 

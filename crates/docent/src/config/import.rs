@@ -6,11 +6,13 @@ use super::{
     layers::{Inputs, user_dir},
 };
 use anyhow::{Context as _, bail};
+use docent_net::{HostRule, Policy};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     fs,
+    net::Ipv6Addr,
     path::{Path, PathBuf},
 };
 
@@ -102,7 +104,7 @@ pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
         )
     })?;
     let mut imported = Imported::default();
-    imported.network(foreign.network);
+    imported.network(&foreign.network);
     imported.filesystem(&foreign.filesystem, inputs);
     if !foreign.commands.blocked.is_empty() {
         imported.set("policy.downstream.deny", json!(foreign.commands.blocked));
@@ -141,16 +143,46 @@ impl Imported {
         self.notes.push(note.into());
     }
 
-    fn network(&mut self, network: Network) {
-        let mut hosts: Vec<String> = Vec::new();
-        for Endpoint { host, ports, .. } in network.allowed_endpoints {
-            if ports.is_empty() {
-                hosts.push(host);
-            } else {
-                hosts.extend(ports.iter().map(|port| format!("{host}:{port}")));
+    /// The hosts of endpoints as rules name them. Ports that are blocked are left out, and so is what no rule can say: a file
+    /// with it would stop the next start.
+    fn hosts(&mut self, endpoints: &[Endpoint], blocked: &[u16]) -> Vec<String> {
+        let mut hosts = Vec::new();
+        for Endpoint { host, ports, .. } in endpoints {
+            let host = host.trim();
+            let is_bare = host.parse::<Ipv6Addr>().is_ok();
+            let host = if is_bare { format!("[{host}]") } else { host.to_owned() };
+            let at = |port: &u16| format!("{host}:{port}");
+            let rules =
+                if ports.is_empty() { vec![host.clone()] } else { ports.iter().map(at).collect() };
+            for rule in rules {
+                let ports = match HostRule::parse(&rule) {
+                    Ok(rule) => Policy { hosts: vec![rule] }.ports(),
+                    Err(error) => {
+                        self.note(format!("network.allowed_endpoints: {error}; it is left out"));
+                        continue;
+                    }
+                };
+                let (shut, open): (Vec<u16>, Vec<u16>) =
+                    ports.into_iter().partition(|port| blocked.contains(port));
+                for port in &shut {
+                    self.note(format!("network.blocked_ports: {port} of {rule} is left out"));
+                }
+                if shut.is_empty() {
+                    hosts.push(rule);
+                } else {
+                    hosts.extend(open.iter().map(at));
+                }
             }
         }
-        let unnamed = |name: &&String| !hosts.iter().any(|host| host.starts_with(name.as_str()));
+        hosts
+    }
+
+    fn network(&mut self, network: &Network) {
+        let hosts = self.hosts(&network.allowed_endpoints, &network.blocked_ports);
+        let is_endpoint = |name: &str| {
+            network.allowed_endpoints.iter().any(|one| one.host.trim().eq_ignore_ascii_case(name))
+        };
+        let unnamed = |name: &&String| !is_endpoint(name.trim());
         let looked_up: Vec<&String> = network.dns_allowlist.iter().filter(unnamed).collect();
         if !looked_up.is_empty() {
             self.note(format!("network.dns_allowlist names {looked_up:?}, which no endpoint has: docent looks up only what it may reach"));
@@ -162,7 +194,7 @@ impl Imported {
             self.note(format!("network.allowed_ranges {:?} is not carried over: docent reaches inside addresses only by name; add those to policy.network.hosts, or names that lead there to policy.network.private_hosts", network.allowed_ranges));
         }
         if !network.blocked_ports.is_empty() {
-            self.note("network.blocked_ports is not needed: only ports that are named are reached");
+            self.note("network.blocked_ports is not kept: only ports that are named are reached, and none of these is");
         }
         if !hosts.is_empty() {
             self.set("policy.network.hosts", json!(hosts));
@@ -194,7 +226,10 @@ impl Imported {
                 self.note(format!("filesystem.denied_paths: {path:?} names a variable that is not set; it is left out"));
                 continue;
             };
-            let pattern = expanded.trim_start_matches("**/").trim_end_matches("/**").to_owned();
+            let pattern = expanded.trim_end_matches("/**");
+            let anywhere = pattern.trim_start_matches("**/");
+            // A slash inside binds a pattern to the root, unless it says otherwise.
+            let pattern = if anywhere.contains('/') { pattern } else { anywhere }.to_owned();
             if Path::new(&pattern).is_absolute() {
                 self.note(format!("filesystem.denied_paths: {path:?} is absolute; patterns here count from each root, so check it"));
             }
@@ -350,6 +385,72 @@ audit:
         write(&mut again, None, &inputs).unwrap();
         assert!(again.keys.is_empty());
         assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn endpoints_become_hosts_that_can_be_named() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("policy.yaml");
+        for (network, hosts, notes) in [
+            (
+                "allowed_endpoints: [{host: a.test, ports: [22, 443]}, {host: b.test}], blocked_ports: [22, 80]",
+                &["a.test:443", "b.test:443"][..],
+                &["22 of a.test:22", "80 of b.test", "blocked_ports is not kept"][..],
+            ),
+            (
+                "allowed_endpoints: [{host: '::1', ports: [8080]}, {host: 'fd00::5:1'}, {host: '[::1]', ports: [9]}]",
+                &["[::1]:8080", "[fd00::5:1]", "[::1]:9"],
+                &[],
+            ),
+            (
+                "allowed_endpoints: [{host: 'a.test:22'}], blocked_ports: [22]",
+                &[],
+                &["22 of a.test:22", "blocked_ports is not kept"],
+            ),
+            (
+                "allowed_endpoints: [{host: 'https://a.test'}, {host: '*'}, {host: b.test, ports: [0, 80]}]",
+                &["b.test:80"],
+                &["\"https://a.test\" names no host", "\"*\" names", "\"b.test:0\" names"],
+            ),
+            (
+                "allowed_endpoints: [{host: example.org}], dns_allowlist: [example.o, Example.org]",
+                &["example.org"],
+                &["names [\"example.o\"], which no endpoint has"],
+            ),
+        ] {
+            fs::write(&file, format!("network: {{{network}}}\n")).unwrap();
+            let imported = read(&file, &inputs(home.path())).unwrap();
+            let want = (!hosts.is_empty()).then(|| json!(hosts));
+            assert_eq!(imported.keys.get("policy.network.hosts"), want.as_ref(), "{network}");
+            assert!(Policy::parse(hosts.iter().copied()).is_ok(), "{network}");
+            for want in notes {
+                assert!(imported.notes.iter().any(|note| note.contains(want)), "{want}");
+            }
+            assert_eq!(imported.notes.len(), notes.len(), "{:#?}", imported.notes);
+        }
+    }
+
+    #[test]
+    fn a_denied_path_with_a_slash_counts_in_every_folder() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("policy.yaml");
+        let paths = r#"["**/.kube/config", "**/a/b/**", "**/.ssh/**", "build/out"]"#;
+        fs::write(&file, format!("filesystem:\n  denied_paths: {paths}\n")).unwrap();
+        let inputs = inputs(home.path());
+        let mut imported = read(&file, &inputs).unwrap();
+        let want = json!(["**/.kube/config", "**/a/b", ".ssh", "build/out"]);
+        assert_eq!(imported.keys["policy.filesystem.deny"], want);
+        write(&mut imported, None, &inputs).unwrap();
+        let config = crate::config::Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+        for (path, is_denied) in [
+            (".kube/config", true),
+            ("sub/.kube/config", true),
+            ("x/a/b/c", true),
+            ("build/out", true),
+            ("sub/build/out", false),
+        ] {
+            assert_eq!(config.policy.files.denied(path, false).is_some(), is_denied, "{path}");
+        }
     }
 
     #[test]

@@ -18,13 +18,13 @@ const FOUND: &str =
     r#"{"results": [{"url": "https://a.test/lamp", "title": "A lamp", "content": "with oil"}]}"#;
 
 /// A server that answers by path, and remembers the heads of what it was asked.
-struct Site {
-    address: SocketAddr,
+pub(crate) struct Site {
+    pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
-    fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -39,7 +39,7 @@ impl Site {
     }
 
     /// What it was asked since the last time: method, path and headers.
-    fn heads(&self) -> Vec<String> {
+    pub(crate) fn heads(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }

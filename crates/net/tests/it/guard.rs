@@ -234,6 +234,24 @@ fn a_redirect_writes_an_address_plainly() {
     }
 }
 
+#[test]
+fn a_redirect_in_letters_that_are_not_encoded_is_followed_and_checked() {
+    let server = Server::start(|asked| match asked.path.as_str() {
+        "/wiki/K%C3%B6ln" => Reply::html("here"),
+        "/path" => Reply::to("/wiki/Köln"),
+        _ => {
+            let host = asked.header("host").unwrap().replacen('1', "\u{ff11}", 1);
+            Reply::to(&format!("//{host}/path"))
+        }
+    });
+    let client = client(&server);
+    assert_eq!(get(&client, &server.url("/path")).unwrap().body, b"here");
+    server.asked();
+    let error = get(&client, &server.url("/host")).unwrap_err();
+    assert!(matches!(error, FetchError::Refused(Refusal::Notation { .. })), "{error:?}");
+    assert_eq!(server.paths(), ["/host"]);
+}
+
 /// A megabyte in about a thousand bytes.
 fn bomb() -> Vec<u8> {
     use io::Write as _;

@@ -74,6 +74,25 @@ fn each_is_asked_in_its_own_way() {
 }
 
 #[test]
+fn a_region_that_is_not_known_is_left_out_and_told() {
+    let page = json!({"type": "search", "results": []});
+    let server = Server::start(move |_| json_reply(&page));
+    for (name, region, country, note) in [
+        ("brave", "de-de", Some("country=DE"), None),
+        ("brave", "is-is", None, Some("brave knows no country IS, so is-is was left out")),
+        ("tavily", "de-de", None, Some("tavily takes no region, so de-de was left out")),
+    ] {
+        let query = Query::parse("x", 1).unwrap().region(Region::parse(region).unwrap());
+        let provider = provider(name, &server);
+        let found = search(&query, &[provider], &client(&[&server]), &|| false).unwrap();
+        assert_eq!(found.notes.first().map(String::as_str), note, "{name} {region}");
+        let path = server.paths().remove(0);
+        let sent = path.split('&').find(|pair| pair.starts_with("country="));
+        assert_eq!(sent, country, "{name} {region}");
+    }
+}
+
+#[test]
 fn answers_are_read() {
     let hit = json!({"url": "https://a.test/?utm_source=x", "title": "A <b> &amp;", "content": "Vec<T>\nis",
                      "engine": "bing", "publishedDate": "2025-01-01", "published_date": "2025-01-01"});
@@ -136,37 +155,45 @@ fn nothing_found_is_told_from_failures() {
 #[test]
 fn each_failure_says_what_to_do() {
     let deep = "[".repeat(100_000);
+    let long = json!({"results": "x ".repeat(100_000)});
     for (name, reply, want) in [
         ("searxng", Reply::new(401), "refuses the key of searxng (status 401)"),
-        ("searxng", Reply::new(403), "add json to search.formats"),
+        (
+            "searxng",
+            Reply::new(403),
+            "add json to search.formats and restart it, or set a key that the proxy before it takes",
+        ),
         ("searxng", Reply::new(429), "asked too often"),
         ("searxng", Reply::html("<html>"), "not the JSON of a search"),
         ("searxng", Reply::new(200).body(deep.as_bytes()), "not the JSON of a search"),
         ("searxng", Reply::new(200), "not the JSON of a search"),
+        ("searxng", json_reply(&long), "x… (application/json)"),
+        ("brave", json_reply(&json!({"web": long})), "x… (application/json)"),
         ("brave", Reply::new(401), "refuses the key of brave (status 401)"),
         ("brave", Reply::new(422), "refuses the key of brave (status 422)"),
         ("brave", Reply::new(429).with("retry-after", "1"), "wait 1 s"),
         ("tavily", Reply::new(401), "refuses the key of tavily"),
+        ("tavily", Reply::new(422), "answered with status 422"),
         ("tavily", Reply::new(432), "plan of this key is used up"),
         ("tavily", Reply::new(503), "status 503"),
         (
             "searxng",
             Reply::to("https://elsewhere.test/"),
-            "sends this search on to https://elsewhere.test",
+            "on to https://elsewhere.test, where it does not go; set its address",
         ),
         (
             "brave",
             Reply::to("https://elsewhere.test/"),
-            "sends this search on to https://elsewhere.test",
+            "on to https://elsewhere.test, where it does not go; set its address",
         ),
         (
             "tavily",
             Reply::to("https://elsewhere.test/"),
-            "sends this search on to https://elsewhere.test",
+            "on to https://elsewhere.test, where it does not go; set its address",
         ),
     ] {
         let told = asked(name, reply).0.unwrap_err();
-        assert!(told.contains(want), "{name}: {told}");
+        assert!(told.contains(want) && told.len() < 1000, "{name}: {told:.1000}");
     }
 }
 
@@ -175,6 +202,7 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
     let server = Server::start(move |asked| match asked.path.as_str() {
         path if path.starts_with("/closed/") => Reply::new(401),
+        path if path.starts_with("/shut/") => Reply::new(403),
         _ => json_reply(&page),
     });
     let query = Query::parse("x", 1).unwrap();
@@ -184,6 +212,8 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     assert_eq!(server.asked().remove(0).header("authorization"), None);
     let told = search(&query, &[of("/closed/")], &client(&[&server]), &|| false).unwrap_err();
     assert!(told.to_string().contains("searxng needs a key, and none is configured"), "{told}");
+    let told = search(&query, &[of("/shut/")], &client(&[&server]), &|| false).unwrap_err();
+    assert!(told.to_string().ends_with("search.formats and restart it"), "{told}");
     server.asked();
     // Named or not: what goes to another machine unencrypted can be read on the way.
     let port = server.address.port();

@@ -164,10 +164,37 @@ fn other_formats_are_read_by_their_type() {
             "/x",
             "café in the morning",
         ),
+        (typed("text/plain; charset=utf-16le", b"l\0a\0m\0p\0"), "/x", "lamp"),
+        (typed("text/html; charset=iso-2022-jp", b"<p>\x1b$B%i%s%W\x1b(B</p>"), "/x", "ランプ"),
     ] {
         let server = serve(reply);
         let want = want.replace("AT", &format!("http://{}", server.address));
         assert_eq!(fetch(&server, path, None).unwrap().markdown, want, "{path}");
+    }
+}
+
+/// Only text has an encoding, whatever is said of the rest.
+#[test]
+fn other_formats_are_read_as_they_came() {
+    for (kind, body) in [
+        ("application/pdf", include_bytes!("../../../prose/fixtures/pdf/bookmarks.pdf").as_slice()),
+        ("application/epub+zip", include_bytes!("../../../prose/fixtures/epub/book.epub")),
+        (
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            include_bytes!("../../../prose/fixtures/docx/office.docx"),
+        ),
+        (
+            "application/vnd.oasis.opendocument.text",
+            include_bytes!("../../../prose/fixtures/docx/book.odt"),
+        ),
+    ] {
+        let read = |kind: &str| {
+            let server = serve(Reply::new(200).with("content-type", kind).body(body));
+            let page = fetch(&server, "/x", None);
+            page.map(|page| page.markdown.replace(&server.address.to_string(), "AT"))
+        };
+        let encoded = read(&format!("{kind};charset=ISO-8859-1"));
+        assert_eq!(encoded.unwrap(), read(kind).unwrap(), "{kind}");
     }
 }
 
@@ -216,7 +243,7 @@ fn redirects_are_followed_only_where_the_policy_leads() {
         panic!("{error:?}")
     };
     assert_eq!(*host, inside.rule());
-    assert!(error.to_string().contains(&format!("hosts = [\"{host}\"]")), "{error}");
+    assert!(error.to_string().contains(&format!("adds \"{host}\" to the list")), "{error}");
     for place in [
         "http://169.254.169.254/",
         "http://[::ffff:127.0.0.1]/",

@@ -119,6 +119,11 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
         ("adverts alone", only_adverts),
         ("links to nowhere", "<a class=result__a href='javascript:x()'>x</a></html>".to_owned()),
         (
+            "a link that can't be read beside the sign",
+            "<a class=result__a href='//duckduckgo.com/l/?rut=0f'>x</a><p>No results.</p></html>"
+                .to_owned(),
+        ),
+        (
             "the sign in a script",
             "<html><title>No results.</title><script>No results.</script></html>".to_owned(),
         ),
@@ -130,6 +135,20 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
         };
         assert!(failures.iter().all(unknown), "{name}: {failures:?}");
         assert_eq!(failures.len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn a_search_that_is_sent_on_says_what_to_do() {
+    let server = playing(Reply::to("https://elsewhere.test/"), Reply::html(LITE));
+    for (text, want) in [
+        ("lamp oil!", "where it does not go; set its address"),
+        ("lamp !oil", "leave out words that begin with `!`, or set its address"),
+    ] {
+        let query = Query::parse(text, 5).unwrap();
+        let found = search(&query, &[duck(&server)], &client(&[&server]), &|| false).unwrap();
+        let told = found.failures[0].to_string();
+        assert!(told.contains(want), "{text}: {told}");
     }
 }
 
@@ -214,7 +233,7 @@ fn a_provider_that_is_not_named_is_told_beside_one_that_answers() {
     let found = search(&query(), &providers, &client(&[&server]), &|| false).unwrap();
     assert_eq!(found.results.len(), 2);
     let told: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
-    assert!(told[0].contains("hosts = [\"html.duckduckgo.com\"]"), "{told:?}");
+    assert!(told[0].contains("adds \"html.duckduckgo.com\" to the list"), "{told:?}");
 }
 
 #[test]

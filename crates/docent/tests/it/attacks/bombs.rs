@@ -12,7 +12,7 @@ use crate::{
 use docent_testkit::Child;
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
-use std::{fs, process::Command};
+use std::{fs, process::Command, time::Duration};
 
 const PYTHON: &str = "/usr/bin/python3";
 /// Kilobytes that a process may have in memory; what is unpacked here is four times as much.
@@ -147,4 +147,39 @@ async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
     assert!(fine.contains("Ordinary words"), "{fine}");
     let peak = peak(&server);
     assert!(peak < BOUND, "{peak} kB");
+}
+
+/// Tags of a few bytes, each of which stands for an address of two thousand.
+#[tokio::test]
+async fn a_page_whose_addresses_would_fill_the_memory_is_read() {
+    let base = format!("<base href=\"https://h.test/{}/\">", "a".repeat(1960));
+    let site = Site::new(move |path| {
+        let (tag, count) = match path {
+            "/pictures" => ("<img src>", 450_000),
+            _ => ("<a href=x>y</a>", 270_000),
+        };
+        let body = format!(
+            "<html><head>{base}</head><body><h1>Page</h1><blockquote>{}</blockquote></body></html>",
+            tag.repeat(count)
+        );
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n";
+        format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+    });
+    let place = Place::new();
+    // A slow machine has the time that it takes: what is measured is memory.
+    place.settings(&format!(
+        "policy.network.hosts = [\"{}\"]\nlimits.tool_timeout_ms = 120000\n",
+        site.address
+    ));
+    let mut server = serve(&place, &[], &[]).patience(Duration::from_mins(3));
+    server.open(LEGACY).await.unwrap();
+    for (path, want) in
+        [("/pictures", "![](https://h.test/aa"), ("/links", "[y](https://h.test/aa")]
+    {
+        let url = json!({"url": format!("http://{}{path}#page", site.address)});
+        let told = told(&mut server, "fetch_page", url).await;
+        assert!(told.contains("\"isError\":false") && told.contains(want), "{path}: {told:.500}");
+        let peak = peak(&server);
+        assert!(peak < BOUND, "{path}: {peak} kB");
+    }
 }
