@@ -5,6 +5,7 @@
 use crate::{
     Options, document,
     forms::{span, window},
+    given,
     placeholder::{is_label, is_placeholder},
     value,
 };
@@ -168,8 +169,15 @@ pub(crate) fn find(text: &str, at: usize, options: Options) -> (Option<Assigned>
     let found = careful(text, &name, options.entropy);
     let found = match options.names {
         Names::Careful => found,
-        // What is given to the name goes as a whole, not only the part that looks like a secret.
-        Names::Eager => eager(text, &name).or(found),
+        // What is given to the name goes as a whole, not only the part that looks like a secret, nor only up to a sign.
+        Names::Eager => match (eager(text, &name), found) {
+            (Some(whole), Some(part)) => {
+                let start = whole.range.start.min(part.range.start);
+                let end = whole.range.end.max(part.range.end);
+                Some(Assigned { range: start..end, ..whole })
+            }
+            (whole, part) => whole.or(part),
+        },
     };
     let next = found.as_ref().map_or(name.end, |found| found.range.end);
     (found, next)
@@ -491,30 +499,9 @@ fn eager(text: &str, name: &Range<usize>) -> Option<Assigned> {
     if !(password || ends(&SECRETS) || joined == "token") {
         return None;
     }
-    let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\');
-    let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
-    let mut at = name.end + span(window(text, name.end, 8), 0, is_quote);
-    at += span(window(text, at, 64), 0, is_blank);
-    matches!(text.as_bytes().get(at)?, b':' | b'=').then_some(())?;
-    at += 1;
-    at += span(window(text, at, 64), 0, is_blank);
-    at += span(window(text, at, 8), 0, is_quote);
-    for scheme in ["bearer ", "basic "] {
-        if window(text, at, scheme.len()).eq_ignore_ascii_case(scheme) {
-            at += scheme.len() + span(window(text, at + scheme.len(), 64), 0, is_blank);
-        }
-    }
-    let length = length_of_value(text.get(at..)?);
-    let found = text.get(at..at + length)?;
-    let plain = found.is_empty() || found == "null" || found == "None";
+    let range = given::to(text, name.end, joined.ends_with("authorization"))?;
     let weight = if password { Weight::Password } else { Weight::Secret };
-    (!plain).then(|| Assigned { kind: kind(spelled, weight), range: at..at + length })
-}
-
-/// Up to a blank, a quote or what separates values.
-pub(crate) fn length_of_value(text: &str) -> usize {
-    let ends = |c: char| c.is_whitespace() || "\"'\\,&;}])[{".contains(c);
-    text.find(ends).unwrap_or(text.len())
+    Some(Assigned { kind: kind(spelled, weight), range })
 }
 
 /// Whether the quoted name is the first argument of a call.

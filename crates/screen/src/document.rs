@@ -67,7 +67,7 @@ fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
 }
 
 /// Whether the text is an object or an array of JSON, and nothing else.
-pub(crate) fn is_document(text: &str) -> bool {
+fn is_document(text: &str) -> bool {
     let whole = text.trim_matches([' ', '\t', '\r', '\n']);
     let encloses = |open: char, close: char| whole.starts_with(open) && whole.ends_with(close);
     (encloses('{', '}') || encloses('[', ']')) && serde_json::from_str::<&RawValue>(whole).is_ok()

@@ -2,7 +2,7 @@
 //!
 //! Each function gets the text and where its anchor begins. None of them reads the same text twice, so hostile input costs no more than its length.
 
-use crate::{assignment, placeholder, value};
+use crate::{given, placeholder, value};
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
@@ -19,6 +19,10 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIEN
 /// The longest key block: a PGP key with its signatures can be this long.
 const LONGEST_BLOCK: usize = 256 * 1024;
 const LONGEST_VALUE: usize = 8 * 1024;
+/// The longest word that is read as the name of a scheme.
+const LONGEST_SCHEME: usize = 16;
+/// The longest list of numbers in a colour: `1;38;2;255;255;255`.
+const LONGEST_COLOUR: usize = 24;
 
 /// The text from `at`, up to `length` bytes of it.
 pub(crate) fn window(text: &str, at: usize, length: usize) -> &str {
@@ -50,17 +54,18 @@ pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
     }
     let body_at = at + "-----BEGIN -----".len() + label.len();
     let body = window(text, body_at, LONGEST_BLOCK);
-    if let Some(length) = body.find("-----") {
-        let body = body.get(..length)?;
-        let end = window(text, body_at + length, 80);
-        let (last, _) = end.strip_prefix("-----END ")?.split_once("-----")?;
+    let length = body.find("-----").unwrap_or(body.len());
+    let body = body.get(..length)?;
+    let end = window(text, body_at + length, 80).strip_prefix("-----END ");
+    if let Some((last, _)) = end.and_then(|end| end.split_once("-----")) {
         let end = body_at + length + "-----END -----".len() + last.len();
         return has_key_material(body).then_some(at..end);
     }
+    // Cut: what follows, be it another block or a rule of Markdown, is no part of it.
     let in_key =
         |byte: u8| is_base64(byte) || byte.is_ascii_whitespace() || b"\\\"',:-".contains(&byte);
-    let length = span(body, 0, in_key);
-    has_key_material(body.get(..length)?).then(|| at..body_at + length)
+    let body = body.get(..span(body, 0, in_key))?.trim_end();
+    has_key_material(body).then(|| at..body_at + body.len())
 }
 
 /// Code that only names the first and the last line has no run of base64 between them.
@@ -108,12 +113,16 @@ pub(crate) fn jwt(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// Whether an escape ends at `at`: the `n` of `\n` or the `0` of `%20` is no part of the word that follows.
 pub(crate) fn after_escape(text: &str, at: usize) -> bool {
-    let before = text.as_bytes().get(at.saturating_sub(3)..at).unwrap_or_default();
+    let before = text.as_bytes().get(..at).unwrap_or_default();
     match before {
-        [b'%', first, second] => first.is_ascii_hexdigit() && second.is_ascii_hexdigit(),
+        [.., b'%', first, second] => first.is_ascii_hexdigit() && second.is_ascii_hexdigit(),
         [.., b'\\', last] => matches!(last, b'n' | b'r' | b't'),
-        // The end of a colour: `ESC [ 3 1 m`.
-        [.., first, b'm'] => first.is_ascii_digit() || *first == b'[',
+        // The end of a colour: `ESC [ 3 1 m`. Without its bracket, a number and an `m` are part of a word as any other.
+        [numbers @ .., b'm'] => {
+            let last = numbers.iter().rev().take(LONGEST_COLOUR);
+            let length = last.take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+            numbers.get(..numbers.len() - length).is_some_and(|before| before.ends_with(b"["))
+        }
         _ => false,
     }
 }
@@ -178,11 +187,21 @@ pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     if in_mark {
         return None;
     }
-    let word = span(text, at, |byte| byte.is_ascii_alphabetic());
-    let from =
-        at + word + span(window(text, at + word, 64), 0, |byte| byte == b' ' || byte == b'\t');
-    let length = assignment::length_of_value(window(text, from, LONGEST_VALUE));
-    (from > at + word && begins_scheme(text, at) && length >= 8).then(|| from..from + length)
+    let end = end_of_scheme(text, at)?;
+    let gap = span(window(text, end, 64), 0, |byte| byte == b' ' || byte == b'\t');
+    if gap == 0 {
+        return None;
+    }
+    let from = end + gap;
+    let length = given::length(window(text, from, LONGEST_VALUE));
+    (length >= 8).then(|| from..from + length)
+}
+
+/// Where the word at `at` ends, if it begins there. What follows is read only behind a gap, so that words in a row are not
+/// each read to the end of all of them.
+fn end_of_scheme(text: &str, at: usize) -> Option<usize> {
+    let word = |byte: u8| byte.is_ascii_alphabetic();
+    begins_scheme(text, at).then(|| at + span(window(text, at, LONGEST_SCHEME), 0, word))
 }
 
 fn begins_scheme(text: &str, at: usize) -> bool {
@@ -192,13 +211,16 @@ fn begins_scheme(text: &str, at: usize) -> bool {
 
 /// What is next to the word at `at`, in the characters that a token may have.
 fn after_word(text: &str, at: usize) -> Option<Range<usize>> {
-    let word = span(window(text, at, 16), 0, |byte| byte.is_ascii_alphabetic());
-    let gap = span(window(text, at + word, 8), 0, |byte| b" \t:".contains(&byte));
-    let from = at + word + gap;
+    let end = end_of_scheme(text, at)?;
+    let gap = span(window(text, end, 8), 0, |byte| b" \t:".contains(&byte));
+    if !(1..=4).contains(&gap) {
+        return None;
+    }
+    let from = end + gap;
     let token = window(text, from, LONGEST_VALUE);
     let accepts = |byte| is_base64url(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=');
     let token = token.get(..span(token, 0, accepts))?.trim_end_matches('.');
-    ((1..=4).contains(&gap) && begins_scheme(text, at)).then(|| from..from + token.len())
+    Some(from..from + token.len())
 }
 
 /// The credentials after `Basic`: base64 of `user:password`.

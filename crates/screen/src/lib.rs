@@ -8,6 +8,7 @@
 mod assignment;
 mod document;
 mod forms;
+mod given;
 mod hidden;
 mod json;
 mod one_line;

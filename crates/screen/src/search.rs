@@ -21,6 +21,12 @@ const LONGEST_MARKER: usize = 48;
 /// How far a pattern may read.
 const LONGEST_PATTERN: usize = 1024;
 
+/// How often a text is searched at most: what a mark stands beside may only then be seen to be a secret.
+const PASSES: usize = 4;
+
+/// How every marker begins.
+const MARKER: &str = "[redacted: ";
+
 /// What to look for besides the known forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -132,6 +138,11 @@ impl Screen {
 
     /// Every secret in the text, in order, none overlapping another.
     pub fn find(&self, text: &str) -> Vec<Finding> {
+        self.search(text, false)
+    }
+
+    /// The same. Where the text has `markers` of ours, a known secret that is spelled as a word of theirs is none there.
+    fn search(&self, text: &str, markers: bool) -> Vec<Finding> {
         let Some(anchors) = &self.anchors else {
             // Only configured secrets of gigabytes lead here: nothing can be told, so nothing is let through.
             return vec![Finding { kind: "text that can't be screened", range: 0..text.len() }];
@@ -161,7 +172,7 @@ impl Screen {
                         range: from + found.range.start..from + found.range.end,
                     }));
                 }
-                Some(Lead::Known) => {
+                Some(Lead::Known) if !(markers && is_in_marker(text, at)) => {
                     after_known = anchor.end();
                     hits.push(Hit { kind: "configured secret", rank: 0, range: anchor.range() });
                 }
@@ -177,23 +188,17 @@ impl Screen {
 
     /// The text with every secret replaced by `[redacted: …]`. Borrowed when there is none.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let findings = self.find(text);
-        if findings.is_empty() {
-            return Cow::Borrowed(text);
+        let mut redacted = Cow::Borrowed(text);
+        // A secret may be all that kept the next one from beginning a word, or a text from being a document, which is judged
+        // by its keys.
+        for pass in 0..PASSES {
+            let findings = self.search(&redacted, pass > 0);
+            if findings.is_empty() {
+                break;
+            }
+            redacted = Cow::Owned(marked(&redacted, &findings));
         }
-        let mut out = String::with_capacity(text.len());
-        let mut copied = 0;
-        for finding in findings {
-            out.push_str(text.get(copied..finding.range.start).unwrap_or_default());
-            out.push_str(&marker(finding.kind));
-            copied = finding.range.end;
-        }
-        out.push_str(text.get(copied..).unwrap_or_default());
-        // A secret may be all that kept a text from being a document, which is judged by its keys.
-        if document::is_document(&out) && !document::is_document(text) {
-            out = self.redact(&out).into_owned();
-        }
-        Cow::Owned(out)
+        redacted
     }
 
     /// The secret of a row of the table at an anchor.
@@ -236,7 +241,25 @@ impl Screen {
 
 /// What stands in the place of a secret.
 pub(crate) fn marker(kind: &str) -> String {
-    format!("[redacted: {kind}]")
+    format!("{MARKER}{kind}]")
+}
+
+/// The text with a marker in the place of each finding.
+fn marked(text: &str, findings: &[Finding]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for finding in findings {
+        out.push_str(text.get(copied..finding.range.start).unwrap_or_default());
+        out.push_str(&marker(finding.kind));
+        copied = finding.range.end;
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    out
+}
+
+/// Whether a whole marker begins at `at`.
+pub(crate) fn is_marker(text: &str, at: usize) -> bool {
+    window(text, at, MARKER.len()) == MARKER && is_in_marker(text, at + MARKER.len())
 }
 
 /// Whether `at` is within a marker: its words name what stood there, and are given nothing themselves.

@@ -176,10 +176,11 @@ fn open(path: &Path) -> io::Result<File> {
 struct Stderr(Redactor, bool);
 
 impl<'a> MakeWriter<'a> for Stderr {
-    type Writer = Masked<io::StderrLock<'a>>;
+    type Writer = Masked<io::Stderr>;
 
+    /// Locked for each whole line as it is written, and not while that is searched for secrets.
     fn make_writer(&'a self) -> Self::Writer {
-        Masked { inner: io::stderr().lock(), redactor: self.0.clone(), colours: self.1 }
+        Masked { inner: io::stderr(), redactor: self.0.clone(), colours: self.1 }
     }
 }
 

@@ -47,7 +47,8 @@ impl<S: Subscriber> Layer<S> for Recent {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut words = Words::default();
         event.record(&mut words);
-        let masked = self.0.mask(&words.0);
+        // No character has more than four bytes.
+        let (masked, _) = self.0.mask_head(&words.0, 4 * WIDTH);
         let text = docent_screen::one_line(&masked).chars().take(WIDTH).collect();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let metadata = event.metadata();

@@ -192,10 +192,15 @@ fn bait_and_ten_megabytes_are_screened() {
         "key",
         "key=",
         "key = \"",
+        "Bearer",
         "Bearer ",
         "Basic ",
+        "1meyJ",
+        "\u{1b}[1meyJ",
+        "Authorization: ",
         "password",
         "password:\"",
+        "token=\\\"'[redacted: a]",
         "\"auth\"",
         "machine a login b ",
         "MTE",
@@ -222,6 +227,13 @@ fn bait_and_ten_megabytes_are_screened() {
         visible(&text);
         one_line(&text);
         suspicious(text.get(..text.floor_char_boundary(1 << 12)).unwrap());
+    }
+    // So long that a rule which reads on from each of its words would not come to an end.
+    for bait in ["Bearer", "1meyJ"] {
+        let text = bait.repeat((4 << 20) / bait.len());
+        for screen in &screens {
+            assert_eq!(screen.find(&text), [], "{bait}");
+        }
     }
     for key in ["password".repeat(1 << 13), "\\u0070assword".repeat(1 << 12)] {
         let items = vec!["\"a\\n1\""; 1 << 13].join(",");

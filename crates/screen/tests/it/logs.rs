@@ -40,6 +40,46 @@ fn whatever_is_given_to_a_telling_name_is_masked() {
     check("refresh-token: abc", "refresh-token: [redacted: token]");
 }
 
+/// None of it is left behind a sign that ends other values.
+#[test]
+fn a_value_goes_to_its_end() {
+    for (text, want) in [
+        (r#"sent {"password":"x7K,q9zLp2"}"#, r#"sent {"password":"[redacted: password]"}"#),
+        (r#"{"password":"a b;c","n":1}"#, r#"{"password":"[redacted: password]","n":1}"#),
+        (r#"{"password":"a\"b, c\\","n":1}"#, r#"{"password":"[redacted: password]","n":1}"#),
+        (r#"{"token":"","password":"a, b"}"#, r#"{"token":"","password":"[redacted: password]"}"#),
+        (r#"{\"secret\":\"a b, c\",\"n\":1}"#, r#"{\"secret\":\"[redacted: secret]\",\"n\":1}"#),
+        (r#"{\"secret\":\"a \\\"b\\\" c\"} x"#, r#"{\"secret\":\"[redacted: secret]\"} x"#),
+        (r#""{\"secret\":\"a b" x"#, r#""{\"secret\":\"[redacted: secret]" x"#),
+        ("token='a b\nc d'", "token='[redacted: token]\nc d'"),
+        ("token=''a'' b", "token=''[redacted: token]'' b"),
+        (r#"password: Some("a b") }"#, r#"password: [redacted: password]") }"#),
+        ("password=b'a b' c", "password=[redacted: password]' c"),
+        ("Authorization: Token abc123", "Authorization: [redacted: token]"),
+        ("Authorization: AWS4 a=b, c=d\r\nx: y", "Authorization: [redacted: token]\r\nx: y"),
+        (r#"-H "Authorization: Token abc 1" x"#, r#"-H "Authorization: [redacted: token]" x"#),
+        (
+            r#"{"authorization":"Bearer a, b","n":1}"#,
+            r#"{"authorization":"Bearer [redacted: token]","n":1}"#,
+        ),
+        (r#"{"authorization":["read"],"n":1}"#, r#"{"authorization":["read"],"n":1}"#),
+        (
+            "ready authorization=disabled addr=127.0.0.1:8080 tools=12",
+            "ready authorization=[redacted: token] addr=127.0.0.1:8080 tools=12",
+        ),
+        (
+            "authorization=Bearer abc.def-123 tools=12",
+            "authorization=Bearer [redacted: bearer token] tools=12",
+        ),
+        (r#"authorization="a b" tools=12"#, r#"authorization="[redacted: token]" tools=12"#),
+        ("token='żó'", "token='[redacted: token]'"),
+        (r#"token: string = "kX9vQ2mZ7pLw4RtY8sBn3HjF1";"#, r#"token: [redacted: token]";"#),
+    ] {
+        check(text, want);
+        check(want, want);
+    }
+}
+
 #[test]
 fn other_words_are_left() {
     let screen = Screen::new(Vec::new(), Options::for_logs());
@@ -51,6 +91,8 @@ fn other_words_are_left() {
         "token_env = CI_KEY",
         r#"{"token": null}"#,
         "the token is missing",
+        r#"unexpected token: "}" at line 3"#,
+        "unexpected token: ',' at line 3",
         "żółć = ü",
         "a password=[redacted: password] stays",
         "Bearer [redacted: bearer token]",

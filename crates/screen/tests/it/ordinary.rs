@@ -152,6 +152,8 @@ const ORDINARY: &[&str] = &[
     "msgid \"password\"",
     "raise ValueError(\"password: expected 8 bytes\")",
     "error: token: unexpected end of input at line 12",
+    "unexpected token: \"}\" at line 3",
+    "ready authorization=disabled addr=127.0.0.1:8080 tools=12",
     "the key: never reuse a password across 2 sites",
     "the password is stored in column pw_2",
     "see RFC 7519 for the token: format",

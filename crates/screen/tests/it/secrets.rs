@@ -124,13 +124,17 @@ fn tokens_are_found_wherever_they_stand() {
             ("q%3D", "&b=1"),
             ("(`", "`), zażółć"),
             ("\u{1b}[32m", "\u{1b}[0m"),
+            ("\u{1b}[1;38;2;255;0;128m", "\u{1b}[m"),
             ("wide 漢字 ", ", "),
         ] {
             check(kind, before, &token, after);
         }
         let short = token.get(..first.len() + second.len() + 8).unwrap();
         assert_eq!(SCREEN.find(short), [], "{kind}: the start of a token is a name");
-        assert_eq!(SCREEN.find(&format!("my_{token}")), [], "{kind}: the end of a longer name");
+        for name in ["my_", "my1m"] {
+            let longer = format!("{name}{token}");
+            assert_eq!(SCREEN.find(&longer), [], "{kind}: the end of a longer name");
+        }
     }
 }
 
@@ -228,8 +232,10 @@ fn key_blocks_go_as_a_whole() {
             "\\n\"",
         );
         check("private key", "  ", &format!("{begin}\r\n  {line}\r\n  {line}\r\n  {end}"), "\r\n");
-        // Cut before its end.
-        check("private key", "", &format!("{begin}\n{line}\n{line}"), "");
+        // Cut before its end, whatever stands there.
+        for after in ["", "\n-----BEGIN CERTIFICATE-----", "\n\n-----\n# Next", "\n-----END PRI"] {
+            check("private key", "", &format!("{begin}\n{line}\n{line}"), after);
+        }
         for code in [
             format!("if text.startswith('{begin}') and '{end}' in text:"),
             format!("{begin}\n...\n{end}"),
@@ -404,6 +410,18 @@ fn a_redacted_text_is_left_as_it_is() {
         assert!(once.contains("[redacted: "), "{text}");
         assert_eq!(SCREEN.redact(&once), once);
     }
+}
+
+#[test]
+fn a_token_right_behind_a_known_secret_is_a_token() {
+    // One of them is a word of every mark, and is not looked for there.
+    let known = ["s3cr3t of mine", "configured"].map(str::to_owned);
+    let screen = Screen::new(known.into(), Options::default());
+    let token = format!("{}{}", concat!("gh", "p_"), body(ALNUM, 36));
+    assert_eq!(
+        screen.redact(&format!("s3cr3t of mine{token}")),
+        "[redacted: configured secret][redacted: github token]"
+    );
 }
 
 #[test]
