@@ -7,10 +7,11 @@ use crate::{
     config::{self, Config, Inputs, Server, ToolLimits, Transport},
     serve,
     state::StateDir,
-    unmet,
+    strangers, unmet,
 };
 use docent_audit::OnFull;
 use docent_sandbox::{Control, Launch, Mode, Offered, Refused, State};
+use docent_server::Strangers;
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
@@ -105,6 +106,7 @@ pub fn examine(inputs: &Inputs) -> Report {
             limits(&config, &mut report);
             telemetry(&config, &mut report);
             policy(&config, &mut report);
+            doors(&config, &mut report);
             let offered = Offered::look();
             servers::examine(&config, inputs, &offered, &mut report);
             sandbox(&config, &offered, &mut report);
@@ -348,11 +350,27 @@ fn policy(config: &Config, report: &mut Report) {
         (false, false) => (Mark::Warn, "secrets and hidden characters reach the model"),
     };
     report.add("redaction", mark, detail);
-    let detail = match &config.server.tls {
-        Some(tls) => format!("certificate {}", tls.certificate.display()),
-        None => "none; put a proxy that encrypts before a listener beyond this machine".to_owned(),
-    };
-    report.add("tls", Mark::Ok, detail);
+}
+
+/// Certificates and issuers, made ready as serving would.
+fn doors(config: &Config, report: &mut Report) {
+    match (strangers::tls(config), &config.server.tls) {
+        (Ok(Some(loaded)), Some(tls)) => {
+            let detail = format!("certificate {}", tls.certificate.display());
+            report.add("tls", Mark::Ok, detail);
+            for warning in loaded.warnings() {
+                report.add("tls", Mark::Warn, warning);
+            }
+        }
+        (Ok(_), _) => {
+            let detail = "none; put a proxy that encrypts before a listener beyond this machine";
+            report.add("tls", Mark::Ok, detail);
+        }
+        (Err(error), _) => report.add("tls", Mark::Fail, format!("{error:#}")),
+    }
+    if let Err(error) = strangers::of(config, &Strangers::default()) {
+        report.add("auth", Mark::Fail, format!("{error:#}"));
+    }
 }
 
 /// What is not served inside the roots.

@@ -2,6 +2,7 @@
 
 use crate::{
     Confinement, Mode, Offered,
+    plan::leads_out,
     report::{Control, State},
 };
 use std::{
@@ -54,14 +55,28 @@ pub(crate) fn arguments(
 }
 
 /// Paths to show and whether they can be written to, each after the folders above it: a later bind covers an earlier one.
-/// So what is in a folder to write to has no bind of its own.
+/// So what is in a folder to write to has no bind of its own. Nor has what a link leads to out of a place that programs may
+/// change: bubblewrap would follow it. Nor has what a folder to read shows already: the way to it may lead over a link, which
+/// bubblewrap can't put anything behind.
 fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> {
     let readable = confinement.read.iter().chain(&confinement.execute).map(PathBuf::as_path);
     let mut binds: BTreeMap<PathBuf, bool> =
         readable.chain(files.iter().copied()).map(|path| (path.to_path_buf(), false)).collect();
-    binds.retain(|path, _| !confinement.write.iter().any(|folder| path.starts_with(folder)));
-    binds.extend(confinement.write.iter().map(|path| (path.clone(), true)));
+    let is_within = |path: &Path, folder: &PathBuf| path.starts_with(folder);
+    binds.retain(|path, _| !confinement.write.iter().any(|folder| is_within(path, folder)));
+    let covered = |path: &PathBuf| {
+        confinement.write.iter().any(|folder| folder != path && is_within(path, folder))
+    };
+    let writable = confinement.write.iter().filter(|path| !covered(path));
+    binds.extend(writable.map(|path| (path.clone(), true)));
     binds.retain(|path, _| path.is_absolute() && !OWN.iter().any(|own| path.starts_with(own)));
+    binds.retain(|path, _| !leads_out(path, confinement));
+    let readable = binds.iter().filter(|(_, writable)| !**writable);
+    let readable: Vec<PathBuf> = readable.map(|(path, _)| path.clone()).collect();
+    binds.retain(|path, writable| {
+        let is_shown = |folder: &PathBuf| folder != path && path.starts_with(folder);
+        *writable || !readable.iter().any(is_shown)
+    });
     binds
 }
 
@@ -101,8 +116,8 @@ mod tests {
         check(
             Confinement::default()
                 .write(["/srv/a/out", "/srv/both", "/dev/null", "relative"])
-                .read(["/srv/a", "/srv/both", "/srv/both/in", "/proc/self"])
-                .execute(["/usr"]),
+                .read(["/srv/a", "/srv/a/shown", "/srv/both", "/srv/both/in", "/proc/self"])
+                .execute(["/usr", "/usr/lib/x"]),
             None,
             format!(
                 "{start} {places} {own} --ro-bind-try /srv/a /srv/a --bind-try /srv/a/out /srv/a/out \

@@ -1,7 +1,7 @@
 //! What a process may touch: the plain description that every part of the sandbox is made from.
 
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// TCP ports that may be used.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,25 +37,11 @@ impl Ports {
 pub struct Limits {
     /// Files open at a time.
     pub open_files: u64,
-    /// Processes and threads of this user at a time. The kernel exempts root.
-    pub processes: Option<u64>,
-    /// Bytes of address space. Runtimes that reserve much and use little need this left out.
-    pub address_space: Option<u64>,
-    /// Bytes in one file.
-    pub file_size: Option<u64>,
-    /// Seconds of processor time.
-    pub cpu_seconds: Option<u64>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            open_files: 1024,
-            processes: None,
-            address_space: None,
-            file_size: None,
-            cpu_seconds: None,
-        }
+        Self { open_files: 1024 }
     }
 }
 
@@ -70,6 +56,9 @@ pub struct Confinement {
     pub write: Vec<PathBuf>,
     /// Files and folders to read and to execute.
     pub execute: Vec<PathBuf>,
+    /// Places whose contents confined programs may change, by ways that they can't change. A path that lies in one is opened
+    /// without leaving it: a link there may have been put there to open something else.
+    pub changeable: Vec<PathBuf>,
     /// Ports that TCP connections may go to.
     pub connect: Ports,
     /// Ports that TCP listeners may have.
@@ -160,6 +149,13 @@ impl Confinement {
         self
     }
 
+    /// Adds places whose contents confined programs may change.
+    #[must_use]
+    pub fn changeable<P: Into<PathBuf>>(mut self, places: impl IntoIterator<Item = P>) -> Self {
+        self.changeable.extend(places.into_iter().map(Into::into));
+        self
+    }
+
     /// Sets the ports that TCP connections may go to.
     #[must_use]
     pub fn connect(mut self, ports: Ports) -> Self {
@@ -209,6 +205,13 @@ impl Confinement {
         self
     }
 
+    /// The changeable place that `path` lies in. Of several it is the one around the others: whoever may change that may
+    /// change the way to them.
+    pub(crate) fn place_around(&self, path: &Path) -> Option<&Path> {
+        let around = self.changeable.iter().filter(|place| path.starts_with(place));
+        around.min_by_key(|place| place.components().count()).map(PathBuf::as_path)
+    }
+
     /// Whether internet sockets are of any use; where not, none can be made.
     pub(crate) fn internet(&self) -> bool {
         self.udp || !self.connect.closed() || !self.bind.closed()
@@ -218,7 +221,6 @@ impl Confinement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn a_description_survives_json_and_unknown_fields_are_refused() {
@@ -226,7 +228,7 @@ mod tests {
             .connect(Ports::Some(vec![443]))
             .bind(Ports::Any)
             .udp(true)
-            .limits(Limits { file_size: Some(1), ..Limits::default() });
+            .limits(Limits { open_files: 1 });
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(serde_json::from_str::<Confinement>(&text).unwrap(), asked);
         assert_eq!(serde_json::from_str::<Confinement>("{}").unwrap(), Confinement::default());

@@ -64,7 +64,7 @@ const LOADING_PREFIXES: [&str; 15] = [
 ];
 
 /// The same, by their whole names.
-const LOADING: [&str; 68] = [
+const LOADING: [&str; 71] = [
     "BASH_ENV",
     "BASHOPTS",
     "BROWSER",
@@ -101,6 +101,8 @@ const LOADING: [&str; 68] = [
     "IFS",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
+    "LESSCLOSE",
+    "LESSOPEN",
     "LOCALDOMAIN",
     "LOCPATH",
     "NLSPATH",
@@ -122,6 +124,7 @@ const LOADING: [&str; 68] = [
     "PYTHONHOME",
     "PYTHONINSPECT",
     "PYTHONPLATLIBDIR",
+    "PYTHONPYCACHEPREFIX",
     "PYTHONSTARTUP",
     "PYTHONUSERBASE",
     "PYTHONWARNINGS",
@@ -236,7 +239,9 @@ mod tests {
             "PYTHONUNBUFFERED",
             "PYTHONUTF8",
             "NODE_ENV",
+            "GIT_AUTHOR_NAME",
             "GIT_DIR",
+            "GIT_COMMON_DIR",
             "path",
             "HTTP_PROXY",
             "Ä",
@@ -269,6 +274,9 @@ mod tests {
             "GIT_SSH_COMMAND",
             "GIT_EXEC_PATH",
             "GIT_CONFIG_COUNT",
+            "LESSOPEN",
+            "LESSCLOSE",
+            "PYTHONPYCACHEPREFIX",
             "GCONV_PATH",
             "GLIBC_TUNABLES",
             "IFS",

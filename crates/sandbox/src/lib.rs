@@ -26,7 +26,7 @@ pub use environment::{Dropped, Environment, Origin, clean_environment};
 pub use launch::{Launch, Ready, SUBCOMMAND, run_confined};
 pub use mode::{Mode, UnknownMode};
 pub use offered::Offered;
-pub use plan::plan;
+pub use plan::{plan, skipped};
 pub use report::{Control, InForce, Refused, Skipped, State};
 
 use std::path::Path;

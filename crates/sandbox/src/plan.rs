@@ -8,6 +8,11 @@ use std::path::Path;
 
 const NO_INTERNET: &str = "no internet socket can be made";
 
+// Why a path is left out.
+pub(crate) const NOT_ABSOLUTE: &str = "the path is not absolute";
+pub(crate) const LEADS_OUT: &str =
+    "it leads out of a place that programs may write to; name what it leads to";
+
 /// Who is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
@@ -176,14 +181,9 @@ fn spawn(confinement: &Confinement, offered: &Offered, whom: Whom) -> Control {
 }
 
 fn limits(confinement: &Confinement) -> Control {
-    let limits = &confinement.limits;
-    let mut parts = vec!["no core dumps".to_owned(), format!("{} open files", limits.open_files)];
-    parts.extend(limits.processes.map(|most| format!("{most} processes (root is exempt)")));
-    parts.extend(limits.address_space.map(|most| format!("{most} bytes of address space")));
-    parts.extend(limits.file_size.map(|most| format!("{most} bytes a file")));
-    parts.extend(limits.cpu_seconds.map(|most| format!("{most} s of processor time")));
     let state = if cfg!(target_os = "linux") { State::InForce } else { State::NotOffered };
-    control("limits", state, parts.join(", "))
+    let most = confinement.limits.open_files;
+    control("limits", state, format!("no core dumps, {most} open files"))
 }
 
 fn capabilities(offered: &Offered) -> Control {
@@ -195,17 +195,38 @@ fn capabilities(offered: &Offered) -> Control {
     }
 }
 
-fn skipped(confinement: &Confinement) -> Vec<Skipped> {
+/// Paths of a description that can't be opened as things are, and so would stay closed.
+pub fn skipped(confinement: &Confinement) -> Vec<Skipped> {
     let asked = confinement.read.iter().chain(&confinement.write).chain(&confinement.execute);
+    let reason = |path: &Path| unusable(path, confinement);
     asked
-        .filter_map(|path| unusable(path).map(|reason| Skipped { path: path.clone(), reason }))
+        .filter_map(|path| reason(path).map(|reason| Skipped { path: path.clone(), reason }))
         .collect()
 }
 
-/// Why `path` can't be part of a sandbox, if it can't.
-pub(crate) fn unusable(path: &Path) -> Option<String> {
+/// Why a path of `confinement` can't be part of a sandbox, if it can't.
+fn unusable(path: &Path, confinement: &Confinement) -> Option<String> {
     if !path.is_absolute() {
-        return Some("the path is not absolute".to_owned());
+        return Some(NOT_ABSOLUTE.to_owned());
     }
-    path.metadata().err().map(|error| error.to_string())
+    if let Err(error) = path.metadata() {
+        return Some(error.to_string());
+    }
+    leads_out(path, confinement).then(|| LEADS_OUT.to_owned())
+}
+
+/// Whether a link leads out of the changeable place that `path` lies in. So does one to nothing.
+pub(crate) fn leads_out(path: &Path, confinement: &Confinement) -> bool {
+    confinement.place_around(path).is_some_and(|place| is_outside(path, place))
+}
+
+#[cfg(target_os = "linux")]
+fn is_outside(path: &Path, place: &Path) -> bool {
+    crate::linux::paths::leads_out(path, place)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_outside(path: &Path, place: &Path) -> bool {
+    let ends = place.canonicalize().and_then(|place| Ok((path.canonicalize()?, place)));
+    !ends.is_ok_and(|(path, place)| path.starts_with(place))
 }

@@ -3,6 +3,7 @@
 //! A path from outside becomes a [`Place`] by [`Roots::resolve`] alone. Contents are reached through folder handles
 //! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
 
+mod around;
 mod denied;
 mod ignored;
 #[cfg_attr(not(unix), path = "files/links_elsewhere.rs")]
@@ -17,6 +18,7 @@ pub(crate) use ignored::OWN_RULES;
 pub use place::{PathError, Place};
 pub use walk::{Entry, Kind, Problem, Walk, WalkOptions};
 
+use around::Around;
 use cap_fs_ext::OpenOptionsSyncExt;
 use cap_std::{
     ambient_authority,
@@ -40,6 +42,10 @@ pub struct Roots {
     aside: Arc<[Place]>,
     rules: Arc<Rules>,
     links: Arc<Links>,
+    /// Credentials, by their real paths.
+    secrets: Arc<[PathBuf]>,
+    /// Of each root, what decides about its files beside their names in it.
+    around: Arc<[Around]>,
     /// Whose denied files are refused here as well, under any name.
     kin: Option<Arc<Self>>,
 }
@@ -131,21 +137,45 @@ impl Roots {
         if all.is_empty() {
             return Err(RootsError::None);
         }
-        let (rules, links) = (Arc::default(), Arc::default());
-        Ok(Self { all: all.into(), aside: Arc::default(), rules, links, kin: None })
+        let roots = Self {
+            all: all.into(),
+            aside: Arc::default(),
+            rules: Arc::default(),
+            links: Arc::default(),
+            secrets: Arc::default(),
+            around: Arc::default(),
+            kin: None,
+        };
+        Ok(roots.settled())
     }
 
-    /// The same folders under the operator's rules. `secrets` are files and folders outside of them that are refused under
-    /// any name that a hard link gives them here.
+    /// The same folders under the operator's rules. `secrets` are files and folders that are refused wherever they lie, and
+    /// under any name that a hard link gives them here.
     #[must_use]
     pub fn guarded(self, rules: Rules, secrets: &[PathBuf]) -> Self {
-        Self { rules: Arc::new(rules), links: Arc::new(Links::to(secrets)), ..self }
+        let (rules, links) = (Arc::new(rules), Arc::new(Links::to(secrets)));
+        Self { rules, links, secrets: around::real(secrets).into(), ..self }.settled()
     }
 
     /// Other folders under the same rules, where what is refused here is refused as well, whatever it is called there.
     pub fn beside(&self, paths: &[PathBuf]) -> Result<Self, RootsError> {
         let (rules, kin) = (Arc::clone(&self.rules), Some(Arc::new(self.clone())));
-        Ok(Self { rules, kin, ..Self::open(paths)? })
+        let secrets = Arc::clone(&self.secrets);
+        Ok(Self { rules, secrets, kin, ..Self::open(paths)? }.settled())
+    }
+
+    /// The same, with what lies around each root looked at anew.
+    fn settled(self) -> Self {
+        let related = self.related();
+        let around = |root: &Root| Around::of(&root.path, &related, &self.secrets);
+        let around: Arc<[Around]> = self.all.iter().map(around).collect();
+        Self { around, ..self }
+    }
+
+    /// Every root here and of kin.
+    fn related(&self) -> Vec<&Path> {
+        let of_kin = self.kin.iter().flat_map(|kin| kin.related());
+        self.paths().chain(of_kin).collect()
     }
 
     /// The same folders, where the documents in these places belong to collections of their own.
@@ -178,12 +208,10 @@ impl Roots {
     pub fn resolve(&self, raw: &str) -> Result<Place, PathError> {
         let place = self.parse(raw)?;
         match self.canonical(&place) {
-            Ok((canonical, metadata)) => {
-                match self.rules.denied(canonical.relative(), metadata.is_dir()) {
-                    Some(rule) => Err(PathError::Denied { path: place.to_string(), rule }),
-                    None => Ok(canonical),
-                }
-            }
+            Ok((canonical, metadata)) => match self.denied(&canonical, metadata.is_dir()) {
+                Some(rule) => Err(PathError::Denied { path: place.to_string(), rule }),
+                None => Ok(canonical),
+            },
             Err(error) => Err(self.refusal(&place, error)),
         }
     }
@@ -266,7 +294,7 @@ impl Roots {
 
     /// The first `limit` bytes of a regular file, and how many it has.
     pub fn read_start(&self, place: &Place, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
-        if let Some(rule) = self.rules.denied(place.relative(), false) {
+        if let Some(rule) = self.denied(place, false) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
         let (file, metadata) = self.open_regular(place)?;
@@ -279,6 +307,13 @@ impl Roots {
         );
         file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(place, source))?;
         Ok((bytes, metadata.len()))
+    }
+
+    /// The rule that keeps a place from being served, if there is one: its name in its root or in others, or where it is.
+    fn denied(&self, place: &Place, is_folder: bool) -> Option<&'static str> {
+        let (relative, around) = (place.relative(), &self.around[place.root()]);
+        let by_name = self.rules.denied(relative, is_folder);
+        by_name.or_else(|| around.denied(relative, is_folder, &self.rules))
     }
 
     /// Whether a file is a denied one under another name.
@@ -321,7 +356,7 @@ impl Roots {
     fn open_through_links(&self, place: &Place) -> Result<std::fs::File, ReadProblem> {
         let (canonical, metadata) =
             self.canonical(place).map_err(|source| io_problem(place, source))?;
-        if let Some(rule) = self.rules.denied(canonical.relative(), metadata.is_dir()) {
+        if let Some(rule) = self.denied(&canonical, metadata.is_dir()) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
         if !metadata.is_file() {

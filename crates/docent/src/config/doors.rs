@@ -8,10 +8,10 @@ use super::{
     },
     resolve::{Resolver, Secret},
 };
-use docent_auth::{CertificateRule, Issuer, IssuerSettings, Match, ScopeMap};
+use docent_auth::{Algorithm, CertificateRule, Issuer, IssuerSettings, Match, ScopeMap};
 use docent_net::{Url, parse_url};
 use docent_web::{Key, Provider};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 impl Resolver<'_> {
     pub(super) fn tls(&mut self, raw: RawTls) -> Option<Tls> {
@@ -89,12 +89,26 @@ impl Resolver<'_> {
                 return None;
             }
         };
-        let settings = IssuerSettings {
+        let mut settings = IssuerSettings {
             jwks_uri: raw.jwks_uri,
             scopes: map,
             typed_only: raw.typed_only,
             ..IssuerSettings::new(raw.issuer, audiences)
         };
+        if let Some(leeway) = raw.leeway_ms {
+            settings.leeway = Duration::from_millis(leeway);
+        }
+        let named: Option<Vec<Algorithm>> =
+            raw.algorithms.iter().map(|name| Algorithm::parse(name)).collect();
+        match named {
+            Some(named) if named.is_empty() => {}
+            Some(named) => settings.algorithms = named,
+            None => {
+                let known = Algorithm::ALL.map(Algorithm::name).join(", ");
+                self.problem(KEY, format!("[{at}]: `algorithms`: write some of {known}"));
+                return None;
+            }
+        }
         if let Err(error) = Issuer::check(settings.clone()) {
             self.problem(KEY, format!("[{at}]: {error}"));
             return None;

@@ -2,8 +2,8 @@
 //! these are the others.
 
 use super::Secret;
-use docent_registry::{Problem, Server};
-use serde::Deserialize;
+use docent_registry::{Need, Problem, Server};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -28,6 +28,9 @@ const FIELDS: [(&str, &str); 12] = [
 
 /// Fields without which a server could do, or show, more than is meant: an entry whose own are wrong is not used.
 const BINDING: [&str; 3] = ["hide", "only", "sandbox"];
+
+/// What to do where a registry has no say.
+pub(super) const IN_YOUR_OWN: &str = "take the server over into `mcp_servers` of your own docent.toml (`docent servers add`), and say it there";
 
 /// What can be written below `oauth`.
 const OAUTH: [&str; 6] = [
@@ -75,7 +78,7 @@ pub struct Extra {
 }
 
 /// What the kernel holds a server to: a word, or what it may touch beside the usual.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Held {
     /// `off`, `guarded` or `strict`.
@@ -86,12 +89,13 @@ pub enum Held {
         #[serde(default)]
         level: Level,
         /// What it may read beside.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         read: Vec<PathBuf>,
         /// What it may write beside.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         write: Vec<PathBuf>,
         /// Whether it may use the network.
+        #[serde(skip_serializing_if = "Option::is_none")]
         network: Option<bool>,
     },
     /// As the policy has it.
@@ -128,7 +132,7 @@ impl Held {
 }
 
 /// How tightly a server is held.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Not at all.
@@ -236,16 +240,9 @@ pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
         }
     }
     if !own {
-        let remedy = "take the server over into `mcp_servers` of your own docent.toml (`docent servers add`), and loosen it there";
-        let mut passed_over = |field: &str, what: &str| {
+        for (field, what) in known.tighten() {
             let what = format!("a registry {what}, so that this is passed over");
-            wrong(field, what, remedy.into(), false);
-        };
-        if known.sandbox.tighten() {
-            passed_over("sandbox", "loosens no sandbox");
-        }
-        if known.pinned.take_if(|pinned| !*pinned).is_some() {
-            passed_over("pinned", "lets no definition change");
+            wrong(field, what, IN_YOUR_OWN.into(), false);
         }
     }
     if !server.meta.always_allow.is_empty() {
@@ -253,6 +250,34 @@ pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
         wrong("always_allow", "it has no effect here".into(), remedy.into(), false);
     }
     (known, faults)
+}
+
+/// Takes out of somebody else's entry what would loosen something once it is the user's own. Says what that is, what else is
+/// wrong, and which files the server gets to know.
+pub(crate) fn take_over(server: &mut Server) -> Vec<String> {
+    let (mut known, faults) = read(server, true);
+    let mut notes: Vec<String> = faults.into_iter().map(|fault| fault.told).collect();
+    for (field, what) in known.tighten() {
+        let is_sandbox = field == "sandbox";
+        let tighter = is_sandbox.then(|| serde_json::to_value(&known.sandbox).unwrap_or_default());
+        let tighter = tighter.unwrap_or_default();
+        if tighter.is_null() {
+            server.unknown.shift_remove(field);
+        } else {
+            server.unknown.insert(field.to_owned(), tighter);
+        }
+        let what = format!("somebody else's file {what}, so that this is left out");
+        let problem = Problem::new(what, "write it into your own file if you mean it");
+        notes.push(problem.in_field(field).in_entry(&server.name).to_string());
+    }
+    // Nothing else shows them.
+    let files = server.needs().into_iter().filter_map(|need| match need {
+        Need::File(path) => Some(path),
+        _ => None,
+    });
+    let files = files.chain(known.oauth.client_secret_file);
+    notes.extend(files.map(|path| format!("it gets what {path:?} holds: see that it may")));
+    notes
 }
 
 /// Whether docent reads a field of this name.
@@ -299,6 +324,22 @@ fn misspelt_below(name: &str, value: &Value) -> Vec<(String, &'static str)> {
 }
 
 impl Extra {
+    /// Takes out what somebody else's file has no say in: the fields, and what such a file does not do.
+    fn tighten(&mut self) -> Vec<(&'static str, &'static str)> {
+        let mut fields = Vec::new();
+        if self.sandbox.tighten() {
+            fields.push(("sandbox", "loosens no sandbox"));
+        }
+        if self.pinned.take_if(|pinned| !*pinned).is_some() {
+            fields.push(("pinned", "lets no definition change"));
+        }
+        // Rules name tools: one under another name would be none of theirs.
+        if !std::mem::take(&mut self.rename).is_empty() {
+            fields.push(("rename", "gives no tool another name"));
+        }
+        fields
+    }
+
     fn take(&mut self, name: &str, read: Self) {
         match name {
             "warm" => self.warm = read.warm,
@@ -415,6 +456,62 @@ mod tests {
         check(false, false, None, 1);
         check(true, false, Some(true), 0);
         check(false, true, Some(false), 0);
+    }
+
+    #[test]
+    fn a_registry_gives_no_tool_another_name() {
+        let entry = json!({"command": "x", "rename": {"delete_file": "tidy"}});
+        let (extra, faults) = read_of(&entry, false);
+        assert!(extra.rename.is_empty());
+        assert!(matches!(faults.as_slice(), [(told, false)] if told.contains("docent.toml")));
+        let (own, faults) = read_of(&entry, true);
+        assert_eq!((own.rename["delete_file"].as_str(), faults), ("tidy", vec![]));
+    }
+
+    #[test]
+    fn what_loosens_is_not_taken_over() {
+        let check = |entry: Value, want: Value, told: &[&str]| {
+            let tables = json!({ "a": entry });
+            let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
+            let mut server = reading.servers[0].clone();
+            let notes = take_over(&mut server);
+            assert_eq!(Value::Object(server.unknown), want, "{entry}");
+            assert_eq!(notes.len(), told.len(), "{notes:?}");
+            for (note, field) in notes.iter().zip(told) {
+                assert!(note.starts_with(&format!("\"a\", {field}: ")), "{note}");
+            }
+        };
+        check(
+            json!({"command": "x", "sandbox": "off", "pinned": false, "rename": {"a": "b"}, "hide": ["c"]}),
+            json!({"hide": ["c"]}),
+            &["sandbox", "pinned", "rename"],
+        );
+        check(
+            json!({"command": "x", "sandbox": {"level": "strict", "write": ["/"], "network": true}}),
+            json!({"sandbox": {"level": "strict"}}),
+            &["sandbox"],
+        );
+        check(
+            json!({"command": "x", "sandbox": {"level": "off", "network": false}}),
+            json!({"sandbox": {"level": "guarded", "network": false}}),
+            &["sandbox"],
+        );
+        let tight = json!({"sandbox": "strict", "pinned": true, "warm": true});
+        let mut entry = tight.clone();
+        entry["command"] = json!("x");
+        check(entry, tight, &[]);
+    }
+
+    #[test]
+    fn the_files_of_an_entry_that_is_taken_over_are_told() {
+        let tables = json!({"a": {
+            "url": "https://a/", "bearer_token_file": "~/.token", "oauth": {"client_secret_file": "s"},
+        }});
+        let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
+        let notes = take_over(&mut reading.servers[0].clone());
+        let want =
+            ["~/.token", "s"].map(|path| format!("it gets what {path:?} holds: see that it may"));
+        assert_eq!(notes, want);
     }
 
     #[test]

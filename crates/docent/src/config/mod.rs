@@ -25,13 +25,14 @@ mod reference;
 mod resolve;
 mod servers;
 mod show;
+mod ways;
 
 pub(crate) use edit::{add_collection, remove_collection, write as write_file};
 pub use environment::Environment;
 pub(crate) use environment::HANDED;
 pub use error::{ConfigError, Problem, Source};
 pub use extra::{Extra, Fault, Held, Level as Tightness, Oauth as SignIn};
-pub(crate) use extra::{is_read, refused_name};
+pub(crate) use extra::{is_read, refused_name, take_over};
 pub use init::{InitError, init};
 pub use layers::{Flags, Inputs, Override};
 pub(crate) use layers::{files_of, inputs, user_file};
@@ -42,6 +43,7 @@ pub use raw_policy::SandboxMode;
 pub use reference::{json_schema, reference_page};
 pub use resolve::Secret;
 pub(crate) use servers::{WITHIN, depth};
+pub(crate) use ways::{TEMPORARY, is_fixed, passed, real, settled};
 
 use docent_index::Synonyms;
 use indexmap::IndexMap;
@@ -84,6 +86,8 @@ pub struct Config {
     pub servers: Vec<ServerEntry>,
     /// What is wrong with entries of servers; told among the warnings as well.
     pub faults: Vec<Fault>,
+    /// The user's home, if there is one.
+    pub home: Option<PathBuf>,
     /// The user's cache directory for docent, if there is a home to hold it.
     pub cache_dir: Option<PathBuf>,
     /// Folders that configuration files are looked for in.

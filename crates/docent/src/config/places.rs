@@ -1,6 +1,6 @@
 //! Places of the user's that the configuration knows without being told: its own folders, the cache, credentials.
 
-use super::layers::{Inputs, files_of};
+use super::layers::{Inputs, files_of, user_dir};
 use std::path::{Path, PathBuf};
 
 /// Folders of files that may hold configuration, whether they exist or not.
@@ -12,8 +12,29 @@ pub(super) fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
     folders
 }
 
-/// Where programs keep credentials of the user, outside of any project.
+/// Where programs keep credentials of the user, outside of any project: files, and folders with the files in them.
 pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
+    let with_files = |place: PathBuf| {
+        let files = files_in(&place, 3);
+        std::iter::once(place).chain(files)
+    };
+    let named = credentials(inputs, inputs.home.as_deref()).into_iter();
+    let mut places: Vec<PathBuf> = named.flat_map(with_files).collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+/// Whether a folder, by its real path, holds credentials of the user among other things.
+pub(super) fn holds_credentials(folder: &Path, inputs: &Inputs) -> bool {
+    let real = |home: &PathBuf| home.canonicalize().unwrap_or_else(|_| home.clone());
+    let home = inputs.home.as_ref().map(real);
+    let mut named = credentials(inputs, home.as_deref()).into_iter();
+    named.any(|place| place != folder && place.starts_with(folder))
+}
+
+/// The files and folders of credentials, as docent, programs in this home and the system call them.
+fn credentials(inputs: &Inputs, home: Option<&Path>) -> Vec<PathBuf> {
     const PLACES: [&str; 15] = [
         ".cache/docent/tokens",
         ".ssh",
@@ -31,11 +52,11 @@ pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
         ".config/gcloud/application_default_credentials.json",
         ".config/docent",
     ];
-    let home = inputs.home.as_deref();
     let all = home.into_iter().flat_map(|home| PLACES.map(|place| home.join(place)));
     let passwords = ["shadow", "shadow-", "gshadow", "gshadow-"];
-    let passwords = passwords.map(|name| Path::new("/etc").join(name));
-    all.chain(passwords).flat_map(|place| files_in(&place, 3)).collect()
+    let all = all.chain(passwords.map(|name| Path::new("/etc").join(name)));
+    let tokens = cache_dir(inputs).map(|cache| cache.join("tokens"));
+    all.chain(user_dir(inputs)).chain(tokens).collect()
 }
 
 /// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders. What a link leads to

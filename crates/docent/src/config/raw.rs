@@ -200,7 +200,7 @@ pub(super) struct RawLimits {
     /// Milliseconds that one call may take.
     #[schemars(range(min = 1))]
     pub(super) tool_timeout_ms: u64,
-    /// Calls that one client may have running.
+    /// Calls that one client may have running; reads, prompts and completions are counted apart, to the same number.
     #[schemars(range(min = 1))]
     pub(super) calls_in_flight: u32,
     /// Sessions open at one time.

@@ -40,6 +40,12 @@ pub(super) struct RawIssuer {
     /// Where its keys are.
     #[schemars(extend("x-default" = "found by its metadata"))]
     pub(super) jwks_uri: Option<String>,
+    /// How its tokens may be signed: `RS256`, `PS256`, `ES256`, `ES384` or `EdDSA`.
+    #[schemars(extend("x-default" = "each of them"))]
+    pub(super) algorithms: Vec<String>,
+    /// Milliseconds by which its clock and this one may differ, five minutes at most.
+    #[schemars(extend("x-default" = "60000"))]
+    pub(super) leeway_ms: Option<u64>,
     /// What its scopes open, by scope: tool names, suites (`code:*`) or `*`.
     pub(super) scopes: IndexMap<String, Vec<String>>,
     /// Whether its scopes that are tool names, suites or `*` count as they are.

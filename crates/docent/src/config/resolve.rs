@@ -95,6 +95,7 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     resolver.tokens = keys.map(|key| (key.name.clone(), key.token.expose().to_owned())).collect();
     let hub = resolver.hub(&raw.hub);
     let (servers, faults) = resolver.servers(&raw.mcp_servers, &hub, &mut warnings);
+    resolver.check_ways(&raw.roots, &servers);
     warnings.extend(faults.iter().map(|fault| fault.told.clone()));
     warnings.extend(resolver.idle_listener(&server));
     let Resolver { problems, secrets: other_secrets, files: secret_files, .. } = resolver;
@@ -115,6 +116,7 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         hub,
         servers,
         faults,
+        home: inputs.home.clone(),
         cache_dir: cache_dir(inputs),
         config_folders: config_folders(inputs),
         secret_places: secret_places(inputs),
@@ -147,6 +149,27 @@ fn limits(raw: RawLimits) -> Limits {
         result_ttl: Duration::from_millis(raw.result_ttl_ms),
         tools: tools.collect(),
     }
+}
+
+/// The text of a file that holds secrets: a regular one, and no longer than they are.
+pub(super) fn read_secrets(path: &Path) -> io::Result<String> {
+    const LONGEST: u64 = 64 << 10;
+    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // A pipe must not hold up the start.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(wrong("it is no regular file: put the secret into one, or into a variable"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(wrong("it is longer than 64 KiB, and no file of secrets"));
+    }
+    Ok(text)
 }
 
 /// Whether a host, with or without its port, is this machine.
@@ -303,22 +326,10 @@ impl Resolver<'_> {
         Some(Key { name: raw.name, token, scopes })
     }
 
-    /// The text of a file that holds a secret: a regular one, and no longer than a secret is.
+    /// The secret that a file holds.
     pub(super) fn secret_file(&mut self, path: &Path) -> io::Result<String> {
-        const LONGEST: u64 = 64 << 10;
         self.files.push(path.to_owned());
-        let mut options = OpenOptions::new();
-        options.read(true);
-        // A pipe must not hold up the start.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
-        let file = options.open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-        }
-        let mut text = String::new();
-        file.take(LONGEST).read_to_string(&mut text)?;
-        Ok(text.trim().to_owned())
+        Ok(read_secrets(path)?.trim().to_owned())
     }
 
     /// A token must fit in a header, or no client could present it.

@@ -2,13 +2,15 @@
 //! other.
 
 use super::{
-    Extra, Fault, Hub, Secret, ServerEntry, SignIn,
+    Extra, Fault, Held, Hub, Secret, ServerEntry, SignIn,
     environment::Environment,
-    extra::{self, refused_name},
+    extra::{self, IN_YOUR_OWN, refused_name},
     keys,
+    layers::Inputs,
     masked::Masks,
+    places::holds_credentials,
     raw_hub::{Exposure, RawHub},
-    resolve::Resolver,
+    resolve::{Resolver, read_secrets},
 };
 use docent_registry::{
     Form, Problem, Reading, Server, Way, expand, expand_text, read, read_tables, secret_text,
@@ -28,6 +30,19 @@ const OF_A_PROJECT: [&str; 2] = [".mcp.json", "mcp.registry.json"];
 
 /// Told to every program: how many docents are above it.
 pub(crate) const WITHIN: &str = "DOCENT_WITHIN";
+
+/// Variables that say in which folders programs find their settings. Of a repository, git runs what those name.
+const HOMES: [&str; 9] = [
+    "HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_CONFIG_DIRS",
+    "XDG_DATA_HOME",
+    "XDG_DATA_DIRS",
+    "XDG_CACHE_HOME",
+    "XDG_STATE_HOME",
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+];
 
 /// docent behind docent is of use; docent behind itself would start itself without end.
 const DEEPEST: u32 = 3;
@@ -82,8 +97,10 @@ impl Resolver<'_> {
                     let reading = read(Form::of(file), file, &bytes);
                     note(&reading, &mut faults);
                     let base = file.parent().unwrap_or(Path::new(".")).to_owned();
-                    let all = reading.servers.into_iter();
-                    found.extend(all.map(|server| Found {
+                    let (all, of_projects): (Vec<_>, Vec<_>) =
+                        reading.servers.into_iter().partition(|server| server.project.is_none());
+                    faults.extend(for_projects(file, &of_projects));
+                    found.extend(all.into_iter().map(|server| Found {
                         server,
                         own: false,
                         of_a_project: false,
@@ -160,8 +177,30 @@ impl Resolver<'_> {
             odd.extend(self.in_the_open(&server));
         }
         // What a project's own file says is not even looked up: a variable in it may hold a secret.
-        let server = if of_a_project { server } else { self.filled(&server, &mut extra, &base)? };
+        let mut server =
+            if of_a_project { server } else { self.filled(&server, &mut extra, &base)? };
+        if extra.of_a_registry {
+            odd.extend(self.without_homes(&mut server));
+        }
         Ok((ServerEntry { server, extra, of_a_project }, odd))
+    }
+
+    /// Takes out the folders that programs find their settings in: what those name is run as well.
+    fn without_homes(&self, server: &mut Server) -> Vec<Fault> {
+        let Way::Program { env, .. } = &mut server.way else { return Vec::new() };
+        let mut faults = Vec::new();
+        env.retain(|variable, value| {
+            let is_home = HOMES.contains(&variable.as_str());
+            // What a program inherits anyway is no choice of the registry's.
+            if !is_home || self.inputs.environment.get(variable) == Some(value.as_str()) {
+                return true;
+            }
+            let what = "a registry leads no program to other settings, so that this is passed over";
+            let problem = Problem::new(what, IN_YOUR_OWN).in_field(&format!("env.{variable}"));
+            faults.push(Fault::of(&problem.in_entry(&server.name), false));
+            false
+        });
+        faults
     }
 
     /// Secrets of variables that would stand among the arguments of a program, which every user of the machine can read.
@@ -220,10 +259,14 @@ impl Resolver<'_> {
             _ => base.join(path),
         };
         let files = RefCell::new(Vec::new());
+        let is_bound = extra.of_a_registry;
         let read = |path: &str| -> io::Result<String> {
             let path = place(path);
+            if is_bound {
+                beside(&path, base, inputs)?;
+            }
             files.borrow_mut().push(path.clone());
-            let text = fs::read_to_string(path)?;
+            let text = read_secrets(&path)?;
             used.borrow_mut().push(text.trim().to_owned());
             Ok(text)
         };
@@ -247,20 +290,29 @@ impl Resolver<'_> {
         if let Way::Program { cwd: Some(cwd), .. } = &mut full.way {
             *cwd = place(cwd).display().to_string();
         }
+        if let Held::More { read, write, .. } = &mut extra.sandbox {
+            for path in read.iter_mut().chain(write) {
+                let text = path.to_string_lossy().into_owned();
+                *path = place(&text);
+            }
+        }
         Ok(full)
     }
 
     /// The key whose token is somewhere in a server's entry.
     fn is_a_key(&self, server: &Server, extra: &Extra) -> Option<String> {
         let mut values: Vec<&str> = match &server.way {
-            Way::Program { args, env, .. } => {
-                args.iter().chain(env.values()).map(String::as_str).collect()
+            Way::Program { command, args, env, cwd, .. } => {
+                let all = args.iter().chain(env.values()).chain([command]).chain(cwd);
+                all.map(String::as_str).collect()
             }
             Way::Remote { url, headers, .. } => {
                 headers.values().chain([url]).map(String::as_str).collect()
             }
         };
-        values.extend(extra.oauth.client_secret.as_ref().map(Secret::expose));
+        let oauth = &extra.oauth;
+        values.extend(oauth.client_id.iter().chain(&oauth.scopes).map(String::as_str));
+        values.extend(oauth.client_secret.as_ref().map(Secret::expose));
         let is_in = |token: &str| values.iter().any(|value| value.contains(token));
         self.tokens.iter().find(|(_, token)| is_in(token)).map(|(name, _)| name.clone())
     }
@@ -297,6 +349,36 @@ fn note(reading: &Reading, faults: &mut Vec<Fault>) {
             .iter()
             .map(|problem| Fault::of(problem, !problem.entry.as_deref().is_some_and(is_read))),
     );
+}
+
+/// Entries that a client keeps for one project: docent serves others as well.
+fn for_projects(file: &Path, servers: &[Server]) -> Option<Fault> {
+    let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+    let told = format!(
+        "{} has servers for one project alone, which are passed over: {}; take them over with `docent servers import {}`",
+        file.display(),
+        names.join(", "),
+        file.display()
+    );
+    (!names.is_empty()).then_some(Fault { server: None, told, fatal: false })
+}
+
+/// Refuses a file that a registry has no business with. docent reads what no server may, so that whoever writes a registry
+/// could have it hand over the user's credentials.
+fn beside(path: &Path, base: &Path, inputs: &Inputs) -> io::Result<()> {
+    let base = base.canonicalize()?;
+    let real = match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), ..) => real,
+        // It may come.
+        (Err(_), Some(folder), Some(name)) => folder.canonicalize()?.join(name),
+        (Err(error), ..) => return Err(error),
+    };
+    if real.starts_with(&base) && !holds_credentials(&base, inputs) {
+        return Ok(());
+    }
+    let what = "a registry names files beside itself alone, in a folder without other credentials: put both into one of \
+                their own, or take the server over with `docent servers import`";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
 /// Puts variables and the secret in place where an entry says how to sign in.

@@ -31,6 +31,19 @@ impl World {
         self
     }
 
+    /// A registry in the home, which is all that the user has set.
+    fn registry(self, name: &str, registry: &Value) -> Self {
+        self.home_file(name, &registry.to_string())
+            .user_file("docent.toml", &format!("hub.registries = [\"~/{name}\"]"))
+    }
+
+    fn home_file(self, name: &str, text: &str) -> Self {
+        let file = self.dir.path().join("home").join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+        self
+    }
+
     fn env(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.into(), value.into()));
         self
@@ -505,10 +518,150 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
         assert!(!config.warnings.is_empty(), "{value}: nobody is told");
         assert!(!config.warnings.iter().any(|told| told.contains("inbound-token")), "{value}");
     }
+    for entry in [
+        "command = \"${SAME}\"",
+        "command = \"x\"\ncwd = \"/srv/${SAME}\"",
+        "url = \"https://a.test/\"\noauth = { client_id = \"${SAME}\" }",
+        "url = \"https://a.test/\"\noauth = { scopes = [\"inbound-token\"] }",
+    ] {
+        let key =
+            "server.auth.keys = [{name = \"ann\", token = \"inbound-token\", scopes = [\"*\"]}]";
+        let text = format!("{key}\n[mcp_servers.a]\n{entry}");
+        let config =
+            World::new().user_file("docent.toml", &text).env("SAME", "inbound-token").load();
+        assert_eq!(config.servers, [], "{entry}");
+        assert!(config.warnings.iter().any(|told| told.contains("the key `ann`")), "{entry}");
+    }
     let config = load("${OWN}");
     assert_eq!(config.servers.len(), 1, "{:?}", config.warnings);
     let masked = config.secrets().iter().any(|secret| secret.expose() == "its-own-token");
     assert!(masked, "what a variable holds may be a secret");
+}
+
+#[test]
+fn credentials_are_known_before_they_are_there() {
+    let world = World::new().env("XDG_CONFIG_HOME", "/x").env("XDG_CACHE_HOME", "/c");
+    let places = world.load().secret_places;
+    let home = world.dir.path().join("home");
+    for want in [".ssh", ".kube/config", ".config/docent"].map(|place| home.join(place)) {
+        assert!(places.contains(&want), "{}", want.display());
+    }
+    for want in ["/x/docent", "/c/docent/tokens"] {
+        assert!(places.contains(&PathBuf::from(want)), "{want}");
+    }
+}
+
+#[test]
+fn a_registry_names_no_file_elsewhere() {
+    let remote = |field: &str, value: Value| json!({"url": "https://a.test/", (field): value});
+    let git = "~/.git-credentials";
+    let cases = [
+        ("registry/servers.json", remote("bearer_token_file", json!("key")), true),
+        ("registry/servers.json", remote("bearer_token_file", json!(git)), false),
+        ("registry/servers.json", remote("headers", json!({"X": {"file": "../key"}})), false),
+        ("registry/servers.json", remote("oauth", json!({"client_secret_file": git})), false),
+        ("registry/servers.json", json!({"command": "x", "env": {"K": {"file": git}}}), false),
+        ("registry/servers.json", json!({"command": "x", "env_file": git}), false),
+        // In a home lies more than the registry's own.
+        ("servers.json", remote("bearer_token_file", json!("registry/key")), false),
+        (".config/docent/servers.json", remote("bearer_token_file", json!("key")), true),
+        (".config/docent/servers.json", remote("bearer_token_file", json!(git)), false),
+    ];
+    for (registry, entry, is_used) in cases {
+        let config = World::new()
+            .home_file("registry/key", "of-its-own\n")
+            .home_file("key", "above-it\n")
+            .home_file(".config/docent/key", "beside-docent-s\n")
+            .home_file(".git-credentials", "K=sekrit\n")
+            .registry(registry, &json!({"mcpServers": {"a": entry}}))
+            .load();
+        let told = config.warnings.join("\n");
+        assert_eq!(config.servers.len(), usize::from(is_used), "{registry} {entry}: {told}");
+        assert_eq!(told.contains("names files beside itself alone"), !is_used, "{told}");
+        let opened = config.secret_files.iter().any(|file| file.ends_with(".git-credentials"));
+        assert!(!opened, "{entry}: docent's own sandbox opens it");
+    }
+    let own = format!("[mcp_servers.a]\nurl = \"https://a.test/\"\nbearer_token_file = {git:?}");
+    let world = World::new().home_file(".git-credentials", "mine\n");
+    assert_eq!(world.user_file("docent.toml", &own).load().servers.len(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_registry_s_link_leads_to_no_file_elsewhere() {
+    let entry =
+        json!({"mcpServers": {"a": {"url": "https://a.test/", "bearer_token_file": "link"}}});
+    let world = World::new()
+        .home_file(".git-credentials", "sekrit\n")
+        .registry("registry/servers.json", &entry);
+    let link = world.dir.path().join("home/registry/link");
+    std::os::unix::fs::symlink("../.git-credentials", link).unwrap();
+    assert_eq!(world.load().servers, []);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_or_a_device_holds_no_secret_of_a_server() {
+    let world = World::new().user_file("long", &"x".repeat(70_000));
+    let folder = world.dir.path().join("home/.config/docent");
+    let made = std::process::Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap();
+    assert!(made.success());
+    for (file, want) in [
+        ("pipe", "it is no regular file: put the secret into one"),
+        ("/dev/zero", "it is no regular file: put the secret into one"),
+        ("long", "it is longer than 64 KiB"),
+    ] {
+        let text =
+            format!("[mcp_servers.a]\ncommand = \"x\"\nenv = {{ K = {{ file = {file:?} }} }}");
+        fs::write(folder.join("docent.toml"), text).unwrap();
+        let config = world.load();
+        assert_eq!(config.servers, [], "{file}");
+        assert!(config.warnings[0].contains(want), "{:?}", config.warnings);
+    }
+}
+
+#[test]
+fn a_registry_s_servers_for_one_project_are_passed_over() {
+    let config = World::new()
+        .registry(
+            ".claude.json",
+            &json!({
+                "mcpServers": {"mine": {"command": "a"}},
+                "projects": {"/p": {"mcpServers": {"theirs": {"command": "b"}}}},
+            }),
+        )
+        .load();
+    let names: Vec<&str> = config.servers.iter().map(|entry| entry.server.name.as_str()).collect();
+    assert_eq!(names, ["mine"]);
+    let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    assert!(told.contains("passed over: theirs; take them over with"), "{told}");
+}
+
+#[test]
+fn a_registry_leads_no_program_to_other_settings() {
+    let env = json!({
+        "HOME": "/evil", "XDG_CONFIG_HOME": "/evil", "XDG_DATA_HOME": "${XDG_DATA_HOME}", "PLAIN": "v",
+        "GIT_DIR": "/evil", "XDG_SESSION_TYPE": "x11",
+    });
+    let servers = json!({"a": {"command": "x", "env": env}});
+    let given = |config: &Config| match &config.servers[0].server.way {
+        docent_registry::Way::Program { env, .. } => env.keys().cloned().collect::<Vec<_>>(),
+        docent_registry::Way::Remote { .. } => Vec::new(),
+    };
+    let config = World::new()
+        .env("XDG_DATA_HOME", "/data")
+        .registry("registry/servers.json", &json!({"mcpServers": servers}))
+        .load();
+    assert_eq!(given(&config), ["XDG_DATA_HOME", "PLAIN", "XDG_SESSION_TYPE"]);
+    let told = config.warnings.join("\n");
+    for name in ["HOME", "XDG_CONFIG_HOME", "GIT_DIR"] {
+        assert!(told.contains(&format!("env.{name}: ")), "{told}");
+    }
+    let own = World::new()
+        .env("XDG_DATA_HOME", "/data")
+        .env("DOCENT_MCP_SERVERS", &servers.to_string())
+        .load();
+    assert_eq!((given(&own).len(), own.warnings.len()), (6, 0), "{:?}", own.warnings);
 }
 
 #[test]

@@ -4,10 +4,11 @@ use super::{Mark, Report, words};
 use crate::{
     config::{Config, Inputs, ServerEntry, Tightness as Level},
     sandbox::{self, Open},
+    servers,
 };
 use docent_net::Url;
 use docent_registry::Way;
-use docent_sandbox::{Mode, Offered, Ports};
+use docent_sandbox::{Confinement, Mode, Offered, Ports};
 use std::path::Path;
 
 /// A line for each server, and what all of them together may reach and change.
@@ -16,17 +17,16 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
         let (mark, detail) = server(config, entry, offered);
         report.add("server", mark, format!("{}: {detail}", entry.server.name));
     }
-    let networked: Vec<&str> = used(config)
-        .filter(|entry| has_network(config, entry))
-        .map(|entry| entry.server.name.as_str())
-        .collect();
-    if !networked.is_empty() {
+    for name in doubted(config) {
         let detail = format!(
-            "{} the network, whatever hosts are named: `sandbox = {{ network = false }}` in an entry closes it",
-            words(&networked, "the server %s has", "the servers %s have")
+            "{name}: what was approved of it can't be read, and its tools are held back: see them with docent servers test {name}, and approve them with docent servers approve {name}"
         );
-        report.add("network", Mark::Ok, detail);
+        report.add("server", Mark::Warn, detail);
     }
+    for odd in left_out(config) {
+        report.add("server", Mark::Warn, odd);
+    }
+    network(config, report);
     let (allowed, denied) = (&config.policy.commands, &config.policy.denied_commands);
     let allowed = match allowed.as_slice() {
         [] => "every program".to_owned(),
@@ -43,17 +43,66 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
     }
 }
 
-/// Those that may be started or connected to.
-fn used(config: &Config) -> impl Iterator<Item = &ServerEntry> {
-    config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled)
+/// Servers of which nobody knows what was approved.
+fn doubted(config: &Config) -> impl Iterator<Item = &str> {
+    let memory = servers::memory(config);
+    let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
+    let names = used.map(|entry| entry.server.name.as_str());
+    names.filter(move |name| memory.kept(name).is_some_and(|known| known.doubted))
 }
 
-/// Whether a program may use the network. A server that is on it already is not asked.
-fn has_network(config: &Config, entry: &ServerEntry) -> bool {
-    let Way::Program { cwd, .. } = &entry.server.way else { return false };
-    let cwd = cwd.as_deref().map(Path::new);
-    let (confined, mode) = sandbox::of_a_server(config, &entry.extra, cwd, &Open::default());
-    mode == Mode::Off || confined.connect != Ports::None
+/// Programs that may be started, with what they are held to. A server that is on the network already is none.
+fn held(config: &Config) -> impl Iterator<Item = (&ServerEntry, Option<&Path>, Confinement, Mode)> {
+    let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
+    let places = sandbox::changeable(config, &[]);
+    used.filter_map(move |entry| {
+        let Way::Program { cwd, .. } = &entry.server.way else { return None };
+        let cwd = cwd.as_deref().map(Path::new);
+        let (confined, mode) =
+            sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
+        Some((entry, cwd, confined, mode))
+    })
+}
+
+/// What is said of sandboxes in vain.
+fn left_out(config: &Config) -> Vec<String> {
+    let held = held(config).filter(|(_, _, _, mode)| *mode != Mode::Off);
+    let mut all: Vec<String> = held
+        .flat_map(|(entry, cwd, confined, _)| {
+            sandbox::left_out(config, &entry.server.name, &entry.extra, cwd, &confined)
+        })
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Which programs may use the network, and how far.
+fn network(config: &Config, report: &mut Report) {
+    let (mut wholly, mut by_port) = (Vec::new(), Vec::new());
+    for (entry, _, confined, mode) in held(config) {
+        let name = entry.server.name.as_str();
+        let connect = if mode == Mode::Off { Ports::Any } else { confined.connect };
+        match connect {
+            Ports::Any => wholly.push(name),
+            Ports::Some(_) => by_port.push(name),
+            Ports::None => {}
+        }
+    }
+    if !wholly.is_empty() {
+        let detail = format!(
+            "{} the network, whatever hosts are named: `sandbox = {{ network = false }}` in an entry closes it",
+            words(&wholly, "the server %s has", "the servers %s have")
+        );
+        report.add("network", Mark::Ok, detail);
+    }
+    if !by_port.is_empty() {
+        let detail = format!(
+            "{} every host, on the ports of policy.network alone: the kernel knows no hosts",
+            words(&by_port, "the server %s reaches", "the servers %s reach")
+        );
+        report.add("network", Mark::Ok, detail);
+    }
 }
 
 /// How one is held, what that leaves it, and what strict would close.
@@ -79,7 +128,9 @@ fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, Str
         let what = "off: it reads credentials and writes wherever you may; write `sandbox = \"guarded\"` in its entry";
         return (Mark::Warn, what.to_owned());
     }
-    let (confined, mode) = sandbox::of_a_server(config, &entry.extra, cwd, &Open::default());
+    let places = sandbox::changeable(config, &[]);
+    let (confined, mode) =
+        sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
     if mode == Mode::Off {
         let what =
             "off, because policy.sandbox.mode is: it reads credentials and writes wherever you may";
@@ -100,12 +151,22 @@ fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, Str
         Ports::None => "has no network".to_owned(),
         Ports::Some(ports) => format!("uses the network on the ports {ports:?}"),
     };
-    let detail = match level {
-        Level::Strict => format!("strict; {holds}; it reads the roots and {network}"),
-        _ => format!(
-            "guarded; {holds}; it reads all but credentials, writes to the roots, temporary folders and caches, and {network}; \
-             strict would leave it the roots to read, and of the network the ports that the policy names"
-        ),
+    let mut named = config.policy.sandbox.write.clone();
+    named.extend(sandbox::own_writes(config, &entry.extra, cwd));
+    let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
+    let named = named.join(", ");
+    let detail = match (level, named.as_str()) {
+        (Level::Strict, "") => format!("strict; {holds}; it reads the roots and {network}"),
+        (Level::Strict, named) => {
+            format!("strict; {holds}; it reads the roots, writes to {named}, and {network}")
+        }
+        (_, named) => {
+            let named = if named.is_empty() { String::new() } else { format!(" and to {named}") };
+            format!(
+                "guarded; {holds}; it reads all but credentials, writes to the roots, temporary folders and caches{named}, \
+                 and {network}; strict would leave it the roots to read, and of the network the ports that the policy names"
+            )
+        }
     };
     (mark, detail)
 }

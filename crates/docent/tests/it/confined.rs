@@ -19,7 +19,7 @@ use std::{
 
 /// A server with one tool, which tries what it is told to. It leaves a mark where it is told at its start.
 const SERVER: &str = r#"
-import json, socket, sys
+import json, os, socket, sys
 
 def attempt(what, target, text="written"):
     if what == "read":
@@ -29,6 +29,10 @@ def attempt(what, target, text="written"):
         with open(target, "w") as file:
             file.write(text)
         return "written"
+    if what == "swap":
+        os.rename(target, target + ".moved")
+        os.symlink(text, target)
+        return "swapped"
     socket.create_connection(("127.0.0.1", int(target)), 5).close()
     return "connected"
 
@@ -102,7 +106,11 @@ async fn attempt(server: &mut Child, name: &str, arguments: Value) -> String {
 }
 
 async fn opened(place: &Place, args: &[&str]) -> Child {
-    let mut server = serve(place, args, &[]);
+    opened_with(place, args, &[]).await
+}
+
+async fn opened_with(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Child {
+    let mut server = serve(place, args, environment);
     server.open(LEGACY).await.unwrap();
     // Servers are started when somebody asks for what there is.
     server.ask("tools/list", json!({})).await.unwrap();
@@ -169,6 +177,126 @@ async fn a_server_is_held_to_its_level() {
             assert!(said.starts_with(begins), "{name} {}: {said}", disk.display());
         }
     }
+}
+
+/// Has the server put a link to `target` in the place of a folder.
+async fn swap(server: &mut Child, name: &str, folder: &Path, target: &Path) {
+    let order = json!({"what": "swap", "target": text(folder), "text": text(target)});
+    assert_eq!(attempt(server, name, order).await, "swapped", "{}", folder.display());
+}
+
+#[tokio::test]
+async fn a_link_where_a_server_may_write_opens_nothing_to_any() {
+    let place = prepared();
+    let (home, project) = (place.0.path(), place.project());
+    let [programs, start, library] =
+        [home.join(".bun/bin"), project.join("start"), project.join("library")];
+    for folder in [&programs, &start, &library] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    place.settings(&format!(
+        "hub.exposure = \"direct\"\n{}\
+         [mcp_servers.strict]\ncommand = {PYTHON:?}\nargs = [\"-I\", {:?}]\n\
+         sandbox = {{ level = \"strict\", read = [{:?}] }}\n",
+        entry(&place, "guarded", &format!("cwd = {:?}\n", text(&start))),
+        text(&project.join("server.py")),
+        text(&library),
+    ));
+    let search = format!("{}:/usr/bin:/bin", text(&programs));
+    let environment = [("PATH", search.as_str())];
+    let mut server = opened_with(&place, &[], &environment).await;
+    swap(&mut server, "guarded", &programs, Path::new("/")).await;
+    swap(&mut server, "guarded", &start, home).await;
+    swap(&mut server, "guarded", &library, Path::new("/")).await;
+    drop(server);
+    let mut server = opened_with(&place, &[], &environment).await;
+    for (name, what, target) in [
+        ("guarded", "read", ".ssh/id_ed25519"),
+        ("guarded", "write", "elsewhere/new"),
+        ("guarded", "write", ".profile"),
+        ("strict", "read", ".ssh/id_ed25519"),
+        ("strict", "read", "elsewhere/kept"),
+    ] {
+        let order = json!({"what": what, "target": text(&home.join(target))});
+        let said = attempt(&mut server, name, order).await;
+        assert!(said.starts_with("refused: "), "{name} {what} {target}: {said}");
+    }
+    for key in ["guarded.cwd", "strict.sandbox.read"] {
+        let told = format!("`mcp_servers.{key}` opens nothing to servers");
+        let line = server.log_line(&told).await.unwrap();
+        assert!(line.contains("leads out of a place"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_link_where_a_server_may_write_makes_no_root() {
+    let place = prepared();
+    let nested = place.project().join("nested");
+    fs::create_dir(&nested).unwrap();
+    place.settings(&format!(
+        "hub.exposure = \"direct\"\nroots = [{:?}, {:?}]\n{}",
+        text(&place.project()),
+        text(&nested),
+        entry(&place, "first", "")
+    ));
+    let mut server = opened(&place, &[]).await;
+    swap(&mut server, "first", &nested, place.0.path()).await;
+    signal(&server, Signal::HUP);
+    server.log_line("what was in force stays").await.unwrap();
+    drop(server);
+    let name_it = format!("name {} itself", place.0.path().display());
+    place.run(&["serve"]).ends(1).says("servers may write there").says(&name_it);
+}
+
+#[tokio::test]
+async fn a_path_of_an_entry_is_written_as_any_other() {
+    let place = prepared();
+    fs::create_dir(place.0.path().join("data")).unwrap();
+    let more = "sandbox = { write = [\"~/data\", \"~/none\"] }\n";
+    place.settings(&format!("hub.exposure = \"direct\"\n{}", entry(&place, "first", more)));
+    let mut server = opened(&place, &[]).await;
+    let order = json!({"what": "write", "target": text(&place.0.path().join("data/new"))});
+    assert_eq!(attempt(&mut server, "first", order).await, "written");
+    let none = text(&place.0.path().join("none"));
+    let told = format!("`mcp_servers.first.sandbox.write` opens nothing to servers by {none}: ");
+    server.log_line(&told).await.unwrap();
+}
+
+#[tokio::test]
+async fn bubblewrap_that_is_asked_for_and_not_there_is_told() {
+    if docent_sandbox::Offered::look().bubblewrap.is_some() {
+        return;
+    }
+    let place = prepared();
+    let top = "hub.exposure = \"direct\"\npolicy.sandbox.bubblewrap = true\n";
+    place.settings(&format!("{top}{}", entry(&place, "first", "")));
+    let mut server = opened(&place, &[]).await;
+    server.log_line("around the server `first`, bubblewrap is not in force").await.unwrap();
+}
+
+#[tokio::test]
+async fn the_sandbox_of_servers_stays_as_it_was_at_the_start() {
+    let place = prepared();
+    let set = |mode: &str, more: &str| {
+        let first = entry(&place, "first", "");
+        let top = format!("hub.exposure = \"direct\"\npolicy.sandbox.mode = {mode:?}\n");
+        place.settings(&format!("{top}{first}{more}"));
+    };
+    set("auto", "");
+    let mut server = opened(&place, &[]).await;
+    set("off", &entry(&place, "second", "warm = true\n"));
+    signal(&server, Signal::HUP);
+    let waiting = server.log_line("these changes need a restart").await.unwrap();
+    assert!(waiting.contains("policy.sandbox.mode"), "{waiting}");
+    let secret = json!({"what": "read", "target": text(&place.0.path().join(".ssh/id_ed25519"))});
+    for name in ["first", "second"] {
+        let said = attempt(&mut server, name, secret.clone()).await;
+        assert!(said.starts_with("refused: "), "{name}: {said}");
+    }
+    drop(server);
+    let mut server = opened(&place, &[]).await;
+    let said = attempt(&mut server, "first", secret).await;
+    assert!(said.starts_with("read "), "{said}");
 }
 
 /// A disk that this user may read, which is root, and that has something to read.

@@ -3,7 +3,7 @@
 //! Denied calls fail with EPERM rather than end the process, so that a program with another way can take it. A call made
 //! through another architecture's entry (32-bit programs) ends it: their numbers mean other calls.
 
-use crate::{Confinement, plan::Whom, report::Refused};
+use crate::{Confinement, Ports, plan::Whom, report::Refused};
 use libc::c_long;
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp,
@@ -137,6 +137,10 @@ const NAMESPACES: [i32; 7] = [
 /// Commands that put keystrokes into the terminal, for whoever reads it next.
 const KEYSTROKES: [u64; 2] = [0x5412, 0x541c];
 
+/// One process, where a call is about that, a group, or all of a user.
+const PROCESS: u64 = 0;
+const PROCESS_OF_IO: u64 = 1;
+
 /// Asks `personality` for the present one and sets none.
 const PERSONALITY_QUERY: u64 = 0xffff_ffff;
 
@@ -245,8 +249,15 @@ fn arguments(rules: &mut Rules) -> Result<(), BackendError> {
         rules.deny_where(libc::SYS_ioctl, &[(1, Eq, command)])?;
     }
     rules.deny_where(libc::SYS_personality, &[(0, Ne, 0), (0, Ne, PERSONALITY_QUERY)])?;
-    // Another process of the same user may otherwise have its limits lowered.
-    rules.deny_where(libc::SYS_prlimit64, &[(0, Ne, 0)])?;
+    // Another process of the same user may otherwise have its limits lowered, or be made to wait. Scheduler and processors
+    // stay open: libraries set those of their own threads by number.
+    for call in [libc::SYS_prlimit64, libc::SYS_sched_setattr] {
+        rules.deny_where(call, &[(0, Ne, 0)])?;
+    }
+    for (call, one) in [(libc::SYS_setpriority, PROCESS), (libc::SYS_ioprio_set, PROCESS_OF_IO)] {
+        rules.deny_where(call, &[(0, Ne, one)])?;
+        rules.deny_where(call, &[(1, Ne, 0)])?;
+    }
     // Such a file has no path, so Landlock lets it be executed.
     rules.deny_where(libc::SYS_memfd_create, &[(1, MaskedEq(NOT_EXECUTABLE), 0)])
 }
@@ -291,6 +302,12 @@ fn sockets(rules: &mut Rules, confinement: &Confinement) -> Result<(), BackendEr
     for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         rules.deny_where(call, &[(flags, MaskedEq(fast_open), fast_open)])?;
     }
+    // So does a socket that is turned into one of another protocol.
+    if confinement.connect != Ports::Any || confinement.bind != Ports::Any {
+        let number = |number: i32| u64::from(number.cast_unsigned());
+        let tests = [(1, Eq, number(libc::IPPROTO_TCP)), (2, Eq, number(libc::TCP_ULP))];
+        rules.deny_where(libc::SYS_setsockopt, &tests)?;
+    }
     // A socket that listens without a port gets one from the kernel, again without asking.
     if confinement.bind.closed() && !confinement.unix_sockets {
         rules.deny(&[libc::SYS_listen]);
@@ -315,7 +332,6 @@ fn processes(rules: &mut Rules, confinement: &Confinement, whom: Whom) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ports;
 
     /// The bound of the kernel's on the instructions of one filter.
     const MOST: usize = 4096;
@@ -459,6 +475,23 @@ mod tests {
         check(&all, libc::SYS_memfd_create, [0, 1 | NOT_EXECUTABLE, 0], 0);
         check(&all, libc::SYS_prlimit64, [0, 7, 0], 0);
         check(&all, libc::SYS_prlimit64, [1, 7, 0], denied);
+        check(&all, libc::SYS_sched_setattr, [0, 1, 0], 0);
+        check(&all, libc::SYS_sched_setattr, [1, 1, 0], denied);
+        check(&all, libc::SYS_setpriority, [0, 0, 19], 0);
+        check(&all, libc::SYS_ioprio_set, [1, 0, 0], 0);
+        for args in [[0, 1, 19], [1, 0, 19], [2, 0, 19]] {
+            check(&all, libc::SYS_setpriority, args, denied);
+        }
+        for args in [[1, 1, 0], [2, 0, 0], [3, 0, 0]] {
+            check(&all, libc::SYS_ioprio_set, args, denied);
+        }
+        let every_port = web.clone().bind(Ports::Any);
+        check(&every_port, libc::SYS_setsockopt, [3, 6, 31], 0);
+        for limited in [&web, &listener, &names] {
+            check(limited, libc::SYS_setsockopt, [3, 6, 31], denied);
+            check(limited, libc::SYS_setsockopt, [3, 6, 1], 0);
+            check(limited, libc::SYS_setsockopt, [3, 1, 31], 0);
+        }
         check(&all, libc::SYS_ioctl, [0, 0x5401, 0], 0);
         for command in KEYSTROKES {
             check(&all, libc::SYS_ioctl, [0, command, 0], denied);

@@ -20,15 +20,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
 
 /// Sets the limits, soft and hard, so that they can't be raised again.
 pub(super) fn apply(limits: &Limits) -> Result<(), Refused> {
-    for (resource, most) in [
-        (Resource::Core, Some(0)),
-        (Resource::Nofile, Some(limits.open_files)),
-        (Resource::Nproc, limits.processes),
-        (Resource::As, limits.address_space),
-        (Resource::Fsize, limits.file_size),
-        (Resource::Cpu, limits.cpu_seconds),
-    ] {
-        let Some(most) = most else { continue };
+    for (resource, most) in [(Resource::Core, 0), (Resource::Nofile, limits.open_files)] {
         // A lower limit that is already there stays.
         let most = getrlimit(resource).maximum.map_or(most, |set| set.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })

@@ -2,22 +2,30 @@
 
 use crate::{
     Confinement, Ports,
-    plan::unusable,
+    plan::{LEADS_OUT, NOT_ABSOLUTE},
     report::{Refused, Skipped},
 };
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
-    PathBeneath, PathFd, RestrictSelf, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
+    PathBeneath, RestrictSelf, Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr,
     RulesetError, RulesetStatus, Scope,
+};
+use rustix::{
+    fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2},
+    io::Errno,
 };
 use std::{
     fs::File,
     io::Read,
+    os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
 };
 
 /// The newest ABI whose rights the tests have seen at work. A newer kernel is held to these.
 const TESTED: u32 = 7;
+
+/// Opens a file to say which one it is, and no more.
+const TO_NAME: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// The loaders that the kernel executes on behalf of a program.
 const LOADERS: [&str; 4] = [
@@ -29,6 +37,15 @@ const LOADERS: [&str; 4] = [
 
 /// How many scripts may name each other as interpreter; the kernel's own bound.
 const SCRIPTS: usize = 4;
+
+/// Bytes of a script that the kernel looks at.
+const HEAD: u64 = 256;
+
+/// What stands between the words of a script's first line. No other white space does.
+const BLANKS: &[u8] = b" \t";
+
+/// Why a file is not opened to be executed.
+const NO_PROGRAM: &str = "it is no program";
 
 /// The ABI that the kernel's system call answers with, or 0.
 pub(crate) fn abi_of_kernel() -> u32 {
@@ -122,9 +139,11 @@ fn add_paths(
     let rules = (confinement.read.iter().map(|path| (path, read)))
         .chain(confinement.write.iter().map(|path| (path, write)))
         .chain(confinement.execute.iter().map(|path| (path, may_execute)))
-        .chain(own.iter().map(|path| (path, execute)));
-    for (path, rights) in rules {
-        match rule(path, rights, abi) {
+        .map(|(path, rights)| (path, rule(path, rights, abi, confinement)))
+        .chain(own.iter().take(1).map(|path| (path, rule_of_file(path, execute, abi))))
+        .chain(own.iter().skip(1).map(|path| (path, rule_of_program(path, execute, abi))));
+    for (path, rule) in rules {
+        match rule {
             Ok(rule) => ruleset = ruleset.add_rule(rule)?,
             Err(reason) => skipped.push(Skipped { path: path.clone(), reason }),
         }
@@ -132,13 +151,103 @@ fn add_paths(
     Ok(ruleset)
 }
 
-fn rule(path: &Path, rights: BitFlags<AccessFs>, abi: ABI) -> Result<PathBeneath<PathFd>, String> {
-    if let Some(reason) = unusable(path) {
-        return Err(reason);
-    }
-    let rights = if path.is_dir() { rights } else { rights & AccessFs::from_file(abi) };
-    let opened = PathFd::new(path).map_err(|error| error.to_string())?;
+fn rule(
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+    abi: ABI,
+    confinement: &Confinement,
+) -> Result<PathBeneath<OwnedFd>, String> {
+    let (opened, kind, _) = opened(path, confinement.place_around(path))?;
+    let is_folder = kind == FileType::Directory;
+    let rights = if is_folder { rights } else { rights & AccessFs::from_file(abi) };
     Ok(PathBeneath::new(opened, rights))
+}
+
+/// A rule for the program that was asked for, whatever the kernel makes of it: a user may run what they may not read.
+fn rule_of_file(
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+    abi: ABI,
+) -> Result<PathBeneath<OwnedFd>, String> {
+    let (opened, kind, _) = opened(path, None)?;
+    if kind != FileType::RegularFile {
+        return Err(NO_PROGRAM.to_owned());
+    }
+    Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
+}
+
+/// A rule for what the kernel executes with a program. A script says itself what that is, so it opens nothing but a program:
+/// no folder, and no file that only has the mode of one, which a confined process may have given it.
+fn rule_of_program(
+    path: &Path,
+    rights: BitFlags<AccessFs>,
+    abi: ABI,
+) -> Result<PathBeneath<OwnedFd>, String> {
+    let (opened, kind, mode) = opened(path, None)?;
+    let is_executable = mode.intersects(Mode::XUSR | Mode::XGRP | Mode::XOTH);
+    if kind != FileType::RegularFile || !is_executable || !begins_as_program(&opened) {
+        return Err(NO_PROGRAM.to_owned());
+    }
+    Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
+}
+
+/// Whether a file begins as scripts and binaries do. It is the very file that was opened, whatever its path leads to by now.
+fn begins_as_program(opened: &OwnedFd) -> bool {
+    let mut start = [0_u8; 4];
+    let file = File::open(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+    let read = file.and_then(|mut file| file.read_exact(&mut start));
+    read.is_ok() && (start.starts_with(b"#!") || start == *b"\x7fELF")
+}
+
+/// What `path` leads to now, and what that is. Where it lies in a changeable place, no link leads it out of that.
+fn opened(path: &Path, place: Option<&Path>) -> Result<(OwnedFd, FileType, Mode), String> {
+    if !path.is_absolute() {
+        return Err(NOT_ABSOLUTE.to_owned());
+    }
+    let told = |error: Errno| match error {
+        Errno::XDEV => LEADS_OUT.to_owned(),
+        error => error.to_string(),
+    };
+    // The way to the place itself can't be changed.
+    let found = match place.filter(|place| *place != path) {
+        Some(place) => opened_within(path, place),
+        None => open(path, TO_NAME, Mode::empty()),
+    };
+    let found = found.map_err(told)?;
+    let mode = fstat(&found).map_err(told)?.st_mode;
+    Ok((found, FileType::from_raw_mode(mode), Mode::from_raw_mode(mode)))
+}
+
+/// What `path` leads to now, where that lies in `place`. It is looked at where the very file lies that was opened, so that
+/// nobody can change it in between, and a link may say by its whole path what lies in the same place.
+fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
+    let none = Mode::empty();
+    let around = open(place, TO_NAME, none)?;
+    // Links of the kernel's own lead to other views of the file system, in which the same path is something else.
+    let found = match openat2(CWD, path, TO_NAME, none, ResolveFlags::NO_MAGICLINKS) {
+        // Where there is no such call, there is no Landlock either.
+        Err(Errno::NOSYS | Errno::PERM) => open(path, TO_NAME, none)?,
+        found => found?,
+    };
+    match (location(&found), location(&around)) {
+        (Some(end), Some(bounds)) if end.starts_with(&bounds) => Ok(found),
+        (Some(_), Some(_)) => Err(Errno::XDEV),
+        // Without /proc, what a whole path leads to can't be told.
+        _ => {
+            let inner = path.strip_prefix(place).map_err(|_| Errno::XDEV)?;
+            openat2(&around, inner, TO_NAME, none, ResolveFlags::BENEATH)
+        }
+    }
+}
+
+/// Where an opened file lies.
+fn location(opened: &OwnedFd) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()
+}
+
+/// Whether no rule for `path` can be made without leaving the place that it lies in.
+pub(crate) fn leads_out(path: &Path, place: &Path) -> bool {
+    opened(path, Some(place)).is_err()
 }
 
 /// The files that the kernel executes when `program` is: itself, the interpreters of scripts, and the loader.
@@ -152,7 +261,7 @@ fn executed_for(program: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The first word after `#!`.
+/// The first word after `#!`, as the kernel reads it.
 fn interpreter(file: &Path) -> Option<PathBuf> {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let mut start = Vec::new();
@@ -160,9 +269,14 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     if !file.is_file() {
         return None;
     }
-    File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
-    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let word = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
+    File::open(file).ok()?.take(HEAD).read_to_end(&mut start).ok()?;
+    let line = start.strip_prefix(b"#!")?;
+    let begin = line.iter().position(|byte| !BLANKS.contains(byte))?;
+    let (_, line) = line.split_at(begin);
+    let end = line.iter().position(|byte| BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
+    // Of a word that goes on beyond what the kernel looks at, it executes nothing.
+    let end = end.or_else(|| ((start.len() as u64) < HEAD).then_some(line.len()))?;
+    let (word, _) = line.split_at(end);
     (!word.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(word)))
 }
 
@@ -181,12 +295,97 @@ mod tests {
         check(b"#!/bin/sh\n", Some("/bin/sh"));
         check(b"#! /usr/bin/env  python3 -x\nrest", Some("/usr/bin/env"));
         check(b"#!/bin/sh", Some("/bin/sh"));
+        check(b"#!\t/bin/sh\t-x\n", Some("/bin/sh"));
+        check(b"#!/bin/sh\0 -x\n", Some("/bin/sh"));
+        check(b"#!/bin/sh\r\n", Some("/bin/sh\r"));
+        check(b"#!/bin/sh\x0c -x\n", Some("/bin/sh\x0c"));
+        check(b"#!\x0b/bin/sh\n", Some("\x0b/bin/sh"));
+        let longest = format!("/{}", "x".repeat(252));
+        check(format!("#!{longest}\n").as_bytes(), Some(&longest));
+        check(format!("#!{longest}x\n").as_bytes(), None);
         check(b"#!", None);
         check(b"#!   \n/bin/sh", None);
         check(b"\x7fELF", None);
         check(b"", None);
         assert_eq!(interpreter(folder.path()), None);
         assert_eq!(interpreter(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn a_script_opens_nothing_but_a_program() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        for (name, mode, text) in [
+            ("program", 0o700, "#!/bin/sh\n"),
+            ("text", 0o600, "#!/bin/sh\n"),
+            ("key", 0o700, "-----BEGIN"),
+            ("closed", 0o100, "\x7fELF"),
+        ] {
+            let file = folder.path().join(name);
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        symlink("program", folder.path().join("to-program")).unwrap();
+        symlink("/", folder.path().join("to-folder")).unwrap();
+        for (path, opens, is_file) in [
+            ("program", true, true),
+            ("to-program", true, true),
+            ("text", false, true),
+            ("key", false, true),
+            ("to-folder", false, false),
+            (".", false, false),
+            ("nothing", false, false),
+        ] {
+            let path = folder.path().join(path);
+            let rule = rule_of_program(&path, AccessFs::Execute.into(), ABI::V1);
+            assert_eq!(rule.is_ok(), opens, "{}", path.display());
+            // What was asked for is run whatever it is.
+            let rule = rule_of_file(&path, AccessFs::Execute.into(), ABI::V1);
+            assert_eq!(rule.is_ok(), is_file, "{}", path.display());
+        }
+        let closed = folder.path().join("closed");
+        assert!(rule_of_file(&closed, AccessFs::Execute.into(), ABI::V1).is_ok());
+        assert!(rule_of_program(Path::new("bin/sh"), AccessFs::Execute.into(), ABI::V1).is_err());
+    }
+
+    #[test]
+    fn what_lies_in_a_changeable_place_does_not_lead_out_of_it() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["place/inner/kept", "outside/kept"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        symlink("inner", at("place/near")).unwrap();
+        symlink(at("place/inner"), at("place/whole")).unwrap();
+        symlink(at("outside"), at("place/far")).unwrap();
+        let view = format!("/proc/self/root{}", at("place/inner").display());
+        symlink(view, at("place/view")).unwrap();
+        symlink("../outside", at("place/inner/up")).unwrap();
+        symlink("../../outside", at("place/inner/out")).unwrap();
+        // The inner one counts for nothing: the way to it can be changed.
+        let confinement = Confinement::default().changeable([at("place/inner"), at("place")]);
+        for (path, opens) in [
+            ("place", true),
+            ("place/inner", true),
+            ("place/inner/kept", true),
+            ("place/near/kept", true),
+            ("place/whole/kept", true),
+            ("place/view", false),
+            ("place/far", false),
+            ("place/far/kept", false),
+            ("place/inner/up", false),
+            ("place/inner/out", false),
+            ("place/../outside", false),
+            ("outside/kept", true),
+        ] {
+            let opened = opened(&at(path), confinement.place_around(&at(path)));
+            assert_eq!(opened.is_ok(), opens, "{path}: {opened:?}");
+        }
+        let asked = ["far", "near", "view", "whole"].map(|name| at("place").join(name));
+        let skipped = crate::skipped(&confinement.read(asked));
+        let skipped: Vec<PathBuf> = skipped.into_iter().map(|one| one.path).collect();
+        assert_eq!(skipped, [at("place/far"), at("place/view")]);
     }
 
     #[test]

@@ -39,15 +39,24 @@ impl Rules {
         if relative == "." {
             return None;
         }
-        let names = |patterns: &Gitignore| {
-            !patterns.is_empty()
-                && patterns.matched_path_or_any_parents(Path::new(relative), is_folder).is_ignore()
-        };
-        if names(&self.deny) {
-            return Some("`policy.filesystem.deny` names it");
-        }
-        denied(relative, is_folder).filter(|_| !names(&self.allow))
+        let own = || denied(relative, is_folder).filter(|_| !self.lifts(relative, is_folder));
+        self.forbidden(relative, is_folder).or_else(own)
     }
+
+    /// The operator's rule against it, if there is one.
+    pub(super) fn forbidden(&self, relative: &str, is_folder: bool) -> Option<&'static str> {
+        is_named(&self.deny, relative, is_folder).then_some("`policy.filesystem.deny` names it")
+    }
+
+    /// Whether the operator has it served, whatever it is.
+    pub(super) fn lifts(&self, relative: &str, is_folder: bool) -> bool {
+        is_named(&self.allow, relative, is_folder)
+    }
+}
+
+fn is_named(patterns: &Gitignore, relative: &str, is_folder: bool) -> bool {
+    !patterns.is_empty()
+        && patterns.matched_path_or_any_parents(Path::new(relative), is_folder).is_ignore()
 }
 
 fn patterns<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Gitignore, BadPattern> {
@@ -91,6 +100,9 @@ pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
     if folders.contains(&".git") && (name.starts_with("config") || name.starts_with("credentials"))
     {
         return Some("git's configuration may hold credentials");
+    }
+    if folders.contains(&".docent") && name.starts_with("audit.jsonl") {
+        return Some("it is docent's record of calls");
     }
     if FILES.contains(name) {
         return Some("it is a file of credentials");
@@ -153,6 +165,10 @@ mod tests {
             ("vendor/x/.git/config", true),
             (".git/modules/sub/config", true),
             (".netrc", true),
+            (".docent/audit.jsonl", true),
+            ("inner/.docent/audit.jsonl.1", true),
+            (".docent/rules/own.yml", false),
+            ("docs/audit.jsonl", false),
             ("src/id_map.rs", false),
             ("src/environment.rs", false),
             ("docs/env.md", false),

@@ -501,6 +501,93 @@ fn a_denied_file_is_denied_beside_the_roots_too() {
 }
 
 #[test]
+fn credentials_are_refused_by_their_own_names() {
+    let Fixture { base: _base, roots } = fixture();
+    let root = roots.primary().to_owned();
+    for path in [
+        ".config/docent/docent.toml",
+        ".config/gh/hosts.yml",
+        ".config/gh/config.yml",
+        ".npmrc",
+        "app/.npmrc",
+        "calls.jsonl.1",
+    ] {
+        write(&root.join(path), "x");
+    }
+    let places =
+        [".config/docent", ".config/gh/hosts.yml", ".npmrc", ".kube/config", "calls.jsonl"];
+    let places = places.map(|place| root.join(place));
+    let guarded = roots.clone().guarded(Rules::default(), &places);
+    write(&root.join(".kube/config"), "made since");
+    write(&root.join(".config/docent/tokens/new.json"), "made since");
+    for (path, want) in [
+        (".config/docent", "denied"),
+        (".config/docent/docent.toml", "denied"),
+        (".config/docent/tokens/new.json", "denied"),
+        (".config/gh/hosts.yml", "denied"),
+        (".config/gh/config.yml", ".config/gh/config.yml"),
+        (".kube", ".kube"),
+        (".kube/config", "denied"),
+        (".npmrc", "denied"),
+        ("app/.npmrc", "app/.npmrc"),
+        ("calls.jsonl.1", "denied"),
+    ] {
+        assert_eq!(verdict(guarded.resolve(path)), want, "{path}");
+    }
+    let error = guarded.read(&guarded.top().join(".npmrc").unwrap(), 100).unwrap_err().to_string();
+    assert!(error.contains("it is kept back"), "{error}");
+    let all = WalkOptions { hidden: true, ignored: true, flat: false };
+    let walked = names(&guarded, ".", all);
+    assert!(!walked.iter().any(|name| name == ".npmrc" || name.contains("docent.toml")));
+    assert!(walked.iter().any(|name| name == "app/.npmrc"), "{walked:?}");
+    let beside = guarded.beside(&[root.join(".config")]).unwrap();
+    assert_eq!(names(&beside, ".", all), ["gh", "gh/config.yml"]);
+    let lifted = roots.guarded(Rules::new([], ["/.npmrc"]).unwrap(), &places);
+    assert_eq!(verdict(lifted.resolve(".npmrc")), ".npmrc");
+}
+
+#[test]
+#[cfg(unix)]
+fn credentials_behind_a_link_are_refused_where_they_lie() {
+    let Fixture { base, roots } = fixture();
+    let root = roots.primary().to_owned();
+    write(&root.join("settings/docent/docent.toml"), "token");
+    write(&root.join("settings/other.toml"), "x");
+    let home = base.path().join("home");
+    fs::create_dir(&home).unwrap();
+    std::os::unix::fs::symlink(root.join("settings"), home.join(".config")).unwrap();
+    let roots = roots.guarded(Rules::default(), &[home.join(".config/docent")]);
+    assert_eq!(verdict(roots.resolve("settings/docent/docent.toml")), "denied");
+    assert_eq!(verdict(roots.resolve("settings/other.toml")), "settings/other.toml");
+}
+
+#[test]
+fn the_operator_s_rules_count_from_every_root_that_a_file_lies_in() {
+    let base = tempfile::tempdir().unwrap();
+    let root = base.path().canonicalize().unwrap().join("p");
+    for path in ["internal/keys/x", "internal/own/y", "internal/z"] {
+        write(&root.join(path), "x");
+    }
+    let inner = root.join("internal");
+    let rules = Rules::new(["/internal/keys/", "/own/"], []).unwrap();
+    let roots = Roots::open(&[root.clone(), inner.clone()]).unwrap().guarded(rules, &[]);
+    let beside = roots.beside(std::slice::from_ref(&inner)).unwrap();
+    for (path, is_denied) in [("keys/x", true), ("own/y", true), ("z", false)] {
+        let (outer, whole) = (format!("internal/{path}"), inner.join(path));
+        for (roots, raw) in
+            [(&roots, outer.as_str()), (&roots, whole.to_str().unwrap()), (&beside, path)]
+        {
+            assert_eq!(verdict(roots.resolve(raw)) == "denied", is_denied, "{raw}");
+            let read = roots.read(&roots.parse(raw).unwrap(), 100);
+            assert_eq!(read.is_err(), is_denied, "{raw}");
+        }
+    }
+    assert_eq!(names(&roots, ".", WalkOptions::default()), ["internal", "internal/z"]);
+    assert_eq!(names(&roots, inner.to_str().unwrap(), WalkOptions::default()), ["z"]);
+    assert_eq!(names(&beside, ".", WalkOptions::default()), ["z"]);
+}
+
+#[test]
 fn the_operator_s_rules_hold_everywhere() {
     let Fixture { base: _base, roots } = fixture();
     let roots = roots.guarded(Rules::new(["src/deep"], [".env"]).unwrap(), &[]);

@@ -245,7 +245,7 @@ impl Course {
             return Some(Err(Problem { path, reason: "its name is not UTF-8".to_owned() }));
         };
         let place = folder.child(text);
-        let is_denied = self.roots.rules.denied(place.relative(), is_folder).is_some();
+        let is_denied = self.roots.denied(&place, is_folder).is_some();
         if is_denied || is_left_out(Path::new(place.relative())) {
             return None;
         }

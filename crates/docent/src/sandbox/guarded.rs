@@ -1,0 +1,365 @@
+//! What a guarded server may read and run: this machine without other people's files and without credentials.
+
+use super::changeable;
+use crate::config::{Config, TEMPORARY, real, settled};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What a guarded server may read and run, looked at before docent's own sandbox closes it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Open {
+    pub(crate) home: Option<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
+    /// Other names of those, by links: where only what is opened can be seen, what is asked for by such a name must be there.
+    pub(super) names: Vec<PathBuf>,
+    pub(super) write_names: Vec<PathBuf>,
+}
+
+/// Folders in a home that hold programs and what they fetch, and no credentials.
+const TOOLS: [&str; 28] = [
+    ".npm",
+    ".nvm",
+    ".fnm",
+    ".volta",
+    ".bun",
+    ".deno",
+    ".pyenv",
+    ".rbenv",
+    ".asdf",
+    ".sdkman",
+    ".dotnet",
+    ".rustup",
+    ".cargo/bin",
+    ".cargo/registry",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/uv",
+    ".local/share/pipx",
+    ".local/share/pnpm",
+    ".local/share/mise",
+    ".cache/uv",
+    ".cache/pip",
+    ".cache/node",
+    ".cache/pnpm",
+    ".cache/deno",
+    ".cache/ms-playwright",
+    ".cache/puppeteer",
+];
+
+/// Those of them that package runners write to.
+const CACHES: [&str; 9] = [
+    ".npm",
+    ".bun",
+    ".deno",
+    ".local/share/uv",
+    ".cache/uv",
+    ".cache/pip",
+    ".cache/node",
+    ".cache/pnpm",
+    ".cache/deno",
+];
+
+/// Secrets of the system in `/etc`, which root reads.
+const OF_ROOT: [&str; 16] = [
+    "shadow",
+    "shadow-",
+    "gshadow",
+    "gshadow-",
+    "sudoers",
+    "sudoers.d",
+    "security/opasswd",
+    "ssl/private",
+    "pki/tls/private",
+    "letsencrypt/archive",
+    "letsencrypt/live",
+    "letsencrypt/keys",
+    "wireguard",
+    "NetworkManager/system-connections",
+    "krb5.keytab",
+    "mysql/debian.cnf",
+];
+/// What devices that reach a disk past the file system are called at the start.
+const DISKS: [&str; 3] = ["sg", "ng", "nvme"];
+
+/// Folders of other people and of the kernel, and those of settings and devices, which are looked at one by one.
+const CLOSED: [&str; 6] = ["/home", "/root", "/proc", "/sys", "/etc", "/dev"];
+
+/// Folders of programs that are open to every server as a whole: to take one of them apart would close nothing.
+const WHOLE: [&str; 3] = ["/usr", "/nix/store", "/gnu/store"];
+
+/// Looks at what there is on this machine: everything but homes, root's secrets and disks, of the user's own home what begins
+/// with no dot, and the folders of tools in it. Credentials lie elsewhere in it, and where they don't they are left out.
+pub(crate) fn look(config: &Config, search: &str) -> Open {
+    let home = config.home.as_deref().filter(|home| home.is_dir());
+    // Who has the whole disk for a home has none.
+    let own = home.map(real).filter(|own| own.parent().is_some());
+    let (own, secrets) = (own.as_deref(), secrets(config));
+    let mut wide: Vec<PathBuf> = CLOSED.iter().map(|place| real(Path::new(place))).collect();
+    let mut closed = wide.clone();
+    wide.extend(own.map(Path::to_owned));
+    closed.extend(own.into_iter().flat_map(beside).chain(own.into_iter().flat_map(behind_hidden)));
+    closed.extend(secrets.iter().filter(|secret| !is_hidden(secret, own)).cloned());
+    // A root is open with all that is in it.
+    let whole = WHOLE.map(|place| real(Path::new(place)));
+    closed.retain(|place| !config.roots.iter().chain(&whole).any(|open| place.starts_with(open)));
+    // So are temporary folders, and what is run there must not go for the sake of a secret.
+    let temporary = TEMPORARY.map(|place| real(Path::new(place)));
+    let is_kept = |place: &&PathBuf| !temporary.iter().any(|open| place.starts_with(open));
+    let kept: Vec<PathBuf> = closed.iter().filter(is_kept).cloned().collect();
+    let mut paths = without(Path::new("/"), &kept);
+    let mut names = Vec::new();
+    for (home, own) in home.into_iter().zip(own) {
+        let shown = without(own, &closed).into_iter();
+        let shown: Vec<PathBuf> = shown.filter(|path| !is_hidden(path, Some(own))).collect();
+        if home != own {
+            let inner = shown.iter().filter_map(|path| path.strip_prefix(own).ok());
+            names.extend(inner.map(|inner| home.join(inner)));
+        }
+        paths.extend(shown);
+    }
+    // What is open of those around a home or the like is listed already.
+    let may_be_named = |path: &PathBuf| {
+        !wide.iter().any(|place| place.starts_with(path))
+            && !secrets.iter().any(|secret| path.starts_with(secret))
+    };
+    let holds_secret = |path: &PathBuf| secrets.iter().any(|secret| secret.starts_with(path));
+    let write = caches(home).into_iter().map(|cache| (settled(&cache, &config.roots), cache));
+    let (write, mut write_names): (Vec<PathBuf>, Vec<PathBuf>) =
+        write.filter(|(cache, _)| may_be_named(cache) && !holds_secret(cache)).unzip();
+    write_names.retain(|name| !write.contains(name));
+    let places = changeable(config, &write);
+    let tools = home.into_iter().flat_map(|home| TOOLS.map(|tool| home.join(tool)));
+    for name in tools.chain(programs(search, &[home, own])) {
+        let path = settled(&name, &places);
+        if !may_be_named(&path) {
+            continue;
+        }
+        if holds_secret(&path) {
+            paths.extend(without(&path, &secrets));
+            continue;
+        }
+        if name != path {
+            names.push(name);
+        }
+        paths.push(path);
+    }
+    let (settings, devices) = (Path::new("/etc"), Path::new("/dev"));
+    let in_settings = secrets.iter().filter(|secret| secret.starts_with(settings)).cloned();
+    let in_settings: Vec<PathBuf> = secrets_in(settings).into_iter().chain(in_settings).collect();
+    paths.extend(open_but(settings, &in_settings));
+    paths.extend(open_but(devices, &disks_in(devices)));
+    for paths in [&mut paths, &mut names] {
+        // What starts programs is told in text.
+        paths.retain(|path| path.to_str().is_some());
+        paths.sort();
+        paths.dedup();
+    }
+    Open { home: home.map(Path::to_owned), paths, write, names, write_names }
+}
+
+/// Credentials, and what docent itself keeps to itself, by their real paths: its settings, the secrets that they name, tokens
+/// and approvals.
+fn secrets(config: &Config) -> Vec<PathBuf> {
+    let tls = config.server.tls.as_ref();
+    let is_public = |file: &PathBuf| {
+        tls.is_some_and(|tls| {
+            *file != tls.key && (*file == tls.certificate || tls.client_ca.as_ref() == Some(file))
+        })
+    };
+    let named = config.secret_files.iter().filter(|file| !is_public(file));
+    let own = config.files().iter().chain(&config.cache_dir);
+    let all = config.secret_places.iter().chain(named).chain(own);
+    let mut all: Vec<PathBuf> = all.map(|path| real(path)).collect();
+    all.retain(|path| !config.roots.iter().any(|root| path.starts_with(root)));
+    all.sort();
+    // What lies in another one is left out with it.
+    all.dedup_by(|path, around| path.starts_with(around));
+    all
+}
+
+/// What lies beside a home is other people's: the folder of homes, and those above it that are called so.
+fn beside(home: &Path) -> Vec<PathBuf> {
+    // Some systems have root's home in /var, among what is their own.
+    let is_system = |folder: &Path| folder.parent().is_none() || folder == Path::new("/var");
+    let folder = home.parent().filter(|folder| !is_system(folder)).unwrap_or(home);
+    let above = home.ancestors().skip(1).filter(|folder| is_of_homes(folder));
+    std::iter::once(folder).chain(above).map(Path::to_owned).collect()
+}
+
+/// What hidden links in a home lead to: whoever keeps settings elsewhere has them there. Outside of the home, what has
+/// programs in it is an installation.
+fn behind_hidden(home: &Path) -> Vec<PathBuf> {
+    let hidden = listed(home).into_iter().filter(|path| is_hidden(path, Some(home)));
+    let ends = hidden.filter(|path| path.is_symlink()).map(|link| real(&link));
+    ends.filter(|end| end.starts_with(home) || !end.join("bin").is_dir()).collect()
+}
+
+/// Whether a path leads through what begins with a dot in a home.
+fn is_hidden(path: &Path, home: Option<&Path>) -> bool {
+    let inner = home.and_then(|home| path.strip_prefix(home).ok());
+    let first = inner.and_then(|inner| inner.components().next());
+    first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b"."))
+}
+
+fn listed(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+pub(super) fn caches(home: Option<&Path>) -> Vec<PathBuf> {
+    home.into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache))).collect()
+}
+
+/// Secrets among the settings of the system.
+fn secrets_in(etc: &Path) -> Vec<PathBuf> {
+    let is_host_key = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("ssh_host_") && name.ends_with("_key")
+    };
+    let mut secrets: Vec<PathBuf> = OF_ROOT.iter().map(|place| etc.join(place)).collect();
+    secrets.extend(listed(&etc.join("ssh")).into_iter().filter(is_host_key));
+    secrets
+}
+
+/// Devices that hold every file there is: disks, and memory.
+#[cfg(unix)]
+fn disks_in(devices: &Path) -> Vec<PathBuf> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = |path: &Path| path.symlink_metadata().ok().map(|found| found.file_type());
+    let all = listed(devices);
+    let folders = all.iter().filter(|path| kind(path).is_some_and(|kind| kind.is_dir()));
+    let inner: Vec<PathBuf> = folders.flat_map(|folder| listed(folder)).collect();
+    let disks = all.into_iter().chain(inner);
+    let is_disk = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_numbered = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
+        DISKS.iter().any(|disk| name.strip_prefix(disk).is_some_and(is_numbered))
+    };
+    let disks = disks.filter(|path| {
+        kind(path)
+            .is_some_and(|kind| kind.is_block_device() || kind.is_char_device() && is_disk(path))
+    });
+    disks.chain(["mem", "kmem", "port"].map(|memory| devices.join(memory))).collect()
+}
+
+#[cfg(not(unix))]
+fn disks_in(_devices: &Path) -> Vec<PathBuf> {
+    Vec::new()
+}
+
+/// A folder of the system but for these. A rule of Landlock is about the file that is there now: who puts another
+/// `resolv.conf` in its place takes it from a server that has a rule for the file and not for the folder, until the server
+/// is started anew. So the folder is opened as a whole where the secrets have their modes to protect them, and split for
+/// whoever can read one of them, which is root.
+fn open_but(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+    let files =
+        |secret: &PathBuf| if secret.is_dir() { listed(secret) } else { vec![secret.clone()] };
+    if secrets.iter().flat_map(files).any(|file| is_readable(&file)) {
+        without(folder, secrets)
+    } else {
+        vec![folder.to_owned()]
+    }
+}
+
+/// Whether this user may read a file. It is not opened: that may set a device going.
+#[cfg(unix)]
+fn is_readable(file: &Path) -> bool {
+    rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_readable(file: &Path) -> bool {
+    fs::File::open(file).is_ok()
+}
+
+/// What a folder holds but for these, in as few paths as there can be. A link is left out: what it leads to is open or not by
+/// itself, and a rule for the link would open it.
+fn without(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
+    let mut open = Vec::new();
+    for path in listed(folder).into_iter().filter(|path| !path.is_symlink()) {
+        if secrets.contains(&path) {
+            continue;
+        }
+        if secrets.iter().any(|secret| secret.starts_with(&path)) {
+            open.extend(without(&path, secrets));
+        } else {
+            open.push(path);
+        }
+    }
+    open
+}
+
+fn is_of_homes(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "home" || name == "Users")
+}
+
+/// Where programs are looked for. Those that are installed outside of the user's home bring their libraries along.
+fn programs(search: &str, homes: &[Option<&Path>]) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {
+        let beside = folder.parent().filter(|beside| {
+            let is_home = *beside == Path::new("/root") || beside.parent().is_some_and(is_of_homes);
+            let is_of = |home: &&Path| beside.starts_with(home) || home.starts_with(beside);
+            !is_home && beside.parent().is_some() && !homes.iter().flatten().any(is_of)
+        });
+        let beside =
+            beside.filter(|beside| !beside.ends_with(".cargo") && !beside.ends_with(".local"));
+        all.extend(beside.map(Path::to_owned));
+        all.push(folder);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn a_hidden_link_to_programs_closes_nothing() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let at = place.path().canonicalize().unwrap();
+        for folder in ["home/kept/bin", "venvs/main/bin", "settings"] {
+            fs::create_dir_all(at.join(folder)).unwrap();
+        }
+        let home = at.join("home");
+        symlink("kept", home.join(".kept")).unwrap();
+        symlink("../settings", home.join(".settings")).unwrap();
+        symlink("../venvs/main", home.join(".venv")).unwrap();
+        symlink("../venvs", home.join("shown")).unwrap();
+        let mut ends = behind_hidden(&home);
+        ends.sort();
+        assert_eq!(ends, [home.join("kept"), at.join("settings")]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn settings_of_the_system_are_opened_without_its_secrets() {
+        let place = tempfile::tempdir().unwrap();
+        let etc = place.path();
+        for folder in ["ssh", "ssl/certs", "sudoers.d"] {
+            fs::create_dir_all(etc.join(folder)).unwrap();
+        }
+        for file in ["hosts", "ssh/ssh_config", "ssh/ssh_host_rsa_key.pub"] {
+            fs::write(etc.join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink("shadow", etc.join("link")).unwrap();
+        let open = || {
+            let mut open = open_but(etc, &secrets_in(etc));
+            open.sort();
+            open
+        };
+        assert_eq!(open(), [etc.to_owned()], "there is nothing to keep from anybody");
+        fs::create_dir(etc.join("ssl/private")).unwrap();
+        for secret in ["shadow", "gshadow-", "ssh/ssh_host_rsa_key", "ssl/private/a.key"] {
+            fs::write(etc.join(secret), "").unwrap();
+        }
+        let want = ["hosts", "ssh/ssh_config", "ssh/ssh_host_rsa_key.pub", "ssl/certs"];
+        assert_eq!(open(), want.map(|path| etc.join(path)));
+    }
+}
