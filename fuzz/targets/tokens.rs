@@ -1,10 +1,8 @@
-//! Tokens, key sets and challenges of strangers: none opens anything, and no refusal is more than one plain line.
+//! Tokens and key sets of strangers: none opens anything, and no refusal is more than one plain line.
 #![no_main]
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use docent_auth::{
-    ErrorCode, Fetch, FetchError, Fetched, Issuer, IssuerSettings, Verifier, challenge,
-};
+use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, Verifier};
 use libfuzzer_sys::fuzz_target;
 use std::{
     sync::{Arc, LazyLock},
@@ -42,10 +40,9 @@ fn verifier(body: Vec<u8>, configured: bool) -> Verifier {
 fn refuse(token: &str) {
     let rejected = HOLDING.verify(token, now()).expect_err("no one signed this");
     let text = rejected.to_string();
-    let line = challenge(token, Some(ErrorCode::InvalidToken), Some(&text), &[token]);
-    assert!(line.contains(&format!("error_description=\"{text}\"")), "{text}");
-    let line = challenge("https://b.test", None, Some(token), &[]);
-    assert!(line.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{line}");
+    // It goes back in a header, between quotation marks.
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+    assert!(text.bytes().all(is_plain), "{text}");
 }
 
 fuzz_target!(|bytes: &[u8]| {

@@ -86,35 +86,46 @@ fn make_private(file: &File, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the lock that lines are written under. It is gone once the file is closed.
-pub(crate) fn lock(file: &File, patience: Duration) -> io::Result<()> {
-    wait(|| file.try_lock(), patience)
+/// Takes the lock that lines are written under, unless another process has it. It is gone once the file is closed.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    taken(file.try_lock())
 }
 
-/// Takes a lock under which no file is turned over.
+/// Waits for a lock under which no file is turned over.
 pub(crate) fn lock_shared(file: &File, patience: Duration) -> io::Result<()> {
-    wait(|| file.try_lock_shared(), patience)
+    let began = Instant::now();
+    wait(|| {
+        let locked = taken(file.try_lock_shared());
+        (!is_held(&locked) || began.elapsed() >= patience).then_some(locked)
+    })
 }
 
-fn wait(attempt: impl Fn() -> Result<(), TryLockError>, patience: Duration) -> io::Result<()> {
-    let began = Instant::now();
+fn taken(attempt: Result<(), TryLockError>) -> io::Result<()> {
+    match attempt {
+        Ok(()) => Ok(()),
+        // On a disk without locks one process can write all the same.
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error),
+        Err(TryLockError::WouldBlock) => Err(io::Error::new(
+            io::ErrorKind::WouldBlock,
+            "another process holds the lock of the audit file",
+        )),
+    }
+}
+
+/// Whether nothing is wrong but that another process has the lock.
+pub(crate) fn is_held(attempt: &io::Result<()>) -> bool {
+    attempt.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// Tries again and again, soon at first, until something comes of it.
+pub(crate) fn wait<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let mut pause = Duration::from_micros(20);
     loop {
-        match attempt() {
-            Ok(()) => return Ok(()),
-            // On a disk without locks one process can write all the same.
-            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                return Ok(());
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if began.elapsed() >= patience => {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "another process holds the lock of the audit file",
-                ));
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(pause),
+        if let Some(ended) = attempt() {
+            return ended;
         }
+        std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_micros(500));
     }
 }

@@ -22,6 +22,8 @@ const TOLD_EVERY: Duration = Duration::from_mins(1);
 /// How long to wait for other processes, which write their lines or turn the file over. Either takes microseconds; one
 /// that was stopped in the middle of it must not stop this one.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// The same for each line once one has held the file for that long.
+const BRIEFLY: Duration = Duration::from_millis(10);
 
 /// What to do with a call whose line can't be written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,6 +89,10 @@ pub struct Log {
 struct State {
     file: Option<File>,
     known: Option<Known>,
+    /// The file that was written to before it was moved away.
+    left: Option<File>,
+    /// Since when every attempt has found another process with the lock.
+    held_since: Option<Instant>,
     /// Lines that could not be written, and since when.
     lost: Option<(u64, String)>,
     told: Option<Instant>,
@@ -148,10 +154,28 @@ impl Log {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Writes the line of one call. With [`OnFull::Drop`] a line that can't be written is no error.
+    /// Writes the line of one call. With [`OnFull::Drop`] a line that can't be written is no error. This waits for other
+    /// processes that hold the file.
     pub fn append(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
+        let (state, written) = self.wait(Some(entry));
+        self.judge(state, written)
+    }
+
+    /// The same without waiting: `None` while another process holds the file, and nothing is written or counted.
+    pub fn append_at_once(&self, entry: &Entry<'_>) -> Option<Result<(), WriteError>> {
         let mut state = self.state();
-        let Err(error) = self.attempt(&mut state, Some(entry)) else { return Ok(()) };
+        let written = self.attempt(&mut state, Some(entry));
+        (!file::is_held(&written)).then(|| self.judge(state, written))
+    }
+
+    /// Counts a line that could not be written.
+    fn judge(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        written: io::Result<()>,
+    ) -> Result<(), WriteError> {
+        let Err(error) = written else { return Ok(()) };
+        self.sound.store(false, Ordering::Release);
         self.failures.fetch_add(1, Ordering::Relaxed);
         let (count, _) = state.lost.get_or_insert_with(|| (0, now()));
         *count = count.saturating_add(1);
@@ -162,17 +186,36 @@ impl Log {
         }
     }
 
-    /// Whether a call may run: not if its line is known to be impossible and must be written. While all is well this
-    /// is one load.
+    /// Whether a call may run as far as is known, which takes one load.
+    pub fn is_sound(&self) -> bool {
+        self.settings.on_full == OnFull::Drop || self.sound.load(Ordering::Acquire)
+    }
+
+    /// Whether a call may run: not if its line is known to be impossible and must be written. Unless the log is sound, this
+    /// waits as [`Log::append`] does.
     pub fn ready(&self) -> Result<(), WriteError> {
-        if self.settings.on_full == OnFull::Drop || self.sound.load(Ordering::Acquire) {
+        if self.is_sound() {
             return Ok(());
         }
-        let mut state = self.state();
         // Lines that were lost are recorded by this: if they can be, so can others.
-        self.attempt(&mut state, None).map_err(|error| {
+        let (mut state, written) = self.wait(None);
+        written.map_err(|error| {
             self.tell(&mut state, &error);
             WriteError(error)
+        })
+    }
+
+    /// Tries until no other process is in the way, or one has been for too long. Whoever waits holds up nobody: the state is
+    /// free between two attempts.
+    fn wait(&self, entry: Option<&Entry<'_>>) -> (MutexGuard<'_, State>, io::Result<()>) {
+        let began = Instant::now();
+        file::wait(|| {
+            let mut state = self.state();
+            // One that was opened earlier may have been moved away: it is given up only for what is at the path by now.
+            let is_fresh = state.file.is_none();
+            let written = self.attempt(&mut state, entry);
+            let gives_up = is_fresh && state.is_stuck() && began.elapsed() >= BRIEFLY;
+            (!file::is_held(&written) || gives_up).then_some((state, written))
         })
     }
 
@@ -191,6 +234,15 @@ impl Log {
 
     fn attempt(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
         let written = self.write(state, entry);
+        if file::is_held(&written) {
+            state.held_since.get_or_insert_with(Instant::now);
+            if state.is_stuck() {
+                // It may be one that was moved away: the next attempt is for the file that is at the path by then.
+                state.file = None;
+            }
+            return written;
+        }
+        state.held_since = None;
         self.sound.store(written.is_ok(), Ordering::Release);
         if written.is_ok() {
             state.told = None;
@@ -203,7 +255,7 @@ impl Log {
     }
 
     /// Writes what is to be said of the log, and the entry, in one write. On an error the file is closed, and with it
-    /// goes the lock; what is known of it stays.
+    /// goes the lock, if this process had it; what is known of the file stays.
     fn write(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
         let (file, place) = self.enter(state)?;
         let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
@@ -220,21 +272,23 @@ impl Log {
 
     /// Opens and locks the file at the path, and finds out how the chain goes on in it.
     fn enter(&self, state: &mut State) -> io::Result<(File, Place)> {
-        let mut left = None;
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let file = match state.file.take() {
                 Some(file) => file,
                 None => file::open(&self.path)?,
             };
-            file::lock(&file, PATIENCE)?;
+            if let Err(error) = file::lock(&file) {
+                state.file = (error.kind() == io::ErrorKind::WouldBlock).then_some(file);
+                return Err(error);
+            }
             let metadata = file.metadata()?;
             let identity = Identity::of(&metadata);
             if Identity::at(&self.path) != Some(identity) {
                 // Moved away, perhaps by another of us. Its lock is given back: others may still wait for it.
                 // Closing the file gives it back as well.
                 file.unlock().unwrap_or_default();
-                left = Some(file);
+                state.left = Some(file);
                 continue;
             }
             let regular = metadata.is_file();
@@ -250,6 +304,7 @@ impl Log {
                 begun: None,
                 beyond: Vec::new(),
             };
+            let left = state.left.take();
             let place = self.place(empty, &file, state.known, left.as_ref())?;
             return Ok((file, place));
         }
@@ -387,6 +442,13 @@ impl Log {
         // A file whose lock can't be given back is closed, which does.
         state.file = file.unlock().is_ok().then_some(file);
         Ok(())
+    }
+}
+
+impl State {
+    /// Whether another process has held the file for longer than it is waited for.
+    fn is_stuck(&self) -> bool {
+        self.held_since.is_some_and(|since| since.elapsed() >= PATIENCE)
     }
 }
 

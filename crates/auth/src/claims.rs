@@ -1,7 +1,7 @@
 //! What a token with a good signature must say (RFC 7519, RFC 9068), and what is taken from it.
 
 use crate::{
-    issuer::{Issuer, RequiredClaim, plain},
+    issuer::{Issuer, plain},
     jws::Unverified,
     rejected::Reason,
     scope,
@@ -23,7 +23,9 @@ pub struct Verified {
     pub subject: String,
     /// The program that acts for the subject.
     pub client_id: Option<String>,
-    /// What is opened, in docent's own form.
+    /// Its scopes as the issuer has them. What they open may change while the token lasts.
+    pub granted: Vec<String>,
+    /// What they open, in docent's own form.
     pub scopes: Vec<String>,
     /// When the token is refused: its `exp` and the leeway.
     pub expires: SystemTime,
@@ -41,18 +43,16 @@ pub(crate) fn check(
     if !is_for(claims, &issuer.settings.audiences)? {
         return Err(Reason::WrongAudience);
     }
-    for required in &issuer.settings.required {
-        check_required(claims, required)?;
-    }
-    let subject = name(claims, "sub")?.ok_or_else(|| Reason::MissingClaim("sub".to_owned()))?;
+    let subject = name(claims, "sub")?.ok_or(Reason::MissingClaim("sub"))?;
     let mut client_id = None;
     for claim in CLIENT_CLAIMS {
         if client_id.is_none() {
             client_id = name(claims, claim)?;
         }
     }
-    let scopes = issuer.settings.scopes.apply(scope::granted(claims));
-    Ok(Verified { issuer: issuer.name().to_owned(), subject, client_id, scopes, expires })
+    let granted: Vec<String> = scope::granted(claims).into_iter().map(str::to_owned).collect();
+    let scopes = issuer.scopes().apply(granted.iter().map(String::as_str));
+    Ok(Verified { issuer: issuer.name().to_owned(), subject, client_id, granted, scopes, expires })
 }
 
 /// Refuses what is no bearer's access token.
@@ -81,7 +81,7 @@ fn check_times(
     leeway: Duration,
     now: SystemTime,
 ) -> Result<SystemTime, Reason> {
-    let expires = time(claims, "exp")?.ok_or_else(|| Reason::MissingClaim("exp".to_owned()))?;
+    let expires = time(claims, "exp")?.ok_or(Reason::MissingClaim("exp"))?;
     let end = expires.checked_add(leeway).unwrap_or(expires);
     if end <= now {
         return Err(Reason::Expired);
@@ -96,7 +96,7 @@ fn check_times(
 }
 
 /// Seconds since 1970, whole or not (RFC 7519, section 2). A time before that counts as its start.
-fn time(claims: &Map<String, Value>, claim: &str) -> Result<Option<SystemTime>, Reason> {
+fn time(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<SystemTime>, Reason> {
     let Some(value) = claims.get(claim) else { return Ok(None) };
     let since = match (value.as_u64(), value.as_f64()) {
         (Some(seconds), _) => Some(Duration::from_secs(seconds)),
@@ -104,47 +104,28 @@ fn time(claims: &Map<String, Value>, claim: &str) -> Result<Option<SystemTime>, 
         (None, None) => None,
     };
     let time = since.and_then(|since| UNIX_EPOCH.checked_add(since));
-    time.map(Some).ok_or_else(|| Reason::BadClaim(claim.to_owned()))
+    time.map(Some).ok_or(Reason::BadClaim(claim))
 }
 
 /// Whether one audience of a token is a name of this resource.
 fn is_for(claims: &Map<String, Value>, audiences: &[String]) -> Result<bool, Reason> {
     let ours = |audience: &str| audiences.iter().any(|own| own == plain(audience));
     match claims.get("aud") {
-        None => Err(Reason::MissingClaim("aud".to_owned())),
+        None => Err(Reason::MissingClaim("aud")),
         Some(Value::String(audience)) => Ok(ours(audience)),
         Some(Value::Array(list)) if list.iter().all(Value::is_string) => {
             Ok(list.iter().filter_map(Value::as_str).any(ours))
         }
-        Some(_) => Err(Reason::BadClaim("aud".to_owned())),
+        Some(_) => Err(Reason::BadClaim("aud")),
     }
 }
 
-fn check_required(claims: &Map<String, Value>, required: &RequiredClaim) -> Result<(), Reason> {
-    let name = &required.name;
-    let value = claims
-        .get(name)
-        .filter(|value| !value.is_null())
-        .ok_or_else(|| Reason::MissingClaim(name.clone()))?;
-    let says = |value: &Value| match value {
-        Value::String(text) => required.one_of.contains(text),
-        Value::Bool(_) | Value::Number(_) => required.one_of.contains(&value.to_string()),
-        _ => false,
-    };
-    let met = match value {
-        _ if required.one_of.is_empty() => true,
-        Value::Array(list) => list.iter().any(says),
-        value => says(value),
-    };
-    if met { Ok(()) } else { Err(Reason::BadClaim(name.clone())) }
-}
-
 /// A name that can stand in a log line.
-fn name(claims: &Map<String, Value>, claim: &str) -> Result<Option<String>, Reason> {
+fn name(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<String>, Reason> {
     let Some(value) = claims.get(claim) else { return Ok(None) };
     let fit =
         |text: &&str| !text.is_empty() && text.len() <= MAX_NAME && !text.chars().any(is_invisible);
-    let text = value.as_str().filter(fit).ok_or_else(|| Reason::BadClaim(claim.to_owned()))?;
+    let text = value.as_str().filter(fit).ok_or(Reason::BadClaim(claim))?;
     Ok(Some(text.to_owned()))
 }
 

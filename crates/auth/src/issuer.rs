@@ -22,19 +22,8 @@ pub struct IssuerSettings {
     pub leeway: Duration,
     /// What the issuer's scopes open.
     pub scopes: ScopeMap,
-    /// What else a token must say.
-    pub required: Vec<RequiredClaim>,
     /// Accept only tokens whose `typ` says `at+jwt`, as RFC 9068 wants. Many issuers write `JWT` or nothing.
     pub typed_only: bool,
-}
-
-/// A claim that a token must have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequiredClaim {
-    /// The claim's name.
-    pub name: String,
-    /// What it may say; anything if empty. One match in a list is enough.
-    pub one_of: Vec<String>,
 }
 
 impl IssuerSettings {
@@ -47,7 +36,6 @@ impl IssuerSettings {
             algorithms: Algorithm::ALL.to_vec(),
             leeway: Duration::from_mins(1),
             scopes: ScopeMap::default(),
-            required: Vec::new(),
             typed_only: false,
         }
     }
@@ -95,10 +83,6 @@ impl Issuer {
         if settings.leeway > MAX_LEEWAY {
             return Err(BadSetting::new("leeway", "five minutes at most; set the clocks right"));
         }
-        if settings.required.iter().any(|claim| !is_name(&claim.name)) {
-            let reason = "a claim's name is plain text without spaces, quotes or backslashes";
-            return Err(BadSetting::new("required_claims", reason));
-        }
         let issuer = Self { settings, url };
         match &issuer.settings.jwks_uri {
             Some(uri) if !issuer.may_publish_at(uri) => {
@@ -140,11 +124,6 @@ fn endpoint(text: &str) -> Option<Url> {
     // The parser forgives spaces and line ends; an issuer's name is compared as it stands.
     let clean = text.bytes().all(|byte| byte.is_ascii_graphic());
     (safe && bare && clean).then_some(url)
-}
-
-fn is_name(name: &str) -> bool {
-    !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\')
 }
 
 /// An audience without its final slash.
@@ -201,9 +180,5 @@ mod tests {
         for uri in ["http://127.0.0.1/k", "http://keys.example.net/k", "k"] {
             check(|settings| settings.jwks_uri = Some(uri.to_owned()), Some("jwks_uri"));
         }
-        let claim = |name: &str| vec![RequiredClaim { name: name.to_owned(), one_of: Vec::new() }];
-        check(|settings| settings.required = claim("https://example.com/team"), None);
-        check(|settings| settings.required = claim("a\"b"), Some("required_claims"));
-        check(|settings| settings.required = claim(""), Some("required_claims"));
     }
 }

@@ -86,6 +86,11 @@ impl Keyring {
         (age < held.fresh_for || state.is_paused(now)).then(|| Arc::clone(&held.keys))
     }
 
+    /// Whether keys were read, however long ago.
+    pub(crate) fn holds_keys(&self) -> bool {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).held.is_some()
+    }
+
     /// Asks the issuer unless `wanted` is met by now, or it was asked a moment ago. One caller asks; some others wait for it.
     pub(crate) fn refresh(
         &self,

@@ -23,10 +23,10 @@ pub use certificate::{CertificateRule, Certificates, Fingerprint, Match, fingerp
 pub use claims::Verified;
 pub use discovery::LearnError;
 pub use fetch::{Fetch, FetchError, Fetched};
-pub use issuer::{BadSetting, Issuer, IssuerSettings, RequiredClaim};
+pub use issuer::{BadSetting, Issuer, IssuerSettings};
 pub use keys::BadKeySet;
 pub use rejected::{Reason, Rejected};
-pub use resource::{ErrorCode, challenge, metadata, metadata_url};
+pub use resource::{metadata, metadata_url};
 pub use scope::ScopeMap;
 pub use verifier::Verifier;
 

@@ -1,6 +1,7 @@
 //! Why a token is refused, in words that may go back to whoever sent it.
 
-/// A refused token. The text names claims and rules, never what the token holds.
+/// A refused token. The text is of fixed words in plain ASCII without quotation marks, and has nothing of what the token
+/// holds: it goes back in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Rejected {
@@ -53,17 +54,10 @@ pub enum Reason {
     Bound,
     /// A claim that must be there is not.
     #[error("the token lacks the claim {0}")]
-    MissingClaim(String),
-    /// A claim that is there says nothing usable, or not what is required.
+    MissingClaim(&'static str),
+    /// A claim that is there says nothing usable.
     #[error("the token's claim {0} is not accepted")]
-    BadClaim(String),
-}
-
-impl Rejected {
-    /// Whether the token may pass once the issuer's keys are read again: call `Verifier::learn`, then verify once more.
-    pub const fn may_learn(&self) -> bool {
-        matches!(self.reason, Reason::NoKeys | Reason::UnknownKey)
-    }
+    BadClaim(&'static str),
 }
 
 impl From<Reason> for Rejected {

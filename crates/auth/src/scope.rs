@@ -112,7 +112,7 @@ pub(crate) fn not_own(scope: &str) -> String {
 }
 
 /// The characters of RFC 6749, section 3.3.
-pub(crate) fn is_scope_token(scope: &str) -> bool {
+fn is_scope_token(scope: &str) -> bool {
     !scope.is_empty() && scope.bytes().all(|b| matches!(b, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
 }
 

@@ -21,7 +21,8 @@ pub struct Verifier {
 #[derive(Debug)]
 struct Trusted {
     issuer: Issuer,
-    keyring: Keyring,
+    /// Shared with the verifier that this one goes on from, where somebody may still be asking.
+    keyring: Arc<Keyring>,
 }
 
 impl Verifier {
@@ -32,11 +33,24 @@ impl Verifier {
             let reason = format!("{:?} stands twice; put its settings together", twice.name());
             return Err(BadSetting::new("issuer", reason));
         }
-        let trusted = issuers
-            .into_iter()
-            .map(|issuer| Trusted { issuer, keyring: Keyring::default() })
-            .collect();
+        let trusted =
+            issuers.into_iter().map(|issuer| Trusted { issuer, keyring: Arc::default() }).collect();
         Ok(Self { trusted, fetch })
+    }
+
+    /// Takes over the keys of issuers that another verifier trusts too and reads at the same place. From now on they are
+    /// asked for in this one's own way.
+    pub fn go_on_from(&mut self, last: &Self) {
+        for Trusted { issuer, keyring } in &mut self.trusted {
+            let known = last.find(issuer.name()).filter(|known| {
+                // One without keys has asked in vain, and would wait before it asks again.
+                known.issuer.settings.jwks_uri == issuer.settings.jwks_uri
+                    && known.keyring.holds_keys()
+            });
+            if let Some(known) = known {
+                *keyring = Arc::clone(&known.keyring);
+            }
+        }
     }
 
     /// Checks a token with the keys that are held. Reads no network.
@@ -84,6 +98,12 @@ impl Verifier {
         failed
     }
 
+    /// What an issuer's scopes open now. `None` where the issuer is not trusted any more.
+    pub fn opened_by(&self, issuer: &str, granted: &[String]) -> Option<Vec<String>> {
+        let scopes = self.find(issuer)?.issuer.scopes();
+        Some(scopes.apply(granted.iter().map(String::as_str)))
+    }
+
     /// The scopes of an issuer that would open a tool, the narrowest first. One of them is enough.
     pub fn needed_for(&self, issuer: &str, tool: &str, suite: &str) -> Vec<String> {
         self.find(issuer)
@@ -107,8 +127,7 @@ impl Verifier {
     /// A token that an issuer could have made: all that can be said before its signature is checked.
     fn parse<'t>(&self, token: &'t str) -> Result<(Unverified<'t>, &Trusted), Reason> {
         let token = jws::parse(token)?;
-        let issuer =
-            token.claims.get("iss").ok_or_else(|| Reason::MissingClaim("iss".to_owned()))?;
+        let issuer = token.claims.get("iss").ok_or(Reason::MissingClaim("iss"))?;
         let trusted =
             issuer.as_str().and_then(|name| self.find(name)).ok_or(Reason::UnknownIssuer)?;
         if !trusted.issuer.settings.algorithms.contains(&token.algorithm) {

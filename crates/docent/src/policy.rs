@@ -254,7 +254,7 @@ fn principal(caller: &Caller<'_>, config: &Config) -> anyhow::Result<Principal> 
             let everything: &[&str] = if auth.required { &[] } else { &["*"] };
             let scopes = everything.iter().map(ToString::to_string).collect();
             let kind = PrincipalKind::Anonymous;
-            return Ok(Principal { name: "anonymous".into(), scopes, kind, until: None });
+            return Ok(Principal { name: "anonymous".into(), scopes, kind, grant: None });
         }
     };
     let found = auth.keys.iter().find(|key| key.name == name);
@@ -263,7 +263,7 @@ fn principal(caller: &Caller<'_>, config: &Config) -> anyhow::Result<Principal> 
         UsedWrongly(format!("there is no key named {name:?}; there are {names:?}"))
     })?;
     let scopes = found.scopes.iter().map(ToString::to_string).collect();
-    Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key, until: None })
+    Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key, grant: None })
 }
 
 /// Somebody of whom only the scopes are known. No rule about keys speaks of this name.
@@ -276,7 +276,7 @@ fn holder(scopes: &[String]) -> anyhow::Result<Principal> {
     }
     let name = format!("whoever holds {}", named.join(", ")).into();
     let (scopes, kind) = (named.into(), PrincipalKind::Oauth);
-    Ok(Principal { name, scopes, kind, until: None })
+    Ok(Principal { name, scopes, kind, grant: None })
 }
 
 fn texts(value: &Value) -> Vec<&str> {

@@ -12,7 +12,7 @@ use docent_hub::Hub;
 use docent_sandbox::Offered;
 use docent_server::{Server, Strangers};
 use docent_suites::docs::DocsSuite;
-use docent_transport::tls::Tls;
+use docent_transport::{http::OauthInForce, tls::Tls};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -20,7 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 const LIVE: [&str; 10] = [
     "mcp_servers",
     "hub.registries",
-    "server.oauth.issuers",
+    "server.oauth.",
     "policy.tools.",
     "policy.rules",
     "policy.network.",
@@ -42,6 +42,7 @@ pub(crate) struct Reload {
     pub(crate) dial: Arc<Dial>,
     pub(crate) network: Network,
     pub(crate) tls: Option<Arc<Tls>>,
+    pub(crate) oauth: OauthInForce,
     pub(crate) strangers: Mutex<Strangers>,
     pub(crate) oddities: Arc<Oddities>,
     /// What docent was started with.
@@ -119,21 +120,15 @@ impl Reload {
         Ok(())
     }
 
-    /// Puts the terms of another configuration in force. Issuers that are as they were keep the keys that were read of them.
+    /// Puts the terms of another configuration in force, and tells clients where tokens come from now.
     fn renew(&self, next: &Config) -> anyhow::Result<()> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let same =
-            last.server.oauth == next.server.oauth && last.policy.network == next.policy.network;
-        drop(last);
         let mut held = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = strangers::of(next)?;
-        let tokens = if same { held.tokens.clone() } else { read.tokens };
-        let strangers = Strangers::new(tokens, read.certificates);
+        let strangers = strangers::of(next, &held)?;
+        let oauth = strangers::door(next, &strangers)?;
         // Nobody is trusted or asked for keys before the server has taken the terms as a whole.
         self.server.renew(serve::terms(next, strangers.clone()))?;
-        if !same {
-            strangers::warm(&strangers);
-        }
+        *self.oauth.write().unwrap_or_else(PoisonError::into_inner) = oauth;
+        strangers::warm(&strangers);
         *held = strangers;
         Ok(())
     }

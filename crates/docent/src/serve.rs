@@ -27,12 +27,13 @@ use docent_tool::Provider;
 use docent_traffic::Traffic;
 use docent_transport::{
     Principal, PrincipalKind,
-    http::{self, Bounds, Shown, Spoken, Web},
+    http::{self, Bounds, OauthInForce, Shown, Spoken, Web},
     stdio::{self, Stdio},
 };
 use docent_wire::Handshake;
 use std::{
     collections::BTreeMap,
+    fs,
     io::{self, IsTerminal},
     num::NonZeroU32,
     path::PathBuf,
@@ -104,12 +105,12 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     };
     let _following = follower.start(config);
     tell_oddities(config, &inputs, &providers);
-    let strangers = strangers::of(config)?;
+    let strangers = strangers::of(config, &Strangers::default())?;
     strangers::warm(&strangers);
     let setup = setup(config, providers.clone(), audit(config)?);
     let server = Server::new(Setup { strangers: strangers.clone(), ..setup })?;
     let tls = strangers::tls(config)?;
-    let oauth = strangers::door(config, &strangers)?;
+    let oauth: OauthInForce = Arc::new(RwLock::new(strangers::door(config, &strangers)?));
     let inside = |traffic| Inside {
         server: Arc::clone(&server),
         hub: Arc::clone(&hub),
@@ -126,6 +127,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         dial: Arc::clone(&dial),
         network,
         tls: tls.clone(),
+        oauth: Arc::clone(&oauth),
         strangers: Mutex::new(strangers),
         oddities,
         start: config.clone(),
@@ -158,6 +160,8 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     };
     let pipes = pipes(config, &server, traffic.clone(), &closing);
     let ended = until_closed(web, pipes, &closing).await;
+    // Whoever was turned away until now is on record as well.
+    server.stop();
     // Servers that take longer are ended when their keeper sees that docent is gone.
     drop(tokio::time::timeout(Duration::from_secs(2), hub.close()).await);
     ended
@@ -231,7 +235,8 @@ fn hint_on_terminal(config: &Config) {
 /// The folders that tools may read, under the operator's rules.
 pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
     let rules = config.policy.files.clone();
-    Ok(Roots::open(&config.roots)?.guarded(rules, &config.secret_places))
+    let kept_back = [config.secret_places.as_slice(), config.audit.file.as_slice()].concat();
+    Ok(Roots::open(&config.roots)?.guarded(rules, &kept_back))
 }
 
 /// What the built-in suites offer over the configured roots and collections. Nothing is read yet.
@@ -324,10 +329,33 @@ pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
             Err(anyhow!(error).context("calls can't be recorded, and audit.on_full is refuse"))
         }
         Err(error) => {
-            tracing::warn!(%error, "calls are not recorded");
-            Ok(Audit::off())
+            let file = hoped_for(&error);
+            if file.as_os_str().is_empty() {
+                tracing::warn!(%error, "calls are not recorded, and there is no place where they could be: set audit.file");
+            } else {
+                tracing::warn!(%error, "calls are not recorded");
+            }
+            // Every line counts as lost until one can be written.
+            Ok(Audit::open(file, config.audit.settings.clone()))
         }
     }
+}
+
+/// Where the record is to be once state can be kept: in the folder of the root if that is there, for a disk may be full for
+/// now. What came with a project may lead elsewhere; where there is nothing else, the record is nowhere.
+pub(crate) fn hoped_for(error: &StateError) -> PathBuf {
+    let (root, cache) = match error {
+        StateError::ReadOnly { root, cache, .. } => (root, Some(cache)),
+        StateError::NoCache { root, .. } => (root, None),
+    };
+    let is_plain = |entry: io::Result<fs::DirEntry>| {
+        let kind = entry.and_then(|entry| entry.file_type());
+        kind.is_ok_and(|kind| kind.is_file() || kind.is_dir())
+    };
+    let is_fit =
+        !root.is_symlink() && fs::read_dir(root).is_ok_and(|mut entries| entries.all(is_plain));
+    let folder = if is_fit { Some(root) } else { cache };
+    folder.map(|folder| folder.join("audit.jsonl")).unwrap_or_default()
 }
 
 fn audit_file(config: &Config) -> Result<PathBuf, StateError> {
@@ -422,7 +450,7 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
 /// Somebody whom no scope holds back, for what a page shows to all.
 fn anybody() -> Principal {
     let scopes = Arc::from(["*".to_owned()]);
-    Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous, until: None }
+    Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous, grant: None }
 }
 
 pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn Provider>>) -> Web {
@@ -468,7 +496,7 @@ pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn 
         },
         tally: Arc::default(),
         tls: None,
-        oauth: None,
+        oauth: Arc::default(),
         pages: None,
         traffic: None,
         metrics: Arc::new(move || measured.metrics()),

@@ -15,8 +15,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Whom the configuration trusts about callers.
-pub(crate) fn of(config: &Config) -> anyhow::Result<Strangers> {
+/// Whom the configuration trusts about callers. Keys that were read of issuers before go on to count.
+pub(crate) fn of(config: &Config, last: &Strangers) -> anyhow::Result<Strangers> {
     let auth = &config.server.auth;
     let certificates = match auth.certificates.as_slice() {
         [] => None,
@@ -25,11 +25,15 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Strangers> {
             Some(Arc::new(rules))
         }
     };
-    let tokens = config.server.oauth.as_ref().map(|oauth| verifier(oauth, config)).transpose()?;
+    let oauth = config.server.oauth.as_ref();
+    let mut tokens = oauth.map(|oauth| verifier(oauth, config)).transpose()?;
+    if let Some((tokens, last)) = tokens.as_mut().zip(last.tokens.as_deref()) {
+        tokens.go_on_from(last);
+    }
     Ok(Strangers::new(tokens.map(Arc::new), certificates))
 }
 
-/// Asks issuers for their keys before the first token comes; nobody waits for it.
+/// Asks issuers whose keys are not at hand before the first token comes; nobody waits for it.
 pub(crate) fn warm(strangers: &Strangers) {
     let Some(tokens) = strangers.tokens.clone() else { return };
     thread::spawn(move || {

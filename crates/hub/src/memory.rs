@@ -8,12 +8,15 @@ use crate::{
 use docent_tool::Object;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs, io,
     io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
+
+/// Damaged files of one server that are kept.
+const MOST_ASIDE: usize = 100;
 
 /// What is kept of one server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +40,9 @@ pub struct Remembered {
     pub held_back: BTreeMap<String, Object>,
     /// Those of them that a person has looked at and refused.
     pub refused: BTreeMap<String, Object>,
+    /// Whether what was approved before could not be read. Until all that is held back is approved, what is new is held back
+    /// as well: being seen first approves of nothing then.
+    pub doubted: bool,
     /// Its resources.
     pub resources: Vec<Object>,
     /// Its families of resources.
@@ -46,16 +52,48 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Definitions that nobody has decided on: the tool, what was approved, what the server says now.
+    /// Whether the server was ever asked what it offers: not where this only stands for what could not be read.
+    pub(crate) fn is_learned(&self) -> bool {
+        self.era.is_some()
+    }
+
+    /// Definitions that are held back: the tool, what was approved, what the server says now.
+    pub fn held(&self) -> impl Iterator<Item = (&str, Option<&Object>, &Object)> {
+        let named = self.tools.iter();
+        let named = named.filter_map(|fields| Some((fields.get("name")?.as_str()?, fields)));
+        let approved: HashMap<&str, &Object> = named.collect();
+        let all = self.held_back.iter();
+        all.map(move |(tool, now)| (tool.as_str(), approved.get(tool.as_str()).copied(), now))
+    }
+
+    /// Those of them that nobody has decided on.
     pub fn undecided(&self) -> impl Iterator<Item = (&str, Option<&Object>, &Object)> {
-        let approved = |tool: &str| {
-            let is_it =
-                |known: &&Object| known.get("name").and_then(|name| name.as_str()) == Some(tool);
-            self.tools.iter().find(is_it)
-        };
-        let open =
-            self.held_back.iter().filter(|(tool, now)| self.refused.get(*tool) != Some(*now));
-        open.map(move |(tool, now)| (tool.as_str(), approved(tool), now))
+        self.held().filter(|(tool, _, now)| self.refused.get(*tool) != Some(*now))
+    }
+
+    fn approve(&mut self, tool: &str) {
+        self.refused.remove(tool);
+        let Some(changed) = self.held_back.remove(tool) else { return };
+        let is_it =
+            |known: &&mut Object| known.get("name").and_then(|name| name.as_str()) == Some(tool);
+        if let Some(approved) = self.tools.iter_mut().find(is_it) {
+            *approved = changed;
+        } else {
+            // What it was before could not be read.
+            self.tools.push(changed);
+        }
+        self.doubted &= !self.held_back.is_empty();
+    }
+
+    fn refuse(&mut self, tool: &str) {
+        let changed = self.held_back.get(tool).cloned();
+        self.refused.extend(changed.map(|changed| (tool.to_owned(), changed)));
+    }
+
+    /// The names of those that are held back, all or some.
+    fn held_of(&self, tools: &[String]) -> Vec<String> {
+        let wanted = |tool: &&String| tools.is_empty() || tools.contains(tool);
+        self.held_back.keys().filter(wanted).cloned().collect()
     }
 }
 
@@ -101,58 +139,96 @@ impl Memory {
 
     /// What is known of a server on the way that is configured now.
     pub fn load(&self, spec: &Spec) -> Option<Remembered> {
-        let known = self.read(&spec.name)?;
-        (known.way == spec.digest()).then_some(known)
+        let known = self.kept(&spec.name)?;
+        // What stands for approvals that could not be read does so on every way.
+        (known.way == spec.digest() || !known.is_learned()).then_some(known)
     }
 
-    fn read(&self, name: &str) -> Option<Remembered> {
-        let path = self.path(name)?;
-        let text = fs::read(&path).ok()?;
-        serde_json::from_slice(&text)
-            .inspect_err(|error| tracing::warn!(path = %path.display(), %error, "what was remembered of a server can't be read, and is learned anew"))
-            .ok()
+    /// What tells which definitions were approved: on the way that is configured now or, where that is somebody else's to
+    /// change, on any. A variable more must not make every definition a first one.
+    pub(crate) fn approved(&self, spec: &Spec) -> Option<Remembered> {
+        if spec.keeps_pins { self.kept(&spec.name) } else { self.load(spec) }
     }
 
-    /// Keeps what is known, all at once.
+    /// What is known of a server, on whichever way it was learned.
+    pub fn kept(&self, name: &str) -> Option<Remembered> {
+        self.read(name).unwrap_or_else(|error| Some(self.doubt(name, &error)))
+    }
+
+    fn read(&self, name: &str) -> io::Result<Option<Remembered>> {
+        let Some(path) = self.path(name) else { return Ok(None) };
+        match fs::read(&path) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What takes the place of approvals that can't be read: nothing is approved, and that is known to the next start as well.
+    fn doubt(&self, name: &str, error: &io::Error) -> Remembered {
+        let known = Remembered { doubted: true, ..Remembered::default() };
+        let Some(path) = self.path(name) else { return known };
+        // Only what was read and makes no sense is damaged: a file that can't be read for now may be a healthy one.
+        if !matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) {
+            tracing::warn!(server = name, %error, path = %path.display(), "what was approved of its tools can't be read now: they are held back; see that docent can read the file, and restart it");
+            return known;
+        }
+        match set_aside(&path, &known) {
+            Ok(aside) => {
+                tracing::warn!(server = name, %error, kept = %aside.display(), "what was approved of its tools can't be read, and is kept aside: they are held back until `docent servers approve`");
+            }
+            Err(failed) => {
+                tracing::warn!(server = name, %error, path = %path.display(), %failed, "what was approved of its tools can't be read, nor be kept aside: they are held back; mend the file, or remove it to approve of whatever the server lists next");
+            }
+        }
+        known
+    }
+
+    /// Keeps what is known, all at once. It takes the place of nothing that can't be read and, where approvals could not be
+    /// read a moment ago, of none that can be by now.
     pub fn save(&self, name: &str, known: &Remembered) {
         let Some(path) = self.path(name) else { return };
-        if let Err(error) = replace(&path, known) {
+        let is_sound = |kept: Remembered| kept.is_learned() && !kept.doubted;
+        let saved = self.read(name).and_then(|kept| {
+            if known.doubted && kept.is_some_and(is_sound) { Ok(()) } else { replace(&path, known) }
+        });
+        if let Err(error) = saved {
             tracing::warn!(path = %path.display(), %error, "what was learned of a server can't be kept");
         }
     }
 
     /// Approves the definitions of a server that are held back, all or those named. Returns their names.
     pub fn approve(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
-        self.decide(name, tools, |known, tool| {
-            known.refused.remove(tool);
-            let Some(changed) = known.held_back.remove(tool) else { return };
-            let is_it = |known: &&mut Object| {
-                known.get("name").and_then(|name| name.as_str()) == Some(tool)
-            };
-            if let Some(approved) = known.tools.iter_mut().find(is_it) {
-                *approved = changed;
-            }
-        })
+        self.decide(name, |known| known.held_of(tools), Remembered::approve)
+    }
+
+    /// Approves definitions as somebody has seen them, and returns their names. Where one is another by now, or no longer held
+    /// back, none is approved.
+    pub fn approve_seen(
+        &self,
+        name: &str,
+        seen: &BTreeMap<String, Object>,
+    ) -> io::Result<Vec<String>> {
+        let choose = |known: &Remembered| -> Vec<String> {
+            let is_same = |(tool, now): (&String, &Object)| known.held_back.get(tool) == Some(now);
+            if seen.iter().all(is_same) { seen.keys().cloned().collect() } else { Vec::new() }
+        };
+        self.decide(name, choose, Remembered::approve)
     }
 
     /// Refuses definitions that are held back: nobody is asked about them again. Returns their names.
     pub fn refuse(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
-        self.decide(name, tools, |known, tool| {
-            let changed = known.held_back.get(tool).cloned();
-            known.refused.extend(changed.map(|changed| (tool.to_owned(), changed)));
-        })
+        self.decide(name, |known| known.held_of(tools), Remembered::refuse)
     }
 
     fn decide(
         &self,
         name: &str,
-        tools: &[String],
+        choose: impl Fn(&Remembered) -> Vec<String>,
         decide: impl Fn(&mut Remembered, &str),
     ) -> io::Result<Vec<String>> {
-        let Some(mut known) = self.read(name) else { return Ok(Vec::new()) };
-        let wanted = |tool: &String| tools.is_empty() || tools.contains(tool);
-        let names: Vec<String> =
-            known.held_back.keys().filter(|tool| wanted(tool)).cloned().collect();
+        let Some(mut known) = self.read(name)? else { return Ok(Vec::new()) };
+        let names = choose(&known);
         for tool in &names {
             decide(&mut known, tool);
         }
@@ -166,19 +242,48 @@ impl Memory {
     pub fn forget(&self, name: &str) {
         if let Some(path) = self.path(name)
             && let Err(error) = fs::remove_file(&path)
-            && error.kind() != io::ErrorKind::NotFound
+            && !is_absent(&error)
         {
             tracing::warn!(path = %path.display(), %error, "what was remembered of a server can't be removed");
         }
     }
 }
 
+/// Whether there is no file, and not one that can't be read.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+/// Keeps a file under another name, which is returned, and puts another in its place. There is a file at every moment: without
+/// one, another process would take the server for one that was never seen.
+fn set_aside(path: &Path, known: &Remembered) -> io::Result<PathBuf> {
+    for number in 1..MOST_ASIDE {
+        let aside = path.with_extension(format!("damaged-{number}"));
+        match fs::hard_link(path, &aside) {
+            Ok(()) => {
+                return match replace(path, known) {
+                    Ok(()) => Ok(aside),
+                    Err(error) => {
+                        // The damaged file is still in its place, and a name more would be left at every attempt.
+                        fs::remove_file(&aside).unwrap_or_default();
+                        Err(error)
+                    }
+                };
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("too many damaged files are beside it: remove them"))
+}
+
 fn replace(path: &Path, known: &Remembered) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer(&mut file, known)?;
-    file.flush()?;
+    file.write_all(&serde_json::to_vec(known)?)?;
+    // One that a crash leaves empty would cost every approval.
+    file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
@@ -203,9 +308,14 @@ mod tests {
         let known =
             Remembered { way: spec.digest(), era: Some(Era::Stateless), ..Remembered::default() };
         memory.save(&spec.name, &known);
-        assert_eq!(memory.load(&spec), Some(known));
+        assert_eq!(memory.load(&spec), Some(known.clone()));
         assert_eq!(memory.load(&Spec::new("a/b", way("http://127.0.0.1:2/"))), None);
         assert_eq!(memory.load(&Spec::new("a_b", way("http://127.0.0.1:1/"))), None);
+        let mut elsewhere = Spec::new("a/b", way("http://127.0.0.1:2/"));
+        assert_eq!(memory.approved(&elsewhere), None);
+        elsewhere.keeps_pins = true;
+        assert_eq!(memory.load(&elsewhere), None, "what it offers is to be learned anew");
+        assert_eq!(memory.approved(&elsewhere), Some(known));
         memory.forget("a/b");
         assert_eq!(memory.load(&spec), None);
     }
@@ -223,14 +333,92 @@ mod tests {
         };
         memory.save("s", &known);
         assert_eq!(memory.approve("s", &["b".into(), "c".into()]).unwrap(), ["b"]);
-        let now = memory.read("s").unwrap();
+        let now = memory.read("s").unwrap().unwrap();
         assert_eq!(now.tools, [tool("a", "old"), tool("b", "new")]);
         assert_eq!(now.held_back.keys().collect::<Vec<_>>(), ["a"]);
         assert_eq!(memory.refuse("s", &["a".into(), "c".into()]).unwrap(), ["a"]);
-        let refused = memory.read("s").unwrap();
+        let refused = memory.read("s").unwrap().unwrap();
         assert_eq!(refused.refused, refused.held_back, "it is held back all the same");
         assert_eq!(memory.approve("s", &[]).unwrap(), ["a"]);
-        assert!(memory.read("s").unwrap().refused.is_empty());
+        assert!(memory.read("s").unwrap().unwrap().refused.is_empty());
         assert_eq!(memory.approve("nobody", &[]).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_another_than_was_seen_is_not_approved() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::new(folder.path().to_owned());
+        let tool = |name: &str, about: &str| object(&json!({"name": name, "description": about}));
+        let held = |name: &str| (name.to_owned(), tool(name, "new"));
+        let known = Remembered {
+            tools: vec![tool("a", "old"), tool("b", "old")],
+            held_back: [held("a"), held("b")].into(),
+            ..Remembered::default()
+        };
+        memory.save("s", &known);
+        let newer = ("b".to_owned(), tool("b", "newer"));
+        for seen in [BTreeMap::from([held("a"), newer]), BTreeMap::from([held("c")])] {
+            assert_eq!(memory.approve_seen("s", &seen).unwrap(), [""; 0]);
+        }
+        assert_eq!(memory.read("s").unwrap(), Some(known));
+        assert_eq!(memory.approve_seen("s", &BTreeMap::from([held("b")])).unwrap(), ["b"]);
+        assert_eq!(memory.read("s").unwrap().unwrap().tools, [tool("a", "old"), tool("b", "new")]);
+    }
+
+    #[test]
+    fn approvals_that_can_t_be_read_are_kept_aside_and_nothing_is_approved() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::new(folder.path().to_owned());
+        let way = Way::Remote { url: String::new(), sse: None, headers: BTreeMap::new() };
+        let spec = Spec::new("s", way);
+        let path = memory.path("s").unwrap();
+        let doubted = Remembered { doubted: true, ..Remembered::default() };
+        for number in 1..3 {
+            fs::write(&path, "{\"tools\": [").unwrap();
+            assert!(memory.approve("s", &[]).is_err());
+            assert_eq!(memory.load(&spec), Some(doubted.clone()));
+            let aside = path.with_extension(format!("damaged-{number}"));
+            assert_eq!(fs::read_to_string(aside).unwrap(), "{\"tools\": [");
+            assert_eq!(memory.load(&spec), Some(doubted.clone()), "the next start knows of it too");
+        }
+        fs::write(&path, "{").unwrap();
+        memory.save("s", &doubted);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{", "nothing takes its place unseen");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(memory.load(&spec), None, "what is not there was never seen");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn approvals_that_can_t_be_read_for_now_stay_where_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::new(folder.path().to_owned());
+        let path = memory.path("s").unwrap();
+        let doubted = Remembered { doubted: true, ..Remembered::default() };
+        // A link to itself can be opened by nobody, whoever runs this.
+        std::os::unix::fs::symlink(&path, &path).unwrap();
+        assert_eq!(memory.kept("s"), Some(doubted.clone()));
+        memory.save("s", &doubted);
+        assert!(path.is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is kept aside");
+        fs::remove_file(&path).unwrap();
+        let era = Some(Era::Stateless);
+        let known = Remembered { era: era.clone(), ..Remembered::default() };
+        memory.save("s", &known);
+        memory.save("s", &Remembered { era, ..doubted });
+        assert_eq!(memory.kept("s"), Some(known), "it could be read again");
+    }
+
+    #[test]
+    fn approving_all_that_is_held_back_ends_the_doubt() {
+        let tool = |name: &str| object(&json!({"name": name}));
+        let held = |name: &str| (name.to_owned(), tool(name));
+        let held_back = [held("a"), held("b")].into();
+        let mut known = Remembered { held_back, doubted: true, ..Remembered::default() };
+        known.approve("a");
+        assert!(known.doubted);
+        known.approve("b");
+        assert!(!known.doubted);
+        assert_eq!(known.tools, [tool("a"), tool("b")]);
     }
 }

@@ -6,6 +6,7 @@ use docent_tool::{Object, Progress};
 use docent_traffic::{Direction, Kind, More, Tap};
 use serde_json::{Value, json};
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
@@ -38,11 +39,14 @@ impl Era {
     }
 }
 
-/// Why a request has no result.
+/// Characters of a server's message that are told among other words, such as in a log.
+const TOLD: usize = 2000;
+
+/// Why a request has no result. In words, a server's message is cut; whoever passes it on has it whole.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RequestError {
     /// The server says so.
-    #[error("{message} ({code})")]
+    #[error("{} ({code})", cut(.message))]
     Rpc {
         /// Its code.
         code: i64,
@@ -57,6 +61,13 @@ pub enum RequestError {
     /// Nothing was heard of it for this long.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
+}
+
+fn cut(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(TOLD) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
+        None => message.into(),
+    }
 }
 
 /// One request.
@@ -520,4 +531,23 @@ impl Drop for InFlight<'_> {
 
 pub(crate) fn own_name() -> Value {
     json!({"name": "docent", "version": env!("CARGO_PKG_VERSION")})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_message_is_told_in_part_and_kept_whole() {
+        let check = |said: &str, want: &str| {
+            let error = rpc(json!({"code": -1, "message": said}));
+            assert_eq!(error.to_string(), want);
+            let RequestError::Rpc { message, .. } = error else { panic!("{error}") };
+            assert_eq!(message, said);
+        };
+        let most = "\u{fc}".repeat(TOLD);
+        check("no", "no (-1)");
+        check(&most, &format!("{most} (-1)"));
+        check(&format!("{most}\u{fc}no"), &format!("{most}… (-1)"));
+    }
 }

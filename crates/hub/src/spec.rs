@@ -37,6 +37,8 @@ pub struct Spec {
     pub describe: BTreeMap<String, String>,
     /// Whether definitions that change are held back.
     pub pinned: bool,
+    /// Whether what was approved counts on another way to it as well. So it must where somebody else says what the way is.
+    pub keeps_pins: bool,
     /// Folders that it is told of when no client can be asked.
     pub roots: Vec<String>,
     /// Tells apart what else is configured of it, so that a change is seen.
@@ -155,6 +157,7 @@ impl Spec {
             only: Vec::new(),
             describe: BTreeMap::new(),
             pinned: true,
+            keeps_pins: false,
             roots: Vec::new(),
             other: String::new(),
         }

@@ -9,8 +9,8 @@ use axum::{
 };
 use docent_traffic::{Capture, Entry};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use std::{sync::Arc, time::Duration};
+use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::task::spawn_blocking;
 
 /// Entries of one answer.
@@ -142,6 +142,13 @@ fn not_inside() -> Response {
     )
 }
 
+/// Definitions as the page has shown them, by their tools: what is held back may be another by now.
+#[derive(Deserialize)]
+struct Seen {
+    server: String,
+    tools: BTreeMap<String, Map<String, Value>>,
+}
+
 #[derive(Deserialize)]
 struct Held {
     server: String,
@@ -149,23 +156,28 @@ struct Held {
 }
 
 pub(crate) async fn approve(state: State, body: Bytes) -> Response {
-    decide(&body, |held| state.desk.approve(&held.server, &held.tools))
+    match read::<Seen>(&body) {
+        Ok(seen) if seen.tools.is_empty() => unnamed(),
+        Ok(seen) => decided(state.desk.approve(&seen.server, &seen.tools)),
+        Err(why) => refused(StatusCode::BAD_REQUEST, &why),
+    }
 }
 
 pub(crate) async fn refuse(state: State, body: Bytes) -> Response {
-    decide(&body, |held| state.desk.refuse(&held.server, &held.tools))
+    match read::<Held>(&body) {
+        Ok(held) if held.tools.is_empty() => unnamed(),
+        Ok(held) => decided(state.desk.refuse(&held.server, &held.tools)),
+        Err(why) => refused(StatusCode::BAD_REQUEST, &why),
+    }
 }
 
-fn decide(body: &Bytes, decide: impl FnOnce(Held) -> Result<Vec<String>, String>) -> Response {
-    let held = match read::<Held>(body) {
-        // No name would mean all of them, which nobody has looked at.
-        Ok(held) if held.tools.is_empty() => {
-            return refused(StatusCode::BAD_REQUEST, "name the tools");
-        }
-        Ok(held) => held,
-        Err(why) => return refused(StatusCode::BAD_REQUEST, &why),
-    };
-    match decide(held) {
+/// No name would mean all of them, which nobody has looked at.
+fn unnamed() -> Response {
+    refused(StatusCode::BAD_REQUEST, "name the tools")
+}
+
+fn decided(decided: Result<Vec<String>, String>) -> Response {
+    match decided {
         Ok(tools) => answer(&json!({"tools": tools})),
         Err(why) => refused(StatusCode::CONFLICT, &why),
     }

@@ -22,8 +22,8 @@ use axum::{
 use docent_dial::{Line, Listener, Running};
 use docent_traffic::Traffic;
 use serde::Serialize;
-use serde_json::Value;
-use std::sync::Arc;
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Where the page is served.
 pub const PATH: &str = "/inspector";
@@ -101,8 +101,12 @@ pub trait Desk: Send + Sync + 'static {
     fn config(&self) -> Result<Value, String>;
     /// What `docent doctor` says. May take a while.
     fn doctor(&self) -> Value;
-    /// Approves definitions that are held back; gives their names.
-    fn approve(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String>;
+    /// Approves definitions that are held back, by their tools, just as they were shown; gives their names.
+    fn approve(
+        &self,
+        server: &str,
+        seen: &BTreeMap<String, Map<String, Value>>,
+    ) -> Result<Vec<String>, String>;
     /// Refuses them; gives their names.
     fn refuse(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String>;
     /// What was recorded meanwhile.

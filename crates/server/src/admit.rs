@@ -59,14 +59,14 @@ impl Keyring {
             }
             let kind = PrincipalKind::Key;
             ring.push((
-                Principal { name: name.into(), scopes: scopes.into(), kind, until: None },
+                Principal { name: name.into(), scopes: scopes.into(), kind, grant: None },
                 digest(&token),
             ));
         }
         let everything: &[&str] = if required { &[] } else { &["*"] };
         let scopes = everything.iter().map(ToString::to_string).collect();
         let kind = PrincipalKind::Anonymous;
-        let anonymous = Principal { name: ANONYMOUS.into(), scopes, kind, until: None };
+        let anonymous = Principal { name: ANONYMOUS.into(), scopes, kind, grant: None };
         Ok(Self { keys: ring, required, anonymous, strangers, former: HashSet::new() })
     }
 
@@ -356,7 +356,7 @@ mod tests {
 
     fn client(name: &str, remote: Option<&str>) -> ClientKey {
         let kind = PrincipalKind::Key;
-        let principal = Principal { name: name.into(), scopes: [].into(), kind, until: None };
+        let principal = Principal { name: name.into(), scopes: [].into(), kind, grant: None };
         ClientKey::of(&Caller {
             principal,
             via: Via::Http,
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     fn whoever_is_known_is_one_from_wherever() {
         let caller = |kind, remote: &str| Caller {
-            principal: Principal { name: "a".into(), scopes: [].into(), kind, until: None },
+            principal: Principal { name: "a".into(), scopes: [].into(), kind, grant: None },
             via: Via::Http,
             remote: Some(remote.parse().unwrap()),
         };

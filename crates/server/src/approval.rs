@@ -1,15 +1,19 @@
 //! Asks the person at the client before a tool runs that policy says to ask about.
 
 use crate::audit;
-use docent_screen::visible;
-use docent_tool::{CallContext, Object, ToolError};
-use serde_json::json;
+use docent_screen::one_line;
+use docent_tool::{CallContext, Object, ToolError, ToolInfo};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Characters of one argument that a question shows.
-const SHOWN: usize = 400;
-/// Arguments that a question shows.
-const LISTED: usize = 20;
+/// Characters of an argument's name that a question shows.
+const NAME: usize = 64;
+/// Characters of its value that a question shows from the beginning, and as many from the end.
+const VALUE: usize = 400;
+/// Arguments that a question shows of those that the tool's schema declares.
+const DECLARED: usize = 64;
+/// The same of others, of which a caller can make up as many as it likes.
+const UNDECLARED: usize = 20;
 
 /// What an answer to such a question is known by.
 const PREFIX: &str = "approval-";
@@ -22,11 +26,12 @@ pub(crate) fn is_key(key: &str) -> bool {
 /// Ends with an error unless the person approves of this very call: the `nth` within a request, which itself is 0.
 pub(crate) async fn ask(
     context: &CallContext,
-    tool: &str,
+    tool: &ToolInfo,
     arguments: &Object,
     (rule, nth): (&str, usize),
 ) -> Result<(), ToolError> {
-    let told = told(arguments);
+    let told = told(arguments, &tool.input_schema)?;
+    let tool = &tool.name;
     let question = json!({
         "mode": "form",
         "message": format!("Run the tool `{tool}`? ({rule} wants your approval.){told}"),
@@ -52,36 +57,108 @@ pub(crate) async fn ask(
     Err(ToolError::failed(format!("`{tool}` was not run: its call was not approved ({rule})")))
 }
 
-/// Every argument on a line of its own, so that a long one hides no other, with nothing in it that can't be seen.
-fn told(arguments: &Object) -> String {
-    let mut told = String::new();
-    for (name, value) in arguments.iter().take(LISTED) {
-        let written = value.to_string();
-        let shown: String = visible(&written).chars().take(SHOWN).collect();
-        let name = visible(name);
-        write!(told, "\n{name}: {shown}").unwrap_or_default();
-        let length = written.chars().count();
-        if length > SHOWN {
-            write!(told, "… ({length} characters in all)").unwrap_or_default();
+/// Every argument on a line of its own, those that the schema declares first: what a caller adds hides nothing that the tool
+/// goes by. Where not all of them can be shown, nobody is asked.
+fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
+    let known = schema.get("properties").and_then(Value::as_object);
+    let is_declared = |name: &str| known.is_some_and(|known| known.contains_key(name));
+    let (declared, others): (Vec<_>, Vec<_>) =
+        arguments.iter().partition(|(name, _)| is_declared(name.as_str()));
+    let groups =
+        [(declared.len(), DECLARED, "declares"), (others.len(), UNDECLARED, "does not declare")];
+    for (given, most, does) in groups {
+        if given > most {
+            let problem = format!(
+                "must be at most {most} that the tool's schema {does}, so that the person who approves of the call sees \
+                 them all; these are {given}"
+            );
+            return Err(ToolError::argument("arguments", problem));
         }
     }
-    if arguments.len() > LISTED {
-        write!(told, "\n… {} arguments in all", arguments.len()).unwrap_or_default();
+    let mut told = String::new();
+    for (name, value) in declared.into_iter().chain(others) {
+        let name = shown(&json!(name).to_string(), NAME, 0);
+        let value = shown(&value.to_string(), VALUE, VALUE);
+        // Writing to a string can't fail.
+        write!(told, "\n{name}: {value}").unwrap_or_default();
     }
-    told
+    Ok(told)
+}
+
+/// A text on one line, with nothing in it that can't be seen; of a long one the beginning and the end, and how much is
+/// between them.
+fn shown(text: &str, head: usize, tail: usize) -> String {
+    let text = one_line(text);
+    let length = text.chars().count();
+    if length <= head + tail {
+        return text.into_owned();
+    }
+    let begins: String = text.chars().take(head).collect();
+    let ends: String = text.chars().skip(length - tail).collect();
+    format!("{begins}… [{} characters are not shown] …{ends}", length - head - tail)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(arguments: &Value) -> Result<String, ToolError> {
+        let schema = json!({"properties": {"command": {}, "path": {}}});
+        told(arguments.as_object().unwrap(), schema.as_object().unwrap())
+    }
+
+    /// So many arguments, called by numbers.
+    fn numbered(count: usize) -> Value {
+        (0..count).map(|n| (n.to_string(), json!(n))).collect()
+    }
+
     #[test]
     fn nothing_is_hidden_behind_something_long() {
-        let arguments = json!({"padding": "x".repeat(5000), "path": "/etc/\u{202e}gpj.exe"});
-        let told = told(arguments.as_object().unwrap());
-        assert!(told.contains("(5002 characters in all)"), "{told}");
-        assert!(told.contains("path: \"/etc/<U+202E>gpj.exe\""), "{told}");
-        let many: Object = (0..30).map(|n| (n.to_string(), json!(n))).collect();
-        assert!(super::told(&many).ends_with("… 30 arguments in all"));
+        let told =
+            of(&json!({"padding": "x".repeat(5000), "path": "/etc/\u{202e}gpj.exe"})).unwrap();
+        assert!(told.starts_with("\n\"path\": \"/etc/<U+202E>gpj.exe\"\n\"padding\": "), "{told}");
+        assert!(told.contains("x… [4202 characters are not shown] …x"), "{told}");
+        for blanks in [400, 4000] {
+            let command = format!("ls{}; rm -rf ~", " ".repeat(blanks));
+            let told = of(&json!({"command": command})).unwrap();
+            assert!(
+                told.starts_with("\n\"command\": \"ls ") && told.ends_with("; rm -rf ~\""),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_takes_one_line_and_not_all_of_it() {
+        for name in ["a\npath: \"/tmp\"", "a\r\u{85}\u{2028}b", "\u{1b}[2Ja", &"\n".repeat(5000)] {
+            let told = of(&json!({"path": "/etc/shadow", (name): 1})).unwrap();
+            assert!(told.starts_with("\n\"path\": \"/etc/shadow\"\n\""), "{told}");
+            let is_plain =
+                |c: char| c == '\n' || !(c.is_control() || ('\u{2028}'..='\u{2029}').contains(&c));
+            assert!(told.chars().all(is_plain) && told.matches('\n').count() == 2, "{told}");
+            assert!(told.len() < 300 && told.ends_with(": 1"), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_shown_is_not_asked_about() {
+        let mut arguments = numbered(20);
+        arguments["path"] = json!("/etc/shadow");
+        let told = of(&arguments).unwrap();
+        assert!(
+            told.starts_with("\n\"path\": \"/etc/shadow\"\n") && told.ends_with("\n\"19\": 19"),
+            "{told}"
+        );
+        let problem = of(&numbered(21)).unwrap_err().to_string();
+        assert!(
+            problem.contains("at most 20 that the tool's schema does not declare"),
+            "{problem}"
+        );
+        let known = json!({"properties": numbered(65)});
+        let declared =
+            |count| super::told(numbered(count).as_object().unwrap(), known.as_object().unwrap());
+        assert_eq!(declared(64).unwrap().matches('\n').count(), 64);
+        let problem = declared(65).unwrap_err().to_string();
+        assert!(problem.contains("at most 64 that the tool's schema declares"), "{problem}");
     }
 }

@@ -44,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 /// Notifications that wait to be sent. A client that reads slowly hears fewer steps, and the tool never waits for it.
 const OUTBOX: usize = 256;
 /// How long a client may take to answer a question that is put to it while the call waits.
-const ANSWER_TIME: Duration = Duration::from_mins(5);
+pub(crate) const ANSWER_TIME: Duration = Duration::from_mins(5);
 /// How long a client may take to answer a question that travels in a result.
 const QUESTION_TTL: Duration = Duration::from_hours(1);
 
@@ -68,8 +68,9 @@ pub(crate) struct Listener {
     ready: Notify,
     notes: Mutex<Notes>,
     waits: Mutex<Waits>,
-    /// Set once the request has been answered with a task: from then on, questions go through the task.
-    task: OnceLock<TaskContext>,
+    /// Set once the request has been answered with a task: from then on, questions go through the task, and move the
+    /// deadline by no more than this, so that the call ends before its task does.
+    task: OnceLock<(TaskContext, Duration)>,
     /// Set for all calls at once, when the server closes.
     hurry: Arc<SetOnce<()>>,
     screening: Screening,
@@ -198,10 +199,11 @@ impl Listener {
         std::mem::take(&mut self.notes().emitted)
     }
 
-    /// From now on the client follows a task: it hears no more of this request.
-    pub(crate) fn follow(&self, task: TaskContext) {
+    /// From now on the client follows a task: it hears no more of this request. `patience` is how far questions may move
+    /// the deadline in all.
+    pub(crate) fn follow(&self, task: TaskContext, patience: Duration) {
         // A request becomes a task once.
-        self.task.set(task).unwrap_or_default();
+        self.task.set((task, patience)).unwrap_or_default();
         self.queue().clear();
     }
 
@@ -325,13 +327,16 @@ impl Listener {
         }
         self.check_able(&ask)?;
         self.screen(key, &mut ask)?;
-        let answer = if let Some(task) = self.task.get() {
+        let answer = if let Some((task, _)) = self.task.get() {
             let request =
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
             let _waiting = Waiting::begin(&self.waits);
-            task.request_input(key, request)
-                .await
-                .map_err(|_| ToolError::Stopped(Stop::Cancelled))?
+            let asked = tokio::time::timeout(ANSWER_TIME, task.request_input(key, request)).await;
+            let answered = asked.map_err(|_| {
+                self.server.tasks().take_back(task.task_id(), key);
+                unanswered()
+            })?;
+            answered.map_err(|_| ToolError::Stopped(Stop::Cancelled))?
         } else if self.modern {
             self.notes().asked.push((key.to_owned(), ask.clone()));
             return Err(ToolError::NeedsInput(InputNeeded {
@@ -345,7 +350,7 @@ impl Listener {
         Ok(answer)
     }
 
-    /// An approval is for a person, who must see the whole of what is approved, and shows what is hidden by itself.
+    /// An approval is for a person, who must see what is approved as it is, and shows what is hidden by itself.
     fn screen(&self, key: &str, ask: &mut Ask) -> Result<(), ToolError> {
         if approval::is_key(key) { Ok(()) } else { self.screening.question(ask) }
     }
@@ -420,7 +425,7 @@ impl Audience for Listener {
         let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
         let message = self.screening.told(&progress.message);
         let progress = Progress { message, extra, ..progress };
-        if let Some(task) = self.task.get() {
+        if let Some((task, _)) = self.task.get() {
             task.set_status_message(progress.message);
             return;
         }
@@ -560,10 +565,19 @@ impl Audience for Listener {
     }
 
     fn waited(&self) -> Duration {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner).so_far()
+        let waited = self.waits.lock().unwrap_or_else(PoisonError::into_inner).so_far();
+        self.task.get().map_or(waited, |(_, patience)| waited.min(*patience))
     }
 
     fn hurry(&self) -> Option<&SetOnce<()>> {
         Some(&self.hurry)
     }
+}
+
+/// A question of a task had its time.
+fn unanswered() -> ToolError {
+    let seconds = ANSWER_TIME.as_secs();
+    ToolError::failed(format!(
+        "nobody answered within {seconds} s: call again when somebody can answer"
+    ))
 }

@@ -5,15 +5,12 @@
 use crate::{hex, metrics::Outcome};
 use docent_audit::{Entry, Log, Settings, WriteError};
 use docent_tool::Object;
-use rmcp::{
-    ErrorData,
-    model::{CallToolResult, ErrorCode},
-};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::{
+    collections::HashMap,
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use tokio::{
@@ -55,24 +52,31 @@ impl Audit {
 
     /// Whether a call may run: not if its line must be written and is known to be impossible.
     pub(crate) fn ready(&self) -> Result<(), WriteError> {
-        self.log.as_ref().map_or(Ok(()), Log::ready)
+        match &self.log {
+            Some(log) if !log.is_sound() => aside(|| log.ready()),
+            _ => Ok(()),
+        }
     }
 
     /// Writes one line. An error means that the call must not be answered.
     pub(crate) fn write(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
         let Some(log) = &self.log else { return Ok(()) };
-        // A line in the system's cache is written sooner than another thread could be asked to. A disk takes long enough
-        // for this thread's other calls to be given to another one, where there is one.
-        let is_shared = || {
-            Handle::try_current()
-                .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
-        };
-        if self.waits && is_shared() {
-            block_in_place(|| log.append(entry))
-        } else {
-            log.append(entry)
+        // A line in the system's cache is written sooner than another thread could be asked to. A disk takes longer, and so
+        // does another process that holds the file.
+        if !self.waits
+            && let Some(written) = log.append_at_once(entry)
+        {
+            return written;
         }
+        aside(|| log.append(entry))
     }
+}
+
+/// Does what takes long enough for this thread's other calls to be given to another one, where there is one.
+fn aside<T>(act: impl FnOnce() -> T) -> T {
+    let is_shared = Handle::try_current()
+        .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
+    if is_shared { block_in_place(act) } else { act() }
 }
 
 /// Thousandths of a millisecond are as fine as anybody reads.
@@ -81,96 +85,122 @@ pub(crate) fn milliseconds(took: Duration) -> f64 {
 }
 
 /// How a request ended, as its line says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ending<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) bytes: usize,
-    /// Why, in a word.
-    pub(crate) reason: Option<&'a str>,
+    /// Why, in a word of docent's own: another server writes nothing into the record.
+    pub(crate) reason: Option<&'static str>,
     /// The id that an internal error has in the program's log.
-    pub(crate) reference: Option<&'a str>,
+    pub(crate) reference: Option<String>,
 }
 
-impl<'a> Ending<'a> {
+impl Ending {
     pub(crate) fn new(outcome: Outcome, bytes: usize) -> Self {
         Self { outcome, bytes, reason: None, reference: None }
     }
 
     /// It was not taken on.
-    pub(crate) fn refused(reason: &'a str) -> Self {
+    pub(crate) fn refused(reason: &'static str) -> Self {
         Self { reason: Some(reason), ..Self::new(Outcome::Refused, 0) }
     }
 
     /// The answer is an error of the protocol.
-    pub(crate) fn error(error: &'a ErrorData) -> Self {
-        let member = |name: &str| error.data.as_ref()?.get(name)?.as_str();
-        let by_code = || match error.code {
-            // Only a resource that is not there is named by its address, whatever its revision's code is.
-            _ if member("uri").is_some() => "not_found",
-            ErrorCode::INVALID_PARAMS => "invalid_arguments",
-            ErrorCode::INTERNAL_ERROR => "internal",
-            ErrorCode::METHOD_NOT_FOUND => "unknown_method",
-            _ => "client_lacks",
-        };
-        Self {
-            reason: Some(member("kind").unwrap_or_else(by_code)),
-            reference: member("reference"),
-            ..Self::new(Outcome::Error, 0)
-        }
-    }
-
-    /// The answer is a tool's result, which says why if it is an error.
-    pub(crate) fn result(outcome: Outcome, bytes: usize, result: &'a CallToolResult) -> Self {
-        let error = result.structured_content.as_ref().and_then(|content| content.get("error"));
-        let kind = error.and_then(|error| error.get("kind")).and_then(Value::as_str);
-        let reason = match outcome {
-            Outcome::Error => Some(kind.unwrap_or("failed")),
-            Outcome::Partial => Some("deadline"),
-            _ => None,
-        };
-        Self { reason, ..Self::new(outcome, bytes) }
+    pub(crate) fn failed(reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..Self::new(Outcome::Error, 0) }
     }
 }
 
-/// Lines of what is turned away at the door come at most this often, for each reason: a flood must not push everything
-/// else out of the log.
+/// Lines of what is turned away at the door come at most this often, for each caller and reason: a flood must not push
+/// everything else out of the log.
 const TURNED_AWAY_EVERY: Duration = Duration::from_secs(10);
+/// Callers and reasons that have lines of their own at a time, for the same cause.
+const TOLD_APART: usize = 32;
+/// Whom a line is about that stands for the callers beyond those.
+const OTHERS: &str = "(others)";
 
-/// Requests turned away at the door for one reason, before it is known what they ask for.
-#[derive(Debug)]
-pub(crate) struct TurnedAway {
-    reason: &'static str,
-    /// When the last line was written, and how many requests have come since.
-    since: Mutex<(Option<Instant>, u64)>,
+/// Whom a line of the door is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Whom {
+    pub(crate) reason: &'static str,
+    /// Empty for somebody whom nobody knows.
+    pub(crate) principal: Arc<str>,
+    pub(crate) transport: &'static str,
 }
+
+/// When somebody's last line was written, and how many requests have come since.
+#[derive(Debug, Default)]
+struct Since {
+    told: Option<Instant>,
+    count: u64,
+}
+
+impl Since {
+    fn is_time(&self) -> bool {
+        self.told.is_none_or(|told| told.elapsed() >= TURNED_AWAY_EVERY)
+    }
+}
+
+/// Requests turned away at the door, before it is known what they ask for. Every one of them is in the count of some line.
+#[derive(Debug, Default)]
+pub(crate) struct TurnedAway(Mutex<HashMap<Whom, Since>>);
 
 impl TurnedAway {
-    pub(crate) fn new(reason: &'static str) -> Self {
-        Self { reason, since: Mutex::default() }
+    fn all(&self) -> MutexGuard<'_, HashMap<Whom, Since>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one, and writes a line for all that have been counted if it is time for one.
-    pub(crate) fn count(&self, audit: &Audit, principal: &str, transport: &str) {
-        let count = {
-            let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
-            since.1 += 1;
-            if since.0.is_some_and(|last| last.elapsed() < TURNED_AWAY_EVERY) {
-                return;
+    /// Counts one, and writes the lines that it is time for.
+    pub(crate) fn count(&self, audit: &Audit, mut whom: Whom) {
+        if !audit.is_on() {
+            return;
+        }
+        let mut all = self.all();
+        if all.len() >= TOLD_APART && !all.contains_key(&whom) {
+            whom = Whom { principal: OTHERS.into(), transport: "", ..whom };
+        }
+        all.entry(whom).or_default().count += 1;
+        drop(all);
+        self.write_due(audit);
+    }
+
+    /// Writes the lines that it is time for.
+    pub(crate) fn write_due(&self, audit: &Audit) {
+        self.write(audit, Since::is_time);
+    }
+
+    /// Writes all that is counted and not told yet, for there may be no next time.
+    pub(crate) fn write_all(&self, audit: &Audit) {
+        self.write(audit, |_| true);
+    }
+
+    fn write(&self, audit: &Audit, is_due: impl Fn(&Since) -> bool) {
+        let mut due = Vec::new();
+        self.all().retain(|whom, since| {
+            if !is_due(since) {
+                return true;
             }
-            since.0 = Some(Instant::now());
-            std::mem::take(&mut since.1)
-        };
-        let entry = Entry {
-            principal,
-            transport,
-            method: "door",
-            outcome: Outcome::Refused.name(),
-            reason: Some(self.reason),
-            count: Some(count),
-            ..Entry::default()
-        };
-        // Refused already; that the line is missing is counted and told of.
-        audit.write(&entry).unwrap_or_default();
+            // Who has not come since the last line is forgotten.
+            let has_come = since.count > 0;
+            if has_come {
+                due.push((whom.clone(), since.count));
+                *since = Since { told: Some(Instant::now()), count: 0 };
+            }
+            has_come
+        });
+        for (whom, count) in due {
+            let entry = Entry {
+                principal: &whom.principal,
+                transport: whom.transport,
+                method: "door",
+                outcome: Outcome::Refused.name(),
+                reason: Some(whom.reason),
+                count: Some(count),
+                ..Entry::default()
+            };
+            // Refused already; that the line is missing is counted and told of.
+            audit.write(&entry).unwrap_or_default();
+        }
     }
 }
 
@@ -260,21 +290,37 @@ mod tests {
     }
 
     #[test]
-    fn an_error_says_why_in_a_word() {
-        let error = |code, data: Value| ErrorData::new(ErrorCode(code), "m", Some(data));
-        for (error, reason, reference) in [
-            (error(-32602, json!({"parameter": "a"})), "invalid_arguments", None),
-            (error(-32602, json!({"uri": "a"})), "not_found", None),
-            (error(-32002, json!({"uri": "a"})), "not_found", None),
-            (error(-32603, json!({"reference": "ab12"})), "internal", Some("ab12")),
-            (error(-32603, json!({"kind": "deadline"})), "deadline", None),
-            (error(-32021, json!({})), "client_lacks", None),
-            (ErrorData::internal_error("m", None), "internal", None),
-        ] {
-            let ending = Ending::error(&error);
-            assert_eq!((ending.reason, ending.reference), (Some(reason), reference), "{error:?}");
-            assert_eq!(ending.outcome, Outcome::Error);
+    fn everybody_who_is_turned_away_is_in_some_count_and_in_nobody_else_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let audit = Audit::to_file(&path, 1 << 20);
+        let door = TurnedAway::default();
+        for n in 0..3000 {
+            let principal = format!("p{}", n % 1000).into();
+            door.count(&audit, Whom { reason: "rate", principal, transport: "http" });
         }
+        let lines = || -> Vec<Value> {
+            let text = std::fs::read_to_string(&path).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        assert_eq!(lines().len(), TOLD_APART + 1, "each has one at once");
+        let pass_time = || {
+            for since in door.all().values_mut() {
+                since.told = since.told.and_then(|told| told.checked_sub(TURNED_AWAY_EVERY));
+            }
+        };
+        pass_time();
+        door.write_due(&audit);
+        let all = lines();
+        let of = |principal: &str| -> u64 {
+            let own = all.iter().filter(|line| line["principal"] == principal);
+            own.map(|line| line["count"].as_u64().unwrap()).sum()
+        };
+        assert_eq!((of("p0"), of("p31"), of("p32")), (3, 3, 0));
+        assert_eq!(of(OTHERS), 3 * (1000 - TOLD_APART as u64));
+        pass_time();
+        door.write_due(&audit);
+        assert!(door.all().is_empty() && lines().len() == all.len());
     }
 
     #[test]

@@ -7,11 +7,11 @@ use crate::{
     audience::Listener,
     audit::Ending,
     cursor::Forged,
-    finish::{self, Finish, Finished},
+    finish::{self, Failed, Finish, Finished},
     guest::Guest,
     metrics::Outcome,
     policy::Admitted,
-    record::Entry,
+    record::Line,
     run::{Bounds, Ended, bounded},
     server::{Permit, Server},
     tasks::TaskUse,
@@ -43,7 +43,7 @@ pub(crate) struct Call {
     pub(crate) timeout: Duration,
     pub(crate) screening: Screening,
     pub(crate) guest: Guest,
-    pub(crate) entry: Entry,
+    pub(crate) line: Line,
     /// Held until the answer is made. A call that becomes a task leaves its lane earlier.
     pub(crate) permit: Permit,
 }
@@ -114,18 +114,16 @@ impl Call {
         let span = self.span(&name);
         let ended = async {
             let ended = self.rounds().await;
-            let ending = match &ended {
-                Ok((reply, outcome, bytes)) => self.ending(reply, *outcome, *bytes),
-                Err(error) => Ending::error(error),
+            let ending: &Ending = match &ended {
+                Ok((_, ending)) => ending,
+                Err(failed) => &failed.ending,
             };
-            let closed = self.server.close(&self.entry, &ending);
-            let outcome = if closed.is_ok() { ending.outcome } else { Outcome::Refused };
-            let (took, bytes) = (self.entry.began().elapsed(), ending.bytes);
-            self.admitted.route().stats.count(outcome, took);
-            tracing::debug!(target: "docent::tools", tool = name, outcome = outcome.name(), ?took, bytes, "called");
-            closed?;
+            self.line.close(ending)?;
+            let (outcome, bytes) = (ending.outcome.name(), ending.bytes);
+            let took = self.line.entry().began().elapsed();
+            tracing::debug!(target: "docent::tools", tool = name, outcome, ?took, bytes, "called");
             let screening = &self.screening;
-            ended.map(|(reply, ..)| reply).map_err(|error| screening.error(error))
+            ended.map(|(reply, _)| reply).map_err(|failed| screening.error(failed.error))
         }
         .instrument(span)
         .await;
@@ -133,23 +131,9 @@ impl Call {
         ended
     }
 
-    fn ending<'a>(&self, reply: &'a Reply, outcome: Outcome, bytes: usize) -> Ending<'a> {
-        let mut ending = match reply {
-            Reply::Answer(result) => Ending::result(outcome, bytes, result),
-            Reply::NeedsInput(_) => {
-                Ending { reason: Some("needs_input"), ..Ending::new(outcome, bytes) }
-            }
-            Reply::Cancelled => Ending::new(outcome, bytes),
-        };
-        if outcome == Outcome::Partial && self.listener.hurried().initialized() {
-            ending.reason = Some("closing");
-        }
-        ending
-    }
-
     /// A span costs more than a small call, so that it is made for those who export it or look at everything.
     fn span(&self, tool: &str) -> tracing::Span {
-        let parent = self.entry.traceparent();
+        let parent = self.line.entry().traceparent();
         let Some(adopt) = self.server.adopt_trace() else {
             return tracing::debug_span!(target: "docent::tools", "call", tool, traceparent = parent);
         };
@@ -175,7 +159,7 @@ impl Call {
         }
     }
 
-    async fn rounds(&mut self) -> Result<(Reply, Outcome, usize), ErrorData> {
+    async fn rounds(&mut self) -> Result<(Reply, Ending), Failed> {
         let route = Arc::clone(self.admitted.route());
         let mut arguments = match route.input.check(std::mem::take(&mut self.arguments)) {
             Ok(arguments) => Some(arguments),
@@ -194,7 +178,7 @@ impl Call {
             let work: docent_tool::Running<'_, _> = match self.admitted.approval() {
                 None => route.tool.call(given, &context),
                 Some(rule) => Box::pin(async {
-                    approval::ask(&context, &route.info.name, &given, (rule, 0)).await?;
+                    approval::ask(&context, &route.info, &given, (rule, 0)).await?;
                     route.tool.call(given, &context).await
                 }),
             };
@@ -219,29 +203,28 @@ impl Call {
         Err(finish::internal(&route.info.name, "the tool never stopped asking"))
     }
 
-    fn ask_by_result(&self, needed: InputNeeded) -> Result<(Reply, Outcome, usize), ErrorData> {
+    fn ask_by_result(&self, needed: InputNeeded) -> Result<(Reply, Ending), Failed> {
         if !self.guest.is_modern() {
             let lacking = needed.asks.first().map_or("questions", |(_, ask)| capability(ask));
             return self.finish().error(ToolError::ClientLacks(lacking), Vec::new()).map(answered);
         }
         let purpose = purpose(&self.guest, "tools/call", &self.admitted.route().info.name);
         match self.listener.input_required(needed, self.server.seal(), &purpose) {
-            Ok(result) => Ok((Reply::NeedsInput(result), Outcome::Ok, 0)),
+            Ok(result) => {
+                let asks = Ending { reason: Some("needs_input"), ..Ending::new(Outcome::Ok, 0) };
+                Ok((Reply::NeedsInput(result), asks))
+            }
             Err(error) => self.finish().error(error, Vec::new()).map(answered),
         }
     }
 
-    fn end(
-        &self,
-        ended: Ended<docent_tool::Outcome>,
-    ) -> Result<(Reply, Outcome, usize), ErrorData> {
+    fn end(&self, ended: Ended<docent_tool::Outcome>) -> Result<(Reply, Ending), Failed> {
         let emitted = self.listener.take_emitted();
         let cancelled = self.bounds.cancel.is_cancelled();
+        let given_up = || Ok((Reply::Cancelled, Ending::new(Outcome::Cancelled, 0)));
         match ended {
-            Ended::Cancelled => Ok((Reply::Cancelled, Outcome::Cancelled, 0)),
-            Ended::Done(Err(ToolError::Stopped(_))) if cancelled => {
-                Ok((Reply::Cancelled, Outcome::Cancelled, 0))
-            }
+            Ended::Cancelled => given_up(),
+            Ended::Done(Err(ToolError::Stopped(_))) if cancelled => given_up(),
             Ended::Done(Ok(outcome)) => Ok(answered(self.finish().answer(outcome, emitted))),
             Ended::Done(Err(error)) => self.finish().error(error, emitted).map(answered),
             Ended::Late => Ok(answered(self.finish().late(emitted))),
@@ -253,8 +236,8 @@ impl Call {
     }
 }
 
-fn answered((result, outcome, bytes): Finished) -> (Reply, Outcome, usize) {
-    (Reply::Answer(result), outcome, bytes)
+fn answered((result, ending): Finished) -> (Reply, Ending) {
+    (Reply::Answer(result), ending)
 }
 
 /// What a client must be able to do to answer.

@@ -47,14 +47,17 @@ impl Seal {
     }
 }
 
-/// One page of a list, and the cursor of the next. `key` names an item, so that a page goes on after the item it
+/// One page of a list, and the cursor of the next.
+pub(crate) type Page<T> = (Vec<T>, Option<String>);
+
+/// Cuts one page out of a list. `key` names an item, so that a page goes on after the item it
 /// ended with even when the list has changed in between.
 pub(crate) fn page<T>(
     items: Vec<T>,
     key: impl Fn(&T) -> &str,
     size: usize,
     place: &Place<'_>,
-) -> Result<(Vec<T>, Option<String>), ErrorData> {
+) -> Result<Page<T>, ErrorData> {
     let start = match place.cursor {
         None => 0,
         Some(cursor) => {

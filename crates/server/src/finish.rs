@@ -1,7 +1,7 @@
 //! How a call ended, as the client reads it: content, errors, and the size cap.
 
 use crate::{
-    catalogue::Route, convert, hex, metrics::Outcome, paging, results::Results,
+    audit::Ending, catalogue::Route, convert, hex, metrics::Outcome, paging, results::Results,
     screening::Screening, validate::Problem,
 };
 use docent_tool::{Block, Failure, ToolError};
@@ -45,7 +45,26 @@ fn mark_partial(result: &mut CallToolResult) {
 }
 
 /// An answer, and what the audit line says of it.
-pub(crate) type Finished = (CallToolResult, Outcome, usize);
+pub(crate) type Finished = (CallToolResult, Ending);
+
+/// An error of the protocol in place of an answer, and what the audit line says of it: in docent's own words, whatever the
+/// error says of itself, which may be another server's.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) error: ErrorData,
+    pub(crate) ending: Box<Ending>,
+}
+
+impl Failed {
+    pub(crate) fn new(reason: &'static str, error: ErrorData) -> Self {
+        Self { error, ending: Box::new(Ending::failed(reason)) }
+    }
+
+    /// What was asked with can't be used.
+    pub(crate) fn arguments(error: ErrorData) -> Self {
+        Self::new("invalid_arguments", error)
+    }
+}
 
 impl Finish<'_> {
     /// The tool's own answer, after the pieces it has handed over.
@@ -65,12 +84,16 @@ impl Finish<'_> {
             }
             mark_partial(&mut result);
         }
-        let outcome = match (is_error, partial) {
-            (true, _) => Outcome::Error,
-            (false, true) => Outcome::Partial,
-            (false, false) => Outcome::Ok,
-        };
-        self.cap(result, outcome)
+        match (is_error, partial) {
+            (true, _) => self.cap(result, Outcome::Error, Some("failed")),
+            (false, true) => self.cap(result, Outcome::Partial, Some(self.cut_by())),
+            (false, false) => self.cap(result, Outcome::Ok, None),
+        }
+    }
+
+    /// What an answer is cut short by.
+    fn cut_by(&self) -> &'static str {
+        if self.closing { "closing" } else { "deadline" }
     }
 
     /// The tool did not come back in time: what it has handed over is the answer.
@@ -88,7 +111,7 @@ impl Finish<'_> {
             .is_none_or(|(output, value)| output.accepts(value));
         // A client that checks answers against the schema would refuse this one, unless it is told that it is no answer.
         result.is_error = Some(!promised);
-        self.cap(result, Outcome::Partial)
+        self.cap(result, Outcome::Partial, Some(self.cut_by()))
     }
 
     fn tell_partial(&self, result: &mut CallToolResult) {
@@ -119,7 +142,12 @@ impl Finish<'_> {
         format!("limits.tools.{quote}{}{quote}.timeout_ms", info.name)
     }
 
-    fn cap(&self, mut result: CallToolResult, outcome: Outcome) -> Finished {
+    fn cap(
+        &self,
+        mut result: CallToolResult,
+        outcome: Outcome,
+        reason: Option<&'static str>,
+    ) -> Finished {
         self.screening.result(&mut result);
         let bytes = paging::weight(&result);
         if let Some((id, parts)) =
@@ -127,27 +155,31 @@ impl Finish<'_> {
         {
             self.results.keep(&id, self.owner, parts);
         }
-        (result, outcome, bytes)
+        (result, Ending { reason, ..Ending::new(outcome, bytes) })
+    }
+
+    /// An answer that says why there is none.
+    fn told(&self, reason: &'static str, text: String, error: &Value) -> Finished {
+        let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+        result.structured_content = Some(json!({"error": error}));
+        self.cap(result, Outcome::Error, Some(reason))
     }
 
     /// Arguments that can't be used: told to the model or to the client, as the revision has it.
-    pub(crate) fn bad_arguments(&self, problem: &Problem) -> Result<Finished, ErrorData> {
+    pub(crate) fn bad_arguments(&self, problem: &Problem) -> Result<Finished, Failed> {
         if !self.dialect.bad_arguments_are_answers() {
-            return Err(invalid_params(problem));
+            return Err(Failed::arguments(invalid_params(problem)));
         }
+        let kind = "invalid_arguments";
         let mut error = problem.data();
         error["code"] = json!(-32602);
-        error["kind"] = json!("invalid_arguments");
+        error["kind"] = json!(kind);
         error["message"] = json!(format!("argument {problem}"));
-        Ok(self.cap(failed(format!("Error: argument {problem}"), &error), Outcome::Error))
+        Ok(self.told(kind, format!("Error: argument {problem}"), &error))
     }
 
     /// The tool gave no answer.
-    pub(crate) fn error(
-        &self,
-        error: ToolError,
-        emitted: Vec<Block>,
-    ) -> Result<Finished, ErrorData> {
+    pub(crate) fn error(&self, error: ToolError, emitted: Vec<Block>) -> Result<Finished, Failed> {
         match error {
             ToolError::Argument { field, problem } => {
                 self.bad_arguments(&Problem::new(field, problem))
@@ -158,13 +190,11 @@ impl Finish<'_> {
                 Err(lacks(what))
             }
             lacking @ ToolError::ClientLacks(_) => {
-                let error =
-                    json!({"code": -32000, "kind": "client_lacks", "message": lacking.to_string()});
-                Ok(self.cap(failed(format!("Error: {lacking}"), &error), Outcome::Error))
+                let kind = "client_lacks";
+                let error = json!({"code": -32000, "kind": kind, "message": lacking.to_string()});
+                Ok(self.told(kind, format!("Error: {lacking}"), &error))
             }
-            ToolError::Refused { code, message, data } => {
-                Err(ErrorData::new(ErrorCode(code), message, data))
-            }
+            ToolError::Refused { code, message, data } => Err(foreign(code, message, data)),
             ToolError::Bug(source) => Err(internal(&self.route.info.name, &chain(&*source))),
             other => Err(internal(&self.route.info.name, &other.to_string())),
         }
@@ -180,14 +210,8 @@ impl Finish<'_> {
             text.push('\n');
             text.push_str(hint);
         }
-        self.cap(failed(text, &failure_data(failure)), Outcome::Error)
+        self.told(failure.kind.name(), text, &failure_data(failure))
     }
-}
-
-fn failed(text: String, error: &Value) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(json!({"error": error}));
-    result
 }
 
 fn failure_data(failure: &Failure) -> Value {
@@ -200,44 +224,56 @@ pub(crate) fn invalid_params(problem: &Problem) -> ErrorData {
 }
 
 /// The client did not say that it can do what the request needs.
-pub(crate) fn lacks(what: &'static str) -> ErrorData {
+fn lacks(what: &'static str) -> Failed {
     let needed = json!({what: {}});
     let needed = serde_json::from_value::<ClientCapabilities>(needed).unwrap_or_default();
-    ErrorData::missing_required_client_capability(needed)
+    Failed::new("client_lacks", ErrorData::missing_required_client_capability(needed))
+}
+
+/// A refusal of another server, or of a call within, in its own words.
+fn foreign(code: i32, message: String, data: Option<Value>) -> Failed {
+    Failed::new("refused", ErrorData::new(ErrorCode(code), message, data))
 }
 
 /// Our bug. The client gets a reference, and the log gets the reference with what happened.
-pub(crate) fn internal(place: &str, what: &str) -> ErrorData {
+pub(crate) fn internal(place: &str, what: &str) -> Failed {
     let reference = hex::random::<4>();
     tracing::error!(target: "docent::tools", place, reference, what, "internal error");
     let message =
         format!("Internal error (reference {reference}); the server's log has the details");
-    ErrorData::internal_error(message, Some(json!({"reference": reference})))
+    let error = ErrorData::internal_error(message, Some(json!({"reference": reference})));
+    let ending = Ending { reference: Some(reference), ..Ending::failed("internal") };
+    Failed { error, ending: Box::new(ending) }
 }
 
 /// Why something other than a tool gave no answer, as an error of the protocol.
-pub(crate) fn refusal(error: ToolError, place: &str, dialect: Dialect) -> ErrorData {
+pub(crate) fn refusal(error: ToolError, place: &str, dialect: Dialect) -> Failed {
     match error {
-        ToolError::Argument { field, problem } => invalid_params(&Problem::new(field, problem)),
+        ToolError::Argument { field, problem } => {
+            Failed::arguments(invalid_params(&Problem::new(field, problem)))
+        }
         ToolError::Failed(failure) => {
-            let data = failure_data(&failure);
-            ErrorData::new(ErrorCode::INTERNAL_ERROR, failure.message, Some(data))
+            let (reason, data) = (failure.kind.name(), failure_data(&failure));
+            let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, failure.message, Some(data));
+            Failed::new(reason, error)
         }
         ToolError::ClientLacks(what) if dialect == Dialect::V2026_07_28 => lacks(what),
-        ToolError::ClientLacks(_) => ErrorData::invalid_request(error.to_string(), None),
-        ToolError::Stopped(_) => late(place),
-        ToolError::Refused { code, message, data } => {
-            ErrorData::new(ErrorCode(code), message, data)
+        ToolError::ClientLacks(_) => {
+            Failed::new("client_lacks", ErrorData::invalid_request(error.to_string(), None))
         }
+        ToolError::Stopped(_) => late(place),
+        ToolError::Refused { code, message, data } => foreign(code, message, data),
         ToolError::Bug(source) => internal(place, &chain(&*source)),
         other => internal(place, &other.to_string()),
     }
 }
 
 /// Nothing can be told of something that did not come back in time.
-pub(crate) fn late(place: &str) -> ErrorData {
-    let data = json!({"code": -32000, "kind": "deadline", "message": "the deadline passed"});
-    ErrorData::internal_error(format!("{place} did not answer before the deadline"), Some(data))
+pub(crate) fn late(place: &str) -> Failed {
+    let kind = "deadline";
+    let data = json!({"code": -32000, "kind": kind, "message": "the deadline passed"});
+    let told = format!("{place} did not answer before the deadline");
+    Failed::new(kind, ErrorData::internal_error(told, Some(data)))
 }
 
 /// An error with its causes.
@@ -352,7 +388,7 @@ mod tests {
             structured: Some(json!({"word": "b"})),
             ..docent_tool::Outcome::default()
         };
-        let (result, outcome, bytes) = with(Dialect::V2024_11_05, 1 << 20, |finish, _| {
+        let (result, ending) = with(Dialect::V2024_11_05, 1 << 20, |finish, _| {
             finish.answer(outcome, vec![Block::text("a")])
         });
         let content = json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]);
@@ -360,7 +396,7 @@ mod tests {
             shown(&result),
             json!({"content": content, "structuredContent": {"word": "b"}, "isError": false})
         );
-        assert_eq!((outcome, bytes > 2), (Outcome::Ok, true));
+        assert_eq!((ending.outcome, ending.bytes > 2), (Outcome::Ok, true));
     }
 
     #[test]
@@ -370,7 +406,7 @@ mod tests {
             partial: true,
             ..docent_tool::Outcome::default()
         };
-        let (result, outcome, _) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
+        let (result, ending) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
             Finish { overdue: true, ..*finish }.answer(outcome, vec![])
         });
         let value = shown(&result);
@@ -381,16 +417,17 @@ mod tests {
         );
         let text = value["content"][0]["text"].as_str().unwrap();
         assert!(text.ends_with("raise limits.tool_timeout_ms."), "{text}");
-        assert_eq!((value["isError"].as_bool(), outcome), (Some(false), Outcome::Partial));
+        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(false), Outcome::Partial));
     }
 
     #[test]
     fn a_late_answer_is_what_was_handed_over() {
-        let (result, outcome, _) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
+        let (result, ending) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
             finish.late(vec![Block::text("so far")])
         });
         let value = shown(&result);
-        assert_eq!((&value["content"][0]["text"], outcome), (&json!("so far"), Outcome::Partial));
+        assert_eq!(value["content"][0]["text"], "so far");
+        assert_eq!((ending.outcome, ending.reason), (Outcome::Partial, Some("deadline")));
         assert_eq!(value["structuredContent"]["partial"], true);
         assert_eq!(value["isError"], false, "every answer may be partial by its schema");
     }
@@ -401,16 +438,17 @@ mod tests {
             let error = || ToolError::argument("depth", "must be one of quick, deep");
             let got = with(dialect, 1 << 20, |finish, _| finish.error(error(), vec![]));
             match got {
-                Err(error) => {
+                Err(Failed { error, .. }) => {
                     assert!(!dialect.bad_arguments_are_answers(), "{dialect:?}");
                     let data = error.data.unwrap();
                     assert_eq!((error.code.0, &data["parameter"]), (-32602, &json!("depth")));
                     assert_eq!(data["reason"], "must be one of quick, deep");
                 }
-                Ok((result, outcome, _)) => {
+                Ok((result, ending)) => {
                     assert!(dialect.bad_arguments_are_answers(), "{dialect:?}");
                     let value = shown(&result);
-                    assert_eq!((value["isError"].as_bool(), outcome), (Some(true), Outcome::Error));
+                    assert_eq!(value["isError"], true);
+                    assert_eq!(ending.outcome, Outcome::Error);
                     assert!(
                         value["content"][0]["text"]
                             .as_str()
@@ -426,7 +464,7 @@ mod tests {
     fn a_failure_keeps_its_place_in_the_table() {
         let failure = Failure::new(FailureKind::NotFound, "Document not found")
             .hint("List them with docs list.");
-        let (result, outcome, _) =
+        let (result, ending) =
             with(Dialect::Plain, 1 << 20, |finish, _| finish.error(failure.into(), vec![]))
                 .unwrap();
         let value = shown(&result);
@@ -438,7 +476,7 @@ mod tests {
             value["structuredContent"]["error"],
             json!({"code": -32003, "kind": "not_found", "message": "Document not found"})
         );
-        assert_eq!((value["isError"].as_bool(), outcome), (Some(true), Outcome::Error));
+        assert_eq!((value["isError"].as_bool(), ending.outcome), (Some(true), Outcome::Error));
     }
 
     #[test]
@@ -446,23 +484,66 @@ mod tests {
         let act = |dialect, error: ToolError| {
             with(dialect, 1 << 20, |finish, _| finish.error(error, vec![]))
         };
-        let bug = act(Dialect::V2025_11_25, ToolError::Bug("secret cause".into())).unwrap_err();
+        let bug =
+            act(Dialect::V2025_11_25, ToolError::Bug("secret cause".into())).unwrap_err().error;
         assert_eq!(bug.code.0, -32603);
         assert!(
             bug.data.as_ref().unwrap()["reference"].as_str().is_some_and(|text| text.len() == 8)
         );
         assert!(!format!("{bug:?}").contains("secret cause"));
-        let lacking = act(Dialect::V2026_07_28, ToolError::ClientLacks("sampling")).unwrap_err();
+        let lacking =
+            act(Dialect::V2026_07_28, ToolError::ClientLacks("sampling")).unwrap_err().error;
         assert_eq!(lacking.code.0, -32021);
         assert_eq!(lacking.data.unwrap()["requiredCapabilities"], json!({"sampling": {}}));
         let (answer, ..) = act(Dialect::V2025_06_18, ToolError::ClientLacks("sampling")).unwrap();
         assert_eq!(answer.is_error, Some(true));
-        let (answer, outcome, _) =
+        let (answer, ending) =
             act(Dialect::V2025_06_18, ToolError::Stopped(Stop::Deadline)).unwrap();
         assert_eq!(
-            (outcome, answer.structured_content.unwrap()["partial"].as_bool()),
+            (ending.outcome, answer.structured_content.unwrap()["partial"].as_bool()),
             (Outcome::Partial, Some(true))
         );
+    }
+
+    /// What another server says of itself, as if it were docent's.
+    fn pretending() -> Value {
+        json!({"kind": "deadline", "reference": "ab12cd34", "uri": "memo://a"})
+    }
+
+    #[test]
+    fn the_audit_line_says_why_in_docent_s_own_words() {
+        let refused = || ToolError::Refused {
+            code: -32603,
+            message: "closing".into(),
+            data: Some(pretending()),
+        };
+        let failed = |kind| ToolError::Failed(Failure::new(kind, "m"));
+        let cases: [(&dyn Fn() -> ToolError, &str, bool); 6] = [
+            (&refused, "refused", false),
+            (&|| failed(FailureKind::Database), "database", false),
+            (&|| ToolError::argument("a", "is odd"), "invalid_arguments", false),
+            (&|| ToolError::ClientLacks("sampling"), "client_lacks", false),
+            (&|| ToolError::Bug("cause".into()), "internal", true),
+            (&|| ToolError::Stopped(Stop::Deadline), "deadline", false),
+        ];
+        for (error, reason, referred) in cases {
+            let ended = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
+                finish
+                    .error(error(), vec![])
+                    .map_or_else(|failed| *failed.ending, |(_, ending)| ending)
+            });
+            for ending in [ended, *refusal(error(), "a", Dialect::V2025_11_25).ending] {
+                assert_eq!((ending.reason, ending.reference.is_some()), (Some(reason), referred));
+            }
+        }
+        let outcome = docent_tool::Outcome {
+            structured: Some(json!({"error": pretending()})),
+            is_error: true,
+            ..docent_tool::Outcome::default()
+        };
+        let (_, ending) =
+            with(Dialect::V2025_11_25, 1 << 20, |finish, _| finish.answer(outcome, vec![]));
+        assert_eq!(ending.reason, Some("failed"));
     }
 
     #[test]
@@ -472,8 +553,8 @@ mod tests {
             ..Default::default()
         };
         with(Dialect::V2025_11_25, 8192, |finish, results| {
-            let (result, _, bytes) = finish.answer(outcome, vec![]);
-            assert_eq!(bytes, 50_000);
+            let (result, ending) = finish.answer(outcome, vec![]);
+            assert_eq!(ending.bytes, 50_000);
             let Some(ContentBlock::ResourceLink(link)) = result.content.last() else {
                 panic!("no link")
             };

@@ -7,10 +7,10 @@ use crate::{
     audit::Ending,
     guest::Guest,
     metrics::Outcome,
-    record::{Asked, Entry},
+    record::{Asked, Line},
     server::{Refusal, Server},
 };
-use docent_tool::{Audience, CallContext, Object, ToolError};
+use docent_tool::{Audience, CallContext, Object, Stop, ToolError};
 use rmcp::ErrorData;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -40,17 +40,17 @@ impl Nested<'_> {
         let asked = Asked { method: "tools/call", target: tool, arguments: Some(&arguments) };
         let client = || self.client.map(str::to_owned);
         let entry = self.server.open_within(self.guest, client, &asked);
-        // A call that is dropped half-way, or panics, leaves its line as well.
-        let mut line = Line { server: self.server, entry, ending: Some(Outcome::Cancelled) };
+        let mut line = Line::new(self.server, entry);
         let admitted = self.server.admit_within(self.guest, tool, Some(self.provider)).await;
         let (admitted, _running) = match admitted {
             Ok(admitted) => admitted,
             Err(Refusal { reason, error }) => {
-                line.close(&Ending::refused(reason))?;
+                line.close(&Ending::refused(reason)).map_err(refused)?;
                 return Err(refused(error));
             }
         };
         let route = admitted.route();
+        line.count_for(&route.stats);
         let checked = route.input.check(arguments);
         let deadline = Instant::now() + admitted.within(route.timeout);
         let context = CallContext::new(
@@ -63,7 +63,7 @@ impl Nested<'_> {
             Ok(arguments) => {
                 let work = async {
                     if let Some(rule) = admitted.approval() {
-                        approval::ask(&context, tool, &arguments, (rule, self.nth)).await?;
+                        approval::ask(&context, &route.info, &arguments, (rule, self.nth)).await?;
                     }
                     route.tool.call(arguments, &context).await
                 };
@@ -74,42 +74,26 @@ impl Nested<'_> {
                 }
             }
         };
-        let (outcome, bytes) = match &ended {
-            Ok(answer) if answer.is_error => (Outcome::Error, weight(answer)),
-            Ok(answer) if answer.partial => (Outcome::Partial, weight(answer)),
-            Ok(answer) => (Outcome::Ok, weight(answer)),
-            Err(ToolError::Stopped(docent_tool::Stop::Cancelled)) => (Outcome::Cancelled, 0),
-            Err(_) => (Outcome::Error, 0),
-        };
-        line.close(&Ending::new(outcome, bytes))?;
-        route.stats.count(outcome, line.entry.began().elapsed());
+        let ended = self.server.screening().within(ended);
+        line.close(&ending(&ended)).map_err(refused)?;
         ended
     }
 }
 
-/// The audit line of a call, written once.
-struct Line<'a> {
-    server: &'a Arc<Server>,
-    entry: Entry,
-    /// How it ended, if nobody says anything else.
-    ending: Option<Outcome>,
-}
-
-impl Line<'_> {
-    fn close(&mut self, ending: &Ending<'_>) -> Result<(), ToolError> {
-        self.ending = None;
-        self.server.close(&self.entry, ending).map_err(refused)
-    }
-}
-
-impl Drop for Line<'_> {
-    fn drop(&mut self) {
-        if let Some(outcome) = self.ending
-            && let Err(error) = self.server.close(&self.entry, &Ending::new(outcome, 0))
-        {
-            tracing::warn!(error = %error.message, "a call that was given up is not recorded");
-        }
-    }
+/// What the line of an inner call says: the reason is docent's own word, as it is for the call around it.
+fn ending(ended: &Result<docent_tool::Outcome, ToolError>) -> Ending {
+    let (outcome, reason, bytes) = match ended {
+        Ok(answer) if answer.is_error => (Outcome::Error, Some("failed"), weight(answer)),
+        Ok(answer) if answer.partial => (Outcome::Partial, Some("deadline"), weight(answer)),
+        Ok(answer) => (Outcome::Ok, None, weight(answer)),
+        Err(ToolError::Stopped(Stop::Cancelled)) => (Outcome::Cancelled, None, 0),
+        Err(ToolError::Stopped(_)) => (Outcome::Error, Some("deadline"), 0),
+        Err(ToolError::Argument { .. }) => (Outcome::Error, Some("invalid_arguments"), 0),
+        Err(ToolError::Failed(failure)) => (Outcome::Error, Some(failure.kind.name()), 0),
+        Err(ToolError::Refused { .. }) => (Outcome::Error, Some("refused"), 0),
+        Err(_) => (Outcome::Error, Some("failed"), 0),
+    };
+    Ending { reason, ..Ending::new(outcome, bytes) }
 }
 
 fn weight(answer: &docent_tool::Outcome) -> usize {

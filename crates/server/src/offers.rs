@@ -6,7 +6,7 @@ use crate::{
     call::{bad_state, cancelled, capability, purpose},
     catalogue::{Catalogue, clip, nearest, with_parts},
     convert, cursor,
-    finish::{self, invalid_params},
+    finish::{self, Failed, invalid_params},
     guest::Guest,
     metrics::Outcome,
     paging,
@@ -34,11 +34,10 @@ use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// One list as its page shows it, each item screened.
+/// One list as its page shows it.
 macro_rules! listed {
-    ($result:ident, $scope:expr, $page:expr, $screen:expr) => {{
-        let (mut items, next) = $page?;
-        items.iter_mut().for_each($screen);
+    ($result:ident, $scope:expr, $page:expr) => {{
+        let (items, next) = $page?;
         let mut result = $result::with_all_items(items);
         result.next_cursor = next;
         result.cache_scope = $scope;
@@ -107,6 +106,21 @@ impl Server {
         cursor::Place { seal: self.seal(), list, principal: &guest.principal().name, cursor }
     }
 
+    /// What a page of a list tells, as it may be told. Tools are not among them: what is hidden in those of other servers the
+    /// hub has shown, and a schema is no text.
+    fn screened<T>(
+        &self,
+        page: Result<cursor::Page<T>, ErrorData>,
+        screen: fn(&Screening, &mut T),
+    ) -> Result<cursor::Page<T>, ErrorData> {
+        let (mut items, next) = page?;
+        let screening = self.screening();
+        for item in &mut items {
+            screen(&screening, item);
+        }
+        Ok((items, next))
+    }
+
     pub(crate) async fn list_tools(
         &self,
         guest: &Guest,
@@ -118,9 +132,7 @@ impl Server {
         listed!(
             ListToolsResult,
             self.list_scope(guest),
-            cursor::page(tools, |tool| &tool.name, self.list_page(), &place),
-            // The hub has shown what is hidden in those of other servers.
-            |_| {}
+            cursor::page(tools, |tool| &tool.name, self.list_page(), &place)
         )
     }
 
@@ -141,8 +153,8 @@ impl Server {
         }
         let place = self.place("resources", guest, cursor);
         let page = cursor::page(resources, |item| &item.uri, self.list_page(), &place);
-        let screening = self.screening();
-        listed!(ListResourcesResult, self.list_scope(guest), page, |it| screening.resource(it))
+        let page = self.screened(page, Screening::resource);
+        listed!(ListResourcesResult, self.list_scope(guest), page)
     }
 
     pub(crate) async fn list_templates(
@@ -159,8 +171,8 @@ impl Server {
             .collect();
         let place = self.place("templates", guest, cursor);
         let page = cursor::page(templates, |item| &item.uri_template, self.list_page(), &place);
-        let (scope, screening) = (self.cache_scope(guest), self.screening());
-        listed!(ListResourceTemplatesResult, scope, page, |it| screening.template(it))
+        let page = self.screened(page, Screening::template);
+        listed!(ListResourceTemplatesResult, self.cache_scope(guest), page)
     }
 
     pub(crate) async fn list_prompts(
@@ -177,8 +189,8 @@ impl Server {
             .collect();
         let place = self.place("prompts", guest, cursor);
         let page = cursor::page(prompts, |item| &item.name, self.list_page(), &place);
-        let screening = self.screening();
-        listed!(ListPromptsResult, self.cache_scope(guest), page, |it| screening.prompt(it))
+        let page = self.screened(page, Screening::prompt);
+        listed!(ListPromptsResult, self.cache_scope(guest), page)
     }
 
     /// Completes an argument of a prompt or a variable of a template.
@@ -226,7 +238,7 @@ impl Server {
             *value = screening.told(value);
         }
         let mut info = CompletionInfo::new(values)
-            .map_err(|problem| finish::internal("completion/complete", &problem))?;
+            .map_err(|problem| finish::internal("completion/complete", &problem).error)?;
         info.total = total;
         info.has_more = if is_cut { Some(true) } else { more };
         let mut result = CompleteResult::new(info);
@@ -297,7 +309,7 @@ enum Found<T> {
 }
 
 /// An answer with what the audit line says of it.
-pub(crate) type Visited<T> = Result<(T, Outcome, usize), ErrorData>;
+pub(crate) type Visited<T> = Result<(T, Outcome, usize), Failed>;
 
 impl Visit {
     fn bounds(&self) -> Bounds {
@@ -312,23 +324,19 @@ impl Visit {
         responses: Option<InputResponses>,
         state: Option<&str>,
         purpose: &str,
-    ) -> Result<(), ErrorData> {
-        self.listener.remember(responses, state, self.server.seal(), purpose).map_err(bad_state)
+    ) -> Result<(), Failed> {
+        let remembered = self.listener.remember(responses, state, self.server.seal(), purpose);
+        remembered.map_err(|forged| Failed::arguments(bad_state(forged)))
     }
 
-    fn settle<T>(
-        &self,
-        ended: Ended<T>,
-        place: &str,
-        purpose: &str,
-    ) -> Result<Found<T>, ErrorData> {
+    fn settle<T>(&self, ended: Ended<T>, place: &str, purpose: &str) -> Result<Found<T>, Failed> {
         match ended {
             Ended::Done(Ok(found)) => Ok(Found::It(found)),
             Ended::Done(Err(ToolError::NeedsInput(needed))) => {
                 self.question(needed, place, purpose)
             }
             Ended::Done(Err(error)) => Err(finish::refusal(error, place, self.guest.dialect)),
-            Ended::Cancelled => Err(cancelled()),
+            Ended::Cancelled => Err(Failed::new("cancelled", cancelled())),
             Ended::Late => Err(finish::late(place)),
             Ended::Panicked(words) => Err(finish::internal(place, &format!("panic: {words}"))),
         }
@@ -339,7 +347,7 @@ impl Visit {
         needed: InputNeeded,
         place: &str,
         purpose: &str,
-    ) -> Result<Found<T>, ErrorData> {
+    ) -> Result<Found<T>, Failed> {
         let asked = if self.guest.is_modern() {
             self.listener.input_required(needed, self.server.seal(), purpose)
         } else {
@@ -357,9 +365,14 @@ impl Visit {
         request: ReadResourceRequestParams,
     ) -> Visited<ReadResourceResponse> {
         let uri = request.uri.as_str();
+        let missing = || Failed::new("not_found", Server::missing(&self.guest, uri));
         if Results::owns(uri) {
-            let part = self.server.results().read(uri, &self.guest.principal().name);
-            let part = part.ok_or_else(|| Server::missing(&self.guest, uri))?;
+            let who = self.guest.principal();
+            // A key that is gone, or a token that has ended, opens nothing, not even what it had made.
+            let part = (!who.scopes.is_empty())
+                .then(|| self.server.results().read(uri, &who.name))
+                .flatten()
+                .ok_or_else(missing)?;
             let mut result = ReadResourceResult::new(vec![convert::resource_contents(part)]);
             result.cache_scope = self.guest.is_modern().then_some(CacheScope::Private);
             let bytes = result.contents.iter().map(paging::contents_weight).sum();
@@ -390,7 +403,7 @@ impl Visit {
         };
         match self.settle(ended, uri, &purpose)? {
             Found::It(Some(reading)) => Ok(self.contents(reading)),
-            Found::It(None) => Err(Server::missing(&self.guest, uri)),
+            Found::It(None) => Err(missing()),
             Found::Question(question) => Ok((question.into(), Outcome::Ok, 0)),
         }
     }
@@ -433,14 +446,16 @@ impl Visit {
         request: GetPromptRequestParams,
     ) -> Visited<GetPromptResponse> {
         let name = request.name.as_str();
-        let (provider, info) = self.server.find_prompt(&self.guest, name)?;
+        let found = self.server.find_prompt(&self.guest, name);
+        let (provider, info) = found.map_err(Failed::arguments)?;
         let arguments = request.arguments.unwrap_or_default();
         let missing = info
             .arguments
             .iter()
             .find(|known| known.required && !arguments.contains_key(&known.name));
         if let Some(missing) = missing {
-            return Err(invalid_params(&Problem::new(&missing.name, "is required")));
+            let problem = Problem::new(&missing.name, "is required");
+            return Err(Failed::arguments(invalid_params(&problem)));
         }
         let purpose = purpose(&self.guest, "prompts/get", name);
         self.remember(request.input_responses, request.request_state.as_deref(), &purpose)?;

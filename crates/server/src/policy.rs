@@ -258,7 +258,7 @@ mod tests {
         for (name, scopes, provider, tool, action, by) in cases {
             let scopes = scopes.iter().map(ToString::to_string).collect();
             let kind = PrincipalKind::Key;
-            let who = Principal { name: name.into(), scopes, kind, until: None };
+            let who = Principal { name: name.into(), scopes, kind, grant: None };
             let verdict = policy.decide(&who, provider, tool);
             assert_eq!(verdict.action, action, "{name} {provider} {tool:?}: {verdict:?}");
             assert!(verdict.by.contains(by), "{name} {provider} {tool:?}: {verdict:?}");
@@ -267,7 +267,24 @@ mod tests {
 
     fn ann() -> Principal {
         let scopes = Arc::from(["*".to_owned()]);
-        Principal { name: "ann".into(), scopes, kind: PrincipalKind::Key, until: None }
+        Principal { name: "ann".into(), scopes, kind: PrincipalKind::Key, grant: None }
+    }
+
+    #[test]
+    fn a_rule_names_callers_of_every_kind() {
+        for (name, kind) in [
+            ("ops", PrincipalKind::Key),
+            ("oauth:https://login.example.com/#ann", PrincipalKind::Oauth),
+            ("builder", PrincipalKind::Certificate),
+            ("anonymous", PrincipalKind::Anonymous),
+        ] {
+            let policy =
+                Policy { rules: vec![rule("not they", &[name], &[], &["*"], Action::Deny)] };
+            let who = Principal { name: name.into(), kind, ..ann() };
+            let other = Principal { name: format!("{name}e").into(), ..who.clone() };
+            let decide = |who| policy.decide(who, "web", Some("web_search")).action;
+            assert_eq!((decide(&who), decide(&other)), (Action::Deny, Action::Allow), "{name}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::{
     audit::{self, Ending},
     guest::{self, Guest},
+    metrics::{Outcome, ToolStats},
     server::{Server, refused},
 };
 use docent_tool::Object;
@@ -47,6 +48,51 @@ impl Entry {
     }
 }
 
+/// The audit line of a request, written once. A request that is dropped half-way, or panics, leaves its line as well.
+pub(crate) struct Line {
+    server: Arc<Server>,
+    entry: Entry,
+    /// Counts how the call ends.
+    stats: Option<Arc<ToolStats>>,
+    is_open: bool,
+}
+
+impl Line {
+    pub(crate) fn new(server: &Arc<Server>, entry: Entry) -> Self {
+        Self { server: Arc::clone(server), entry, stats: None, is_open: true }
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// However it ends from now on, it is counted as a call of this tool.
+    pub(crate) fn count_for(&mut self, stats: &Arc<ToolStats>) {
+        self.stats = Some(Arc::clone(stats));
+    }
+
+    /// Writes the line. On an error that is the answer, and nothing else of the request goes out.
+    pub(crate) fn close(&mut self, ending: &Ending) -> Result<(), ErrorData> {
+        self.is_open = false;
+        let closed = self.server.close(&self.entry, ending);
+        if let Some(stats) = &self.stats {
+            let outcome = if closed.is_ok() { ending.outcome } else { Outcome::Refused };
+            stats.count(outcome, self.entry.began.elapsed());
+        }
+        closed
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.is_open
+            && let Err(error) = self.close(&Ending::new(Outcome::Cancelled, 0))
+        {
+            tracing::warn!(error = %error.message, "a request that was given up is not recorded");
+        }
+    }
+}
+
 impl Server {
     /// Begins the record of one request.
     pub(crate) fn open(
@@ -67,20 +113,23 @@ impl Server {
         client: impl FnOnce() -> Option<String>,
         asked: &Asked<'_>,
     ) -> Entry {
-        let audited = self.audit().is_on().then(|| Audited {
-            method: asked.method,
-            target: self.screening().told(asked.target),
-            digest: audit::digest(asked.arguments),
-            client: client(),
-            principal: Arc::clone(&guest.principal().name),
-            via: guest.caller.via,
+        let audited = self.audit().is_on().then(|| {
+            let screening = self.screening();
+            Audited {
+                method: asked.method,
+                target: screening.told(asked.target),
+                digest: audit::digest(asked.arguments),
+                client: client().map(|client| screening.told(&client)),
+                principal: Arc::clone(&guest.principal().name),
+                via: guest.caller.via,
+            }
         });
         Entry { began: Instant::now(), traceparent: None, audited }
     }
 
-    /// Writes the line of one request. On an error that is the answer, and nothing else of the request goes out.
-    pub(crate) fn close(&self, entry: &Entry, ending: &Ending<'_>) -> Result<(), ErrorData> {
+    fn close(&self, entry: &Entry, ending: &Ending) -> Result<(), ErrorData> {
         let Some(audited) = &entry.audited else { return Ok(()) };
+        self.tell_turned_away();
         let mut line = docent_audit::Entry {
             principal: &audited.principal,
             client: audited.client.as_deref(),
@@ -88,7 +137,7 @@ impl Server {
             digest: &audited.digest,
             outcome: ending.outcome.name(),
             reason: ending.reason,
-            reference: ending.reference,
+            reference: ending.reference.as_deref(),
             duration_ms: audit::milliseconds(entry.began.elapsed()),
             bytes: ending.bytes as u64,
             ..docent_audit::Entry::default()

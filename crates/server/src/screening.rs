@@ -2,11 +2,11 @@
 
 use crate::verbatim;
 use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_but};
-use docent_tool::{Ask, Block, Object, ToolError};
+use docent_tool::{Ask, Block, Contents, Object, Outcome, ToolError};
 use rmcp::{
     ErrorData,
     model::{
-        CallToolResult, ContentBlock, MetaObject, Prompt, PromptMessage, Resource,
+        CallToolResult, ContentBlock, ErrorCode, MetaObject, Prompt, PromptMessage, Resource,
         ResourceContents, ResourceTemplate,
     },
 };
@@ -188,6 +188,61 @@ impl Screening {
         }
     }
 
+    /// What one tool tells another, which could spell a secret out or send it elsewhere: there is none in it. What is hidden
+    /// stays, for it may be data, and whatever is made of it is screened before it leaves.
+    pub(crate) fn within(&self, ended: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
+        let screening = Self { secrets: self.secrets.clone(), hidden: false };
+        ended.map(|it| screening.outcome(it)).map_err(|error| screening.tool_error(error))
+    }
+
+    fn outcome(&self, mut outcome: Outcome) -> Outcome {
+        outcome.content.iter_mut().for_each(|block| self.piece(block));
+        if let Some(structured) = &mut outcome.structured {
+            self.value(structured);
+        }
+        if let Some(meta) = &mut outcome.meta {
+            self.object(meta);
+        }
+        outcome
+    }
+
+    /// A piece of an answer, of whatever kind, without its secrets.
+    fn piece(&self, block: &mut Block) {
+        match block {
+            Block::Raw(value) | Block::Embedded(Contents::Raw(value)) => {
+                if let Some(screen) = self.screen() {
+                    screen.redact_json_but(value, stays_in_block);
+                }
+            }
+            Block::Embedded(Contents::Text { text, .. }) => self.text(text),
+            Block::Link(info) => {
+                self.about([&mut info.title, &mut info.about]);
+                self.object(&mut info.extra);
+            }
+            other => self.block(other),
+        }
+    }
+
+    fn tool_error(&self, error: ToolError) -> ToolError {
+        match error {
+            ToolError::Argument { field, problem } => {
+                ToolError::argument(self.told(&field), self.told(&problem))
+            }
+            ToolError::Failed(mut failure) => {
+                self.text(&mut failure.message);
+                self.about([&mut failure.hint]);
+                ToolError::Failed(failure)
+            }
+            ToolError::Refused { code, message, data } => {
+                let error = self.error(ErrorData::new(ErrorCode(code), message, data));
+                let message = error.message.into_owned();
+                ToolError::Refused { code: error.code.0, message, data: error.data }
+            }
+            // Questions are screened when they are put to the client, and the rest has no words of a server's.
+            other => other,
+        }
+    }
+
     /// What the client is asked: its model may read it, and a person does. A page that a person is to open is not asked
     /// for where its address can't be told: without what was taken out of it, it leads nowhere.
     pub(crate) fn question(&self, ask: &mut Ask) -> Result<(), ToolError> {
@@ -253,6 +308,21 @@ fn stays(of: &Object, name: &str) -> Stays {
     };
     let is_nested = of.get(name).is_some_and(|value| value.is_object() || value.is_array());
     if known && (name == "required" || !is_nested) { Stays::Whole } else { Stays::Nothing }
+}
+
+/// The same in a block of content, which also has the name and the address that a resource is known by.
+fn stays_in_block(of: &Object, name: &str) -> Stays {
+    let is_link = of.get("type").is_some_and(|kind| kind == "resource_link");
+    let is_held = !of.contains_key("type") && (of.contains_key("text") || of.contains_key("blob"));
+    let is_known_by = match name {
+        "uri" => is_link || is_held,
+        "name" => is_link,
+        _ => false,
+    };
+    if is_known_by && of.get(name).is_some_and(Value::is_string) {
+        return Stays::Whole;
+    }
+    stays(of, name)
 }
 
 /// Whether what a schema requires is what it has.

@@ -4,7 +4,7 @@ use crate::{
     Audit, Screening, Session,
     admit::{ClientKey, Lanes, Meter, Place, Seats},
     apps,
-    audit::TurnedAway,
+    audit::{TurnedAway, Whom},
     call,
     catalogue::{Catalogue, Route},
     cursor::Seal,
@@ -52,12 +52,13 @@ pub struct Server {
     sessions: Seats,
     streams: Seats,
     lanes: Arc<Lanes>,
+    /// Reads, prompts and completions stand in lines of their own: a call may wait for its client, who reads meanwhile.
+    visits: Arc<Lanes>,
     limits: Limits,
     list_page: usize,
     adopt_trace: Option<AdoptTrace>,
     audit: Audit,
-    /// For want of a token, and for too many requests.
-    turned_away: [TurnedAway; 3],
+    turned_away: TurnedAway,
     metrics: Metrics,
     results: Results,
     tasks: Tasks,
@@ -119,13 +120,14 @@ impl Server {
             sessions: Seats::new(limits.sessions),
             streams: Seats::new(limits.streams),
             lanes: Lanes::new(limits.calls_in_flight),
+            visits: Lanes::new(limits.calls_in_flight),
             results: Results::new(limits.result_ttl),
             tasks: Tasks::new(limits.result_ttl),
             limits,
             list_page,
             adopt_trace,
             audit,
-            turned_away: ["token", "rate", "scope"].map(TurnedAway::new),
+            turned_away: TurnedAway::default(),
             metrics,
             seal,
             stopping: CancellationToken::new(),
@@ -188,10 +190,11 @@ impl Server {
         catalogue.routes().iter().map(definition).collect()
     }
 
-    /// Takes no new calls, ends subscriptions and tasks. Calls that run go on.
+    /// Takes no new calls, ends subscriptions and tasks, and records who was turned away. Calls that run go on.
     pub fn stop(&self) {
         self.stopping.cancel();
         self.cancel_tasks();
+        self.turned_away.write_all(&self.audit);
     }
 
     /// Ends calls as if the deadline of each had come: a tool has a short while to hand over what it has, and then the
@@ -242,6 +245,16 @@ impl Server {
 
     pub(crate) fn audit(&self) -> &Audit {
         &self.audit
+    }
+
+    /// Records who was turned away, if it is time for that: whatever happens here may be the next thing to happen.
+    pub(crate) fn tell_turned_away(&self) {
+        self.turned_away.write_due(&self.audit);
+    }
+
+    fn turn_away(&self, reason: &'static str, caller: &Caller) {
+        let (principal, transport) = (Arc::clone(&caller.principal.name), caller.via.name());
+        self.turned_away.count(&self.audit, Whom { reason, principal, transport });
     }
 
     pub(crate) fn seal(&self) -> &Seal {
@@ -340,11 +353,7 @@ impl Server {
     ) -> Result<(Admitted, Permit), Refusal> {
         let (admitted, running) = self.admit_within(guest, tool, None).await?;
         let timeout = admitted.within(admitted.route().timeout);
-        let place = self.take_place(ClientKey::of(&guest.caller), timeout, cancel).await?;
-        // A call that hurries has given its place to this one, which could not be answered in time.
-        if self.hurry.initialized() {
-            return Err(Refusal::closing());
-        }
+        let place = self.take_place(&self.lanes, guest, timeout, cancel).await?;
         Ok((admitted, Permit { place: Some(place), _running: running }))
     }
 
@@ -379,18 +388,34 @@ impl Server {
         Ok((admitted, running))
     }
 
+    /// Waits for a place among the client's running reads, prompts and completions, no longer than one may take.
+    pub(crate) async fn take_visit(
+        &self,
+        guest: &Guest,
+        cancel: &CancellationToken,
+    ) -> Result<Place, Refusal> {
+        self.take_place(&self.visits, guest, self.limits.tool_timeout, cancel).await
+    }
+
+    /// Waits for a place among what runs of the client.
     async fn take_place(
         &self,
-        client: ClientKey,
+        lanes: &Arc<Lanes>,
+        guest: &Guest,
         patience: Duration,
         cancel: &CancellationToken,
     ) -> Result<Place, Refusal> {
+        let client = ClientKey::of(&guest.caller);
         let entered = tokio::select! {
             biased;
-            entered = self.lanes.enter(client, patience) => entered,
+            entered = lanes.enter(client, patience) => entered,
             () = cancel.cancelled() => return Err(Refusal::new("cancelled", call::cancelled())),
             () = self.hurry.wait() => return Err(Refusal::closing()),
         };
+        // A call that hurries has given its place to this one, which could not be answered in time.
+        if self.hurry.initialized() {
+            return Err(Refusal::closing());
+        }
         entered.map_err(|crowded| {
             self.metrics.refused_crowded.fetch_add(1, Ordering::Relaxed);
             let (running, waiting) = (crowded.running, crowded.waiting);
@@ -516,8 +541,8 @@ impl Door for Server {
         let found = self.terms().keyring.identify(shown);
         if found.is_none() {
             self.metrics.refused_token.fetch_add(1, Ordering::Relaxed);
-            let [unknown, ..] = &self.turned_away;
-            unknown.count(&self.audit, "", "");
+            let unknown = Whom { reason: "token", principal: Arc::default(), transport: "" };
+            self.turned_away.count(&self.audit, unknown);
         }
         found
     }
@@ -531,8 +556,11 @@ impl Door for Server {
         async { tokio::task::spawn_blocking(learn).await.unwrap_or(false) }.boxed()
     }
 
-    fn lacks(&self, caller: &Caller, method: &str, target: Option<&str>) -> Option<Lack> {
-        let tool = target.filter(|_| method == "tools/call")?;
+    fn why_refused(&self, token: &str) -> Option<String> {
+        self.terms().keyring.strangers().why_refused(token)
+    }
+
+    fn lacks(&self, caller: &Caller, tool: &str) -> Option<Lack> {
         let (terms, catalogue, who) = (self.terms(), self.catalogue(), &caller.principal);
         let route = catalogue.find(tool)?;
         let is_open = who.scopes.iter().any(|own| policy::opens(own, &route.provider, Some(tool)));
@@ -540,8 +568,7 @@ impl Door for Server {
             return None;
         }
         let scope = terms.keyring.strangers().scope_for(who, tool, &route.provider)?;
-        let [.., lacking] = &self.turned_away;
-        lacking.count(&self.audit, &who.name, caller.via.name());
+        self.turn_away("scope", caller);
         Some(Lack { scope })
     }
 
@@ -549,8 +576,7 @@ impl Door for Server {
         let Some(meter) = &self.meter else { return Ok(()) };
         meter.check(&ClientKey::of(caller)).inspect_err(|_| {
             self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
-            let [_, too_many, _] = &self.turned_away;
-            too_many.count(&self.audit, &caller.principal.name, caller.via.name());
+            self.turn_away("rate", caller);
         })
     }
 

@@ -5,16 +5,17 @@
 )]
 
 use crate::{
+    admit::Place,
     apps,
     audience::Listener,
     audit::Ending,
     call::{Call, bad_state, purpose},
     convert,
-    finish::invalid_params,
+    finish::{Failed, invalid_params},
     guest::{self, Guest},
     metrics::Outcome,
     offers::{Visit, Visited},
-    record::{Asked, Entry},
+    record::{Asked, Line},
     run::Bounds,
     server::{Refusal, Running, Server, refused},
     subscriptions::{Ear, LEVELS, Membership, NotWatched},
@@ -70,7 +71,7 @@ impl fmt::Debug for Session {
 /// Who asked, what runs, and the record of it.
 struct Opened {
     guest: Guest,
-    entry: Entry,
+    line: Line,
 }
 
 impl Session {
@@ -122,7 +123,7 @@ impl Session {
     fn open(&self, context: &RequestContext<RoleServer>, asked: &Asked<'_>) -> Opened {
         let guest = self.guest(context);
         let entry = self.server.open(&guest, context, asked);
-        Opened { guest, entry }
+        Opened { guest, line: Line::new(&self.server, entry) }
     }
 
     fn visit(&self, guest: &Guest, context: RequestContext<RoleServer>) -> Visit {
@@ -135,28 +136,37 @@ impl Session {
         Listener::new(context, guest, (self.number, self.level(guest.dialect)), &self.server)
     }
 
-    /// Counts a visit as running, or leaves the line of one that is not taken on.
-    fn begin(&self, entry: &Entry) -> Result<Running, ErrorData> {
-        self.server.begin().or_else(|refusal| {
-            self.server.close(entry, &Ending::refused(refusal.reason))?;
-            Err(refusal.error)
-        })
+    /// Counts a visit as running and takes its place, or leaves the line of one that is not taken on.
+    async fn begin(
+        &self,
+        opened: &mut Opened,
+        cancel: &CancellationToken,
+    ) -> Result<(Running, Place), ErrorData> {
+        let begun = match self.server.begin() {
+            Ok(running) => {
+                let place = self.server.take_visit(&opened.guest, cancel).await;
+                place.map(|place| (running, place))
+            }
+            Err(refusal) => Err(refusal),
+        };
+        begun.map_err(|refusal| turned_away(&mut opened.line, refusal, cancel))
     }
 
     /// Leaves the line of a visit, and lets its answer go.
     fn record<T>(
         &self,
-        entry: &Entry,
+        line: &mut Line,
         cancel: &CancellationToken,
         visited: Visited<T>,
     ) -> Result<T, ErrorData> {
         let ending = match &visited {
             Ok((_, outcome, bytes)) => Ending::new(*outcome, *bytes),
             Err(_) if cancel.is_cancelled() => Ending::new(Outcome::Cancelled, 0),
-            Err(error) => Ending::error(error),
+            Err(failed) => Ending::clone(&failed.ending),
         };
-        self.server.close(entry, &ending)?;
-        visited.map(|(answer, ..)| answer).map_err(|error| self.server.screening().error(error))
+        line.close(&ending)?;
+        let screened = |failed: Failed| self.server.screening().error(failed.error);
+        visited.map(|(answer, ..)| answer).map_err(screened)
     }
 
     /// Leaves the line of a call whose parameters could not be read.
@@ -173,25 +183,29 @@ impl Session {
             target: member(name).and_then(Value::as_str).unwrap_or_default(),
             arguments: member("arguments").and_then(Value::as_object),
         };
-        let opened = self.open(context, &asked);
-        self.server.close(&opened.entry, &Ending::refused("invalid_params"))
+        let mut opened = self.open(context, &asked);
+        opened.line.close(&Ending::refused("invalid_params"))
     }
 
     async fn start(
         &self,
         request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
         opened: Opened,
         request_cancel: &CancellationToken,
     ) -> Result<Call, ErrorData> {
-        let Opened { guest, entry } = opened;
+        let Opened { guest, mut line } = opened;
         let follows = guest.is_modern() && guest::declares_tasks(&context.meta);
         let admitted = self.server.admit(&guest, &request.name, request_cancel).await;
         let checked = admitted.and_then(|(admitted, permit)| {
             if admitted.route().tasks == TaskUse::Required && !follows {
                 return Err(Refusal::new("needs_tasks", tasks::required()));
             }
-            let cancel = if follows { CancellationToken::new() } else { request_cancel.clone() };
+            if follows && admitted.route().tasks != TaskUse::Never {
+                // The request is over once a task answers it; the call, and calls within it, go on.
+                context.ct = CancellationToken::new();
+            }
+            let cancel = context.ct.clone();
             let listener = self.listener(context, &guest);
             let purpose = || purpose(&guest, "tools/call", &request.name);
             if request.input_responses.is_some() || request.request_state.is_some() {
@@ -204,14 +218,10 @@ impl Session {
         });
         let (admitted, permit, cancel, listener) = match checked {
             Ok(checked) => checked,
-            Err(Refusal { reason, error }) => {
-                let gone = request_cancel.is_cancelled();
-                let gone = gone.then(|| Ending::new(Outcome::Cancelled, 0));
-                self.server.close(&entry, &gone.unwrap_or_else(|| Ending::refused(reason)))?;
-                return Err(error);
-            }
+            Err(refusal) => return Err(turned_away(&mut line, refusal, request_cancel)),
         };
         let route = admitted.route();
+        line.count_for(&route.stats);
         // A task may take as long as it is kept, unless somebody chose a time for this very tool.
         let long = follows && !route.timeout_is_own && route.tasks != TaskUse::Never;
         let timeout = admitted.within(if long {
@@ -228,7 +238,7 @@ impl Session {
             admitted,
             screening: self.server.screening(),
             guest,
-            entry,
+            line,
             permit,
         })
     }
@@ -344,11 +354,11 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let asked = Asked { method: "resources/read", target: &request.uri, arguments: None };
-        let opened = self.open(&context, &asked);
-        let _running = self.begin(&opened.entry)?;
+        let mut opened = self.open(&context, &asked);
+        let _place = self.begin(&mut opened, &context.ct).await?;
         let visit = self.visit(&opened.guest, context);
         let visited = visit.read(request).await;
-        self.record(&opened.entry, &visit.cancel, visited)
+        self.record(&mut opened.line, &visit.cancel, visited)
     }
 
     async fn list_prompts(
@@ -369,11 +379,11 @@ impl ServerHandler for Session {
             target: &request.name,
             arguments: request.arguments.as_ref(),
         };
-        let opened = self.open(&context, &asked);
-        let _running = self.begin(&opened.entry)?;
+        let mut opened = self.open(&context, &asked);
+        let _place = self.begin(&mut opened, &context.ct).await?;
         let visit = self.visit(&opened.guest, context);
         let visited = visit.prompt(request).await;
-        self.record(&opened.entry, &visit.cancel, visited)
+        self.record(&mut opened.line, &visit.cancel, visited)
     }
 
     async fn complete(
@@ -382,6 +392,8 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let guest = self.guest(&context);
+        let place = self.server.take_visit(&guest, &context.ct).await;
+        let _place = place.map_err(|refusal| refusal.error)?;
         let meta = self.listener(context, &guest).meta();
         self.server.complete(&guest, request, meta).await
     }
@@ -441,7 +453,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let guest = self.guest(&context);
-        self.server.tasks().get(&request.task_id, &guest.principal().name).map(GetTaskResult::new)
+        self.server.tasks().get(&request.task_id, guest.principal()).map(GetTaskResult::new)
     }
 
     async fn update_task(
@@ -450,11 +462,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let guest = self.guest(&context);
-        self.server.tasks().update(
-            &request.task_id,
-            &guest.principal().name,
-            request.input_responses,
-        )
+        self.server.tasks().update(&request.task_id, guest.principal(), request.input_responses)
     }
 
     async fn cancel_task(
@@ -463,7 +471,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let guest = self.guest(&context);
-        self.server.tasks().cancel(&request.task_id, &guest.principal().name)
+        self.server.tasks().cancel(&request.task_id, guest.principal())
     }
 
     async fn on_custom_request(
@@ -475,6 +483,16 @@ impl ServerHandler for Session {
         self.record_unread(&request, &context)?;
         Err(unheard(&request.method, request.params.as_ref()))
     }
+}
+
+/// Leaves the line of a request that is not taken on, and says what it is answered.
+fn turned_away(line: &mut Line, refusal: Refusal, cancel: &CancellationToken) -> ErrorData {
+    let ending = if cancel.is_cancelled() {
+        Ending::new(Outcome::Cancelled, 0)
+    } else {
+        Ending::refused(refusal.reason)
+    };
+    line.close(&ending).err().unwrap_or(refusal.error)
 }
 
 fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {

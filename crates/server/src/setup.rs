@@ -137,7 +137,8 @@ pub struct Limits {
     pub tool_rates: BTreeMap<String, NonZeroU32>,
     /// Requests a client may make; `None` for no bound.
     pub rate: Option<Rate>,
-    /// Calls that one client may have running. Four times as many wait in line.
+    /// Calls that one client may have running. Four times as many wait in line. Reads, prompts and completions are counted
+    /// apart, to the same number.
     pub calls_in_flight: usize,
     /// Sessions open at once.
     pub sessions: usize,

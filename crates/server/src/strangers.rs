@@ -1,7 +1,7 @@
 //! Callers that no key of the configuration names: known by a token of an issuer, or by a certificate.
 
 use docent_auth::{Certificates, Fingerprint, Verifier};
-use docent_transport::{Certificate, Principal, PrincipalKind};
+use docent_transport::{Certificate, Grant, Principal, PrincipalKind};
 use std::{sync::Arc, time::SystemTime};
 
 /// Whom to trust about callers. The default is nobody.
@@ -36,20 +36,22 @@ impl Strangers {
             .ok()?;
         let name: Arc<str> =
             format!("{PREFIX}{}{MARK}{}", verified.issuer, verified.subject).into();
-        let (kind, until) = (PrincipalKind::Oauth, Some(verified.expires));
-        Some(Principal { name, scopes: verified.scopes.into(), kind, until })
+        let grant = Grant { scopes: verified.granted.into(), until: verified.expires };
+        let kind = PrincipalKind::Oauth;
+        Some(Principal { name, scopes: verified.scopes.into(), kind, grant: Some(grant) })
     }
 
-    /// What somebody who came in earlier may do now: nothing once the token is past, or its issuer or rule is gone.
+    /// Why nobody is known by a token, in words that may go back to whoever sent it.
+    pub(crate) fn why_refused(&self, token: &str) -> Option<String> {
+        let verified = self.tokens.as_ref()?.verify(token, SystemTime::now());
+        verified.err().map(|rejected| rejected.to_string())
+    }
+
+    /// What somebody who came in earlier may do now: nothing once the token is past, or its issuer or rule is gone, and what
+    /// the scopes of the token open now.
     pub(crate) fn current(&self, principal: Principal) -> Principal {
         let scopes = match principal.kind {
-            PrincipalKind::Oauth => {
-                let lasts = principal.until.is_some_and(|until| SystemTime::now() < until);
-                let is_trusted = self.tokens.as_ref().zip(issuer_of(&principal)).is_some_and(
-                    |(tokens, issuer)| tokens.issuers().any(|trusted| trusted == issuer),
-                );
-                (is_trusted && lasts).then(|| Arc::clone(&principal.scopes))
-            }
+            PrincipalKind::Oauth => self.opened_to(&principal),
             PrincipalKind::Certificate => self
                 .certificates
                 .as_ref()
@@ -59,12 +61,18 @@ impl Strangers {
         Principal { scopes: scopes.unwrap_or_else(|| Arc::from([])), ..principal }
     }
 
+    fn opened_to(&self, who: &Principal) -> Option<Arc<[String]>> {
+        let grant = who.grant.as_ref().filter(|grant| SystemTime::now() < grant.until)?;
+        let opened = self.tokens.as_ref()?.opened_by(issuer_of(who)?, &grant.scopes)?;
+        Some(opened.into())
+    }
+
     pub(crate) fn by_certificate(&self, certificate: &Certificate) -> Option<Principal> {
         let fingerprint = unhex(&certificate.fingerprint)?;
         let rules = self.certificates.as_ref()?;
         let (name, scopes) = rules.identify(&fingerprint, &certificate.names)?;
         let kind = PrincipalKind::Certificate;
-        Some(Principal { name: name.into(), scopes: scopes.into(), kind, until: None })
+        Some(Principal { name: name.into(), scopes: scopes.into(), kind, grant: None })
     }
 
     /// The narrowest scope of the caller's issuer that would open a tool. Where there is none, there is none to ask for, and
@@ -92,8 +100,10 @@ fn unhex(text: &str) -> Option<Fingerprint> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_auth::{CertificateRule, Fetch, FetchError, Fetched, Issuer, IssuerSettings, Match};
-    use std::time::Duration;
+    use docent_auth::{
+        CertificateRule, Fetch, FetchError, Fetched, Issuer, IssuerSettings, Match, ScopeMap,
+    };
+    use std::{collections::BTreeMap, time::Duration};
 
     #[test]
     fn certificates_are_known_by_rule() {
@@ -126,7 +136,7 @@ mod tests {
             name: name.into(),
             scopes: Arc::from(["*".to_owned()]),
             kind,
-            until: None,
+            grant: None,
         };
         let scopes = |name, kind| strangers.current(who(name, kind)).scopes.to_vec();
         assert_eq!(scopes("exact", PrincipalKind::Certificate), ["code:*"]);
@@ -135,23 +145,36 @@ mod tests {
         assert_eq!(scopes("ann", PrincipalKind::Key), ["*"]);
     }
 
+    struct Silent;
+
+    impl Fetch for Silent {
+        fn get(&self, _: &str) -> Result<Fetched, FetchError> {
+            Err(FetchError::new("no answer"))
+        }
+    }
+
+    const ISSUER: &str = "https://login.example.com/";
+
+    /// An issuer whose scope `read` opens this.
+    fn opening(own: &str) -> Strangers {
+        let opens = BTreeMap::from([("read".to_owned(), vec![own.to_owned()])]);
+        let mut settings = IssuerSettings::new(ISSUER, vec!["docent".into()]);
+        settings.scopes = ScopeMap::new(opens, false).unwrap();
+        let issuers = vec![Issuer::check(settings).unwrap()];
+        Strangers::new(Some(Arc::new(Verifier::new(issuers, Arc::new(Silent)).unwrap())), None)
+    }
+
+    /// Somebody whose token has the scope `read` until then, and opened everything when it was shown.
+    fn ann(until: Option<SystemTime>) -> Principal {
+        let grant = until.map(|until| Grant { scopes: Arc::from(["read".to_owned()]), until });
+        let (scopes, kind) = (Arc::from(["*".to_owned()]), PrincipalKind::Oauth);
+        Principal { name: format!("oauth:{ISSUER}#ann").into(), scopes, kind, grant }
+    }
+
     #[test]
     fn a_token_ends_by_itself() {
-        struct Silent;
-        impl Fetch for Silent {
-            fn get(&self, _: &str) -> Result<Fetched, FetchError> {
-                Err(FetchError::new("no answer"))
-            }
-        }
-        let name = "https://login.example.com/";
-        let issuer = Issuer::check(IssuerSettings::new(name, vec!["docent".into()])).unwrap();
-        let tokens = Verifier::new(vec![issuer], Arc::new(Silent)).unwrap();
-        let strangers = Strangers::new(Some(Arc::new(tokens)), None);
-        let opens = |until: Option<SystemTime>| {
-            let (scopes, kind) = (Arc::from(["*".to_owned()]), PrincipalKind::Oauth);
-            let name = format!("oauth:{name}#ann").into();
-            !strangers.current(Principal { name, scopes, kind, until }).scopes.is_empty()
-        };
+        let strangers = opening("*");
+        let opens = |until| !strangers.current(ann(until)).scopes.is_empty();
         let now = SystemTime::now();
         let hour = Duration::from_hours(1);
         // One after the other, of one subject: neither says anything of another.
@@ -160,5 +183,24 @@ mod tests {
             assert!(!opens(now.checked_sub(hour)));
             assert!(!opens(None));
         }
+    }
+
+    #[test]
+    fn a_token_opens_what_its_scopes_open_now() {
+        let until = SystemTime::now().checked_add(Duration::from_hours(1));
+        for own in ["docs:*", "*"] {
+            let strangers = opening(own);
+            let once = strangers.current(ann(until));
+            assert_eq!(once.scopes.to_vec(), [own]);
+            assert_eq!(strangers.current(once.clone()), once);
+        }
+        assert!(Strangers::default().current(ann(until)).scopes.is_empty());
+    }
+
+    #[test]
+    fn a_refusal_has_auth_s_own_words() {
+        let why = opening("*").why_refused("not-a-token");
+        assert_eq!(why.as_deref(), Some("the token is malformed: it has not three parts"));
+        assert_eq!(Strangers::default().why_refused("not-a-token"), None);
     }
 }

@@ -455,7 +455,7 @@ mod tests {
     fn principal(scope: &str) -> impl Fn(&str) -> bool + use<> {
         let kind = docent_transport::PrincipalKind::Key;
         let scopes = [scope.to_owned()].into();
-        let who = Principal { name: "ann".into(), scopes, kind, until: None };
+        let who = Principal { name: "ann".into(), scopes, kind, grant: None };
         move |provider| Policy::default().may_see(&who, provider)
     }
 

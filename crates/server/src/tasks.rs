@@ -1,10 +1,12 @@
 //! Long calls of clients that follow tasks: a handle at once, the answer when it is there.
 
 use crate::{
-    audience::Listener,
+    admit::ClientKey,
+    audience::{ANSWER_TIME, Listener},
     call::{Call, Reply},
 };
 use docent_tool::Object;
+use docent_transport::Principal;
 use rmcp::{
     ErrorData,
     model::{CallToolResponse, ClientCapabilities, CreateTaskResult, DetailedTask, InputResponses},
@@ -14,7 +16,7 @@ use serde_json::Value;
 use std::{
     collections::HashMap,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 use tokio_util::sync::CancellationToken;
@@ -25,12 +27,24 @@ pub const TASK_KEY: &str = "docent/task";
 
 /// A call that has not ended by then becomes a task.
 pub(crate) const LONG: Duration = Duration::from_secs(2);
-/// Tasks that run at once.
-const MOST_RUNNING: usize = 256;
+/// Tasks that run, or have ended and are kept.
+const MOST: usize = 256;
+/// The same of one client, so that nobody takes all of them.
+const MOST_OF_ONE: usize = 64;
+/// Past its time, a call has a grace, and its answer is made and written down.
+const SLACK: Duration = Duration::from_secs(10);
 
-/// How long a task may run: it must have ended by itself before the time is up for which it is kept.
+/// How long a call may take by itself, where nobody says otherwise and its task is kept so long.
 pub(crate) fn longest(kept: Duration) -> Duration {
     kept * 9 / 10
+}
+
+/// How long a task is kept whose call may take so long, and how far questions may move the end of that call. A task whose
+/// time is up drops its call, so that the call must have ended by itself.
+fn lifetime(kept: Duration, timeout: Duration) -> (Duration, Duration) {
+    let needed = timeout + SLACK;
+    let patience = ANSWER_TIME.max(kept.saturating_sub(needed));
+    (needed + patience, patience)
 }
 
 /// When a tool's calls become tasks.
@@ -56,13 +70,37 @@ impl TaskUse {
 /// The tasks of a server. Each belongs to the principal that made the call.
 pub(crate) struct Tasks {
     manager: TaskManager,
-    owners: Mutex<HashMap<String, (Arc<str>, Instant)>>,
+    known: Arc<Mutex<Known>>,
     ttl: Duration,
+}
+
+/// Every task that runs or is kept, by its id.
+type Known = HashMap<String, Owned>;
+
+struct Owned {
+    owner: Arc<str>,
+    /// Whose it is counted as: callers without a name are one owner, and told apart by their addresses.
+    client: ClientKey,
+    /// When it is forgotten: as long after its end as it may run, and so twice that at the latest.
+    until: Instant,
+}
+
+/// A call that runs, as its task knows it.
+struct Followed {
+    listener: Arc<Listener>,
+    cancel: CancellationToken,
+    owner: Arc<str>,
+    client: ClientKey,
+    timeout: Duration,
+}
+
+fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Tasks {
     pub(crate) fn new(ttl: Duration) -> Self {
-        Self { manager: TaskManager::new(), owners: Mutex::default(), ttl }
+        Self { manager: TaskManager::new(), known: Arc::default(), ttl }
     }
 
     pub(crate) fn running(&self) -> usize {
@@ -76,7 +114,8 @@ impl Tasks {
         request: CancellationToken,
     ) -> Result<CallToolResponse, ErrorData> {
         let at_once = matches!(call.task_use(), TaskUse::Always | TaskUse::Required);
-        let (listener, cancel, owner) = (call.listener(), call.cancel(), call.owner());
+        let (listener, owner, timeout) = (call.listener(), call.owner(), call.timeout);
+        let (cancel, client) = (call.cancel(), ClientKey::anywhere(&call.guest.caller));
         // Held for as long as the request is open. Tasks have a bound of their own: were they to keep places in the lane,
         // a client that follows many could call nothing else.
         let _place = call.take_place();
@@ -88,23 +127,30 @@ impl Tasks {
                 return ended?.try_into();
             }
         }
-        if self.running() >= MOST_RUNNING {
-            return until_cancelled(work, &request, &cancel).await?.try_into();
+        let followed = Followed { listener, cancel: cancel.clone(), owner, client, timeout };
+        match self.hand_over(work, followed) {
+            Ok(task) => Ok(CallToolResponse::Task(task)),
+            Err(work) => until_cancelled(work, &request, &cancel).await?.try_into(),
         }
-        Ok(CallToolResponse::Task(self.hand_over(work, listener, cancel, owner)))
     }
 
-    fn hand_over(
-        &self,
-        work: Working,
-        listener: Arc<Listener>,
-        cancel: CancellationToken,
-        owner: Arc<str>,
-    ) -> CreateTaskResult {
-        let ttl = u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX);
-        let options = TaskOptions::new().with_ttl_ms(ttl).with_poll_interval_ms(500);
+    /// Makes a call a task, or gives it back where there are too many.
+    fn hand_over(&self, work: Working, call: Followed) -> Result<CreateTaskResult, Working> {
+        let Followed { listener, cancel, owner, client, timeout } = call;
+        // Held until the task is known: one that ends at once finds itself.
+        let mut known = lock(&self.known);
+        let now = Instant::now();
+        known.retain(|_, task| now < task.until);
+        let own = known.values().filter(|task| task.client == client).count();
+        if known.len() >= MOST || own >= MOST_OF_ONE {
+            return Err(work);
+        }
+        let (ttl, patience) = lifetime(self.ttl, timeout);
+        let millis = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+        let options = TaskOptions::new().with_ttl_ms(millis).with_poll_interval_ms(500);
+        let all = Arc::clone(&self.known);
         let task = self.manager.spawn(options, move |task| {
-            listener.follow(task.clone());
+            listener.follow(task.clone(), patience);
             Box::pin(async move {
                 let mut work = work;
                 let ended = tokio::select! {
@@ -114,6 +160,9 @@ impl Tasks {
                         work.await
                     }
                 };
+                if let Some(own) = lock(&all).get_mut(task.task_id()) {
+                    own.until = Instant::now() + ttl;
+                }
                 match ended? {
                     Reply::Answer(result) => Ok(result),
                     Reply::Cancelled => Err(TaskExit::Cancelled),
@@ -125,17 +174,15 @@ impl Tasks {
                 }
             })
         });
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        // A task is kept for at most twice its time: once running, once ended.
-        owners.retain(|_, (_, since)| since.elapsed() < self.ttl * 2);
-        owners.insert(task.task_id.clone(), (owner, Instant::now()));
-        CreateTaskResult::new(task)
+        known.insert(task.task_id.clone(), Owned { owner, client, until: now + ttl * 2 });
+        Ok(CreateTaskResult::new(task))
     }
 
-    /// Somebody else's task is as unknown as one that never was.
-    fn check(&self, id: &str, who: &str) -> Result<(), ErrorData> {
-        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        if owners.get(id).is_some_and(|(owner, _)| &**owner == who) {
+    /// Somebody else's task is as unknown as one that never was, and so is one's own once the key is gone or the token has
+    /// ended.
+    fn check(&self, id: &str, who: &Principal) -> Result<(), ErrorData> {
+        let is_own = |task: &Owned| task.owner == who.name && !who.scopes.is_empty();
+        if lock(&self.known).get(id).is_some_and(is_own) {
             return Ok(());
         }
         Err(ErrorData::invalid_params(
@@ -144,7 +191,7 @@ impl Tasks {
         ))
     }
 
-    pub(crate) fn get(&self, id: &str, who: &str) -> Result<DetailedTask, ErrorData> {
+    pub(crate) fn get(&self, id: &str, who: &Principal) -> Result<DetailedTask, ErrorData> {
         self.check(id, who)?;
         self.manager.get_task(id)
     }
@@ -152,22 +199,27 @@ impl Tasks {
     pub(crate) fn update(
         &self,
         id: &str,
-        who: &str,
+        who: &Principal,
         responses: InputResponses,
     ) -> Result<(), ErrorData> {
         self.check(id, who)?;
         self.manager.update_task(id, responses)
     }
 
-    pub(crate) fn cancel(&self, id: &str, who: &str) -> Result<(), ErrorData> {
+    /// Takes back a question that nobody has answered in time: it would stay open for as long as the task runs.
+    pub(crate) fn take_back(&self, id: &str, key: &str) {
+        // Where the task is gone, so is the question.
+        self.manager.update_task(id, [(key.to_owned(), Value::Null)]).unwrap_or_default();
+    }
+
+    pub(crate) fn cancel(&self, id: &str, who: &Principal) -> Result<(), ErrorData> {
         self.check(id, who)?;
         self.manager.cancel_task(id)
     }
 
     /// Cancels every task; each ends by itself, and leaves its line.
     pub(crate) fn stop(&self) {
-        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in owners.keys() {
+        for id in lock(&self.known).keys() {
             // One that is gone needs no cancelling.
             self.manager.cancel_task(id).unwrap_or_default();
         }
@@ -221,5 +273,20 @@ mod tests {
             assert_eq!(TaskUse::of(meta.as_object()), want, "{meta}");
         }
         assert_eq!(TaskUse::of(None), TaskUse::WhenLong);
+    }
+
+    #[test]
+    fn a_task_outlives_its_call() {
+        let (minute, hour) = (Duration::from_mins(1), Duration::from_hours(1));
+        for (kept, timeout) in [
+            (hour, minute),
+            (minute, hour),
+            (hour, longest(hour)),
+            (Duration::ZERO, Duration::ZERO),
+        ] {
+            let (ttl, patience) = lifetime(kept, timeout);
+            assert!(ttl >= kept && patience >= ANSWER_TIME, "{kept:?} {timeout:?}");
+            assert_eq!(timeout + patience + SLACK, ttl, "{kept:?} {timeout:?}");
+        }
     }
 }

@@ -35,8 +35,17 @@ pub struct Principal {
     pub scopes: Arc<[String]>,
     /// What it was known by. The same name by another way is somebody else.
     pub kind: PrincipalKind,
-    /// When the token that it was known by ends. A connection may stay open for longer.
-    pub until: Option<SystemTime>,
+    /// What the token that it was known by grants.
+    pub grant: Option<Grant>,
+}
+
+/// What a token of an authorization server grants. A connection may stay open for longer, and under other terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Scopes, in the words of the authorization server.
+    pub scopes: Arc<[String]>,
+    /// When it ends.
+    pub until: SystemTime,
 }
 
 impl Principal {
@@ -48,7 +57,7 @@ impl Principal {
     /// Somebody who has yet to show a token: may do nothing.
     pub(crate) fn unknown() -> Self {
         let kind = PrincipalKind::Anonymous;
-        Self { name: "unknown".into(), scopes: Arc::from([]), kind, until: None }
+        Self { name: "unknown".into(), scopes: Arc::from([]), kind, grant: None }
     }
 }
 
@@ -174,9 +183,13 @@ pub trait Door: Send + Sync + 'static {
     fn learn<'a>(&'a self, _token: &'a str) -> BoxFuture<'a, bool> {
         ready(false).boxed()
     }
-    /// Which scope is missing for a method on a tool, resource or prompt. Asked before anything is done, about callers
-    /// that were known by a token of an authorization server.
-    fn lacks(&self, _caller: &Caller, _method: &str, _target: Option<&str>) -> Option<Lack> {
+    /// Why nobody is known by a token: words that may go back to whoever sent it, and hold nothing of it.
+    fn why_refused(&self, _token: &str) -> Option<String> {
+        None
+    }
+    /// Which scope is missing for a tool. Asked before it is called, about callers that were known by a token of an
+    /// authorization server. What else they may not use is not there for them.
+    fn lacks(&self, _caller: &Caller, _tool: &str) -> Option<Lack> {
         None
     }
     /// Counts one request; an error says how long to wait.

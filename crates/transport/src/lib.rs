@@ -11,6 +11,6 @@ mod message;
 pub mod stdio;
 pub mod tls;
 
-pub use door::{Caller, Door, Lack, Origin, Principal, PrincipalKind, Seat, Shown, Via};
+pub use door::{Caller, Door, Grant, Lack, Origin, Principal, PrincipalKind, Seat, Shown, Via};
 pub use lines::{Lines, TooLong};
 pub use tls::Certificate;

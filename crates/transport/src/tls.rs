@@ -6,7 +6,10 @@ use rustls::{
     RootCertStore, ServerConfig,
     crypto::{CryptoProvider, ring},
     pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
-    server::{VerifierBuilderError, WebPkiClientVerifier, danger::ClientCertVerifier},
+    server::{
+        NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier,
+        danger::ClientCertVerifier,
+    },
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -168,6 +171,11 @@ fn read(files: &TlsFiles) -> Result<Current, TlsError> {
     };
     let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if files.client_ca.is_some() {
+        // Of a session that is resumed nothing is verified again, and a certificate would count beyond its end.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+    }
     for warning in &warnings {
         tracing::warn!("{warning}");
     }

@@ -99,3 +99,39 @@ fn a_lock_that_is_never_given_back_stops_nobody() {
     let report = place.intact();
     assert_eq!(report.notices[0].what, What::Dropped { count: 1 });
 }
+
+#[test]
+fn whoever_waits_for_another_process_holds_up_nobody() {
+    let place = Place::new();
+    let log = Log::open(place.log(), Settings::default());
+    write(&log, 1);
+    let other = File::open(place.log()).unwrap();
+    other.lock().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| write(&log, 1));
+        for _ in 0..100 {
+            assert!(log.append_at_once(&crate::entry("b")).is_none(), "it is held");
+        }
+        // Were this thread held up, the other one would have given up by now.
+        drop(other);
+    });
+    assert_eq!(log.failures(), 0);
+    log.append_at_once(&crate::entry("c")).unwrap().unwrap();
+    place.intact();
+    assert_eq!(place.calls(), 3);
+}
+
+#[test]
+fn a_file_that_is_moved_away_with_its_lock_held_is_gone_on_without() {
+    let place = Place::new();
+    let log = Log::open(place.log(), Settings::default());
+    write(&log, 1);
+    let other = File::open(place.log()).unwrap();
+    other.lock().unwrap();
+    std::fs::rename(place.log(), place.file("audit.jsonl.1")).unwrap();
+    write(&log, 1);
+    assert_eq!(log.failures(), 0, "it is written to the file that is at the path by now");
+    let is_dropped = |what: &What| matches!(what, What::Dropped { .. });
+    assert!(!place.intact().notices.iter().any(|notice| is_dropped(&notice.what)));
+    drop(other);
+}

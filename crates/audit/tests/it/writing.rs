@@ -66,6 +66,23 @@ fn a_full_file_is_turned_over_and_the_chain_goes_on() {
     assert_eq!(report.notices.iter().map(|notice| &notice.what).collect::<Vec<_>>(), [&older]);
 }
 
+#[cfg(unix)]
+#[test]
+fn files_that_were_turned_over_are_private_as_well() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    fs::write(place.log(), "").unwrap();
+    fs::set_permissions(place.log(), fs::Permissions::from_mode(0o644)).unwrap();
+    write(&Log::open(place.log(), small(1500, 3)), 12);
+    write(&Log::open(place.log(), small(1500, 3)), 12);
+    let all = files(&place.log());
+    assert_eq!(all.len(), 4, "{all:?}");
+    for file in all {
+        let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{} {mode:o}", file.display());
+    }
+}
+
 #[test]
 fn an_honest_log_is_intact_after_every_line() {
     let place = Place::new();

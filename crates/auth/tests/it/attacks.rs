@@ -25,6 +25,9 @@ impl Forger {
         assert_eq!(rejected.reason, *want, "{token}");
         let text = rejected.to_string();
         assert!(!text.contains("passwd") && !text.contains("evil"), "{text}");
+        // It goes back in a header, between quotation marks.
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+        assert!(text.bytes().all(is_plain), "{text}");
     }
 
     /// A header with the right key's name and this algorithm.

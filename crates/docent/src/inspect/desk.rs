@@ -7,9 +7,10 @@ use crate::{
 };
 use docent_audit::Filter;
 use docent_dial::{Listener, Running, pipes};
-use docent_hub::{Dialer as _, Hub, Spec, Tail, Way};
+use docent_hub::{Dialer as _, Hub, Spec, Status, Tail, Way};
 use docent_inspector::{Desk, Opened, Span, Target, Traces};
 use docent_server::Server;
+use docent_tool::Object;
 use docent_traffic::Traffic;
 use docent_transport::{
     Principal, PrincipalKind,
@@ -18,6 +19,7 @@ use docent_transport::{
 use docent_wire::Handshake;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant, UNIX_EPOCH},
@@ -88,7 +90,7 @@ impl Clerk {
                 name: "inspector".into(),
                 scopes,
                 kind: PrincipalKind::Key,
-                until: None,
+                grant: None,
             }),
             handshake: Handshake::Required,
             message_bytes: bytes,
@@ -109,13 +111,14 @@ impl Clerk {
         let line = self.dial.dial(spec, listener, Arc::clone(&tail)).await;
         let line = line.map_err(|failure| {
             let last = tail.last(5).join("\n");
-            if last.is_empty() { failure.to_string() } else { format!("{failure}\n{last}") }
+            let told = format!("{failure}\n{last}");
+            logging::masked(told.trim_end_matches('\n'))
         })?;
         let mut seen = 0;
-        let stderr = move || {
+        let stderr = move || -> Vec<String> {
             let (new, all) = tail.since(seen);
             seen = all;
-            new
+            new.iter().map(|line| logging::masked(line)).collect()
         };
         Ok(Opened { line, via: Some(spec.way.via()), stderr: Some(Box::new(stderr)) })
     }
@@ -133,9 +136,38 @@ impl Clerk {
         let decided = decided.map_err(|error| format!("that can't be kept: {error}"))?;
         known.look_for_approval();
         if decided.is_empty() {
-            return Err(format!("nothing of {} is held back any more", tools.join(", ")));
+            let tools = tools.join(", ");
+            return Err(format!("nothing of {tools} is held back as it was shown: look again"));
         }
         Ok(decided)
+    }
+}
+
+/// How a server does, without the secrets in what it said: it has been given some.
+fn told(mut status: Status, masked: impl Fn(&str) -> String) -> Status {
+    let health = &mut status.health;
+    let said = [&mut health.last_noise, &mut health.last_failure].into_iter().flatten();
+    for text in said.chain(&mut status.stderr) {
+        *text = masked(text);
+    }
+    status
+}
+
+/// Whether a definition is the one that the page has shown, where every number is a double.
+fn is_shown(now: &Object, shown: &Object) -> bool {
+    now.len() == shown.len()
+        && now.iter().all(|(key, value)| shown.get(key).is_some_and(|shown| is_same(value, shown)))
+}
+
+fn is_same(now: &Value, shown: &Value) -> bool {
+    match (now, shown) {
+        (Value::Number(now), Value::Number(shown)) => now.as_f64() == shown.as_f64(),
+        (Value::Array(now), Value::Array(shown)) => {
+            now.len() == shown.len()
+                && now.iter().zip(shown).all(|(now, shown)| is_same(now, shown))
+        }
+        (Value::Object(now), Value::Object(shown)) => is_shown(now, shown),
+        (now, shown) => now == shown,
     }
 }
 
@@ -201,7 +233,7 @@ impl Desk for Clerk {
         let Some(inside) = &self.inside else { return Value::Null };
         let masks = self.masks();
         let servers = inside.hub.servers().into_iter().map(|server| {
-            let mut status = json!(server.status());
+            let mut status = json!(told(server.status(), logging::masked));
             status["way"] = way(server.spec(), &masks).into();
             status["held"] = status["held_back"].take();
             status
@@ -234,8 +266,23 @@ impl Desk for Clerk {
         json!({"checks": checks.collect::<Vec<_>>()})
     }
 
-    fn approve(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String> {
-        self.decide(server, tools, |memory| memory.approve(server, tools))
+    fn approve(
+        &self,
+        server: &str,
+        seen: &BTreeMap<String, Object>,
+    ) -> Result<Vec<String>, String> {
+        let tools: Vec<String> = seen.keys().cloned().collect();
+        self.decide(server, &tools, |memory| {
+            let held = memory.kept(server).unwrap_or_default().held_back;
+            let same = held
+                .into_iter()
+                .filter(|(tool, now)| seen.get(tool).is_some_and(|shown| is_shown(now, shown)));
+            let same: BTreeMap<String, Object> = same.collect();
+            if same.len() < seen.len() {
+                return Ok(Vec::new());
+            }
+            memory.approve_seen(server, &same)
+        })
     }
 
     fn refuse(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String> {
@@ -282,13 +329,59 @@ fn shown(key: &str, row: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
+    use docent_hub::{Health, State};
+
+    #[test]
+    fn what_a_server_said_is_told_without_its_secrets() {
+        let said = |what: &str| format!("{what} password=hunter2");
+        let status = Status {
+            name: "a".into(),
+            state: State::Waiting,
+            protocol: None,
+            server: Value::Null,
+            tools: 0,
+            held_back: Vec::new(),
+            flagged: Vec::new(),
+            health: Health {
+                starts: 1,
+                losses: 1,
+                answers: 0,
+                failures: 1,
+                timeouts: 0,
+                noise: 1,
+                last_noise: Some(said("noise")),
+                last_failure: Some(said("failure")),
+                answered_ms_ago: None,
+            },
+            stderr: vec![said("first"), said("last")],
+        };
+        let redactor = logging::Redactor::default();
+        let status = told(status, |text| redactor.mask(text).into_owned());
+        let want = |what: &str| format!("{what} password=[redacted: password]");
+        assert_eq!(status.health.last_noise, Some(want("noise")));
+        assert_eq!(status.health.last_failure, Some(want("failure")));
+        assert_eq!(status.stderr, [want("first"), want("last")]);
+    }
+
+    #[test]
+    fn a_definition_is_what_the_page_has_shown() {
+        let check = |now: Value, shown: Value, want: bool| {
+            assert_eq!(is_same(&now, &shown), want, "{now} {shown}");
+        };
+        let tool = |most: Value| json!({"name": "a", "inputSchema": {"enum": [{"maximum": most}]}});
+        check(tool(json!(1.0)), tool(json!(1)), true);
+        check(tool(json!(u64::MAX)), tool(json!(18_446_744_073_709_552_000_f64)), true);
+        check(tool(json!(2)), tool(json!(1)), false);
+        check(tool(json!(1)), tool(json!("1")), false);
+        check(tool(json!(1)), json!({"name": "a"}), false);
+        check(json!({"name": "a"}), tool(json!(1)), false);
+    }
 
     #[test]
     fn a_server_is_told_without_its_secrets() {
         let masks = Masks::new(&[]);
         let check = |reached: Way, want: &str| {
-            assert_eq!(way(&Spec::new("a".into(), reached), &masks), want);
+            assert_eq!(way(&Spec::new("a", reached), &masks), want);
         };
         let key = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
         let args = ["serve", "a file", "--token", "hunter2hunter2", &key].map(str::to_owned);

@@ -1,6 +1,6 @@
 //! `docent servers`: listed, added, removed, taken over from other clients, tried, approved, signed in at.
 
-use super::{Dial, edits, import, memory, trial};
+use super::{Dial, approve, edits, import, memory, trial};
 use crate::{
     analyze::{Printed, UsedWrongly},
     config::{self, Config, Fault, Flags, Inputs, Masks, ServerEntry},
@@ -8,6 +8,7 @@ use crate::{
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use docent_registry::{Places, Platform};
+use docent_screen::one_line;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
@@ -50,15 +51,8 @@ pub(crate) enum ServersCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Approve definitions of tools that have changed
-    Approve {
-        /// The server
-        name: String,
-        /// Only these tools [default: all that are held back]
-        tools: Vec<String>,
-        #[command(flatten)]
-        common: Common,
-    },
+    /// Show definitions of tools that are held back, and approve them
+    Approve(ApproveFlags),
     /// Sign in at a server, in the browser
     Login {
         /// The server
@@ -96,6 +90,20 @@ pub(crate) struct AddFlags {
     /// The program and its arguments
     #[arg(value_name = "PROGRAM", last = true)]
     pub(super) program: Vec<String>,
+}
+
+/// What can be typed after `docent servers approve`.
+#[derive(Args)]
+pub(crate) struct ApproveFlags {
+    /// The server
+    pub(super) name: String,
+    /// Only these tools [default: all that are held back]
+    pub(super) tools: Vec<String>,
+    /// Approve without asking
+    #[arg(long, short)]
+    pub(super) yes: bool,
+    #[command(flatten)]
+    pub(super) common: Common,
 }
 
 /// Flags of every command.
@@ -178,7 +186,7 @@ pub(crate) fn run(command: ServersCommand) -> anyhow::Result<Printed> {
         ServersCommand::Remove { name, common } => edits::remove(&name, &common),
         ServersCommand::Import { from, dry_run, common } => import::import(&from, dry_run, &common),
         ServersCommand::Test { names, common } => trial::test(&names, &common),
-        ServersCommand::Approve { name, tools, common } => approve(&name, &tools, &common),
+        ServersCommand::Approve(flags) => approve::approve(&flags),
         ServersCommand::Login { name, common } => login(&name, &common),
     }
 }
@@ -202,8 +210,18 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
             (_, None) => "not seen yet".to_owned(),
         };
         writeln!(text, "{}  {summary}  ({state})", server.name).unwrap_or_default();
+        if known.as_ref().is_some_and(|known| known.doubted) {
+            writeln!(text, "  what was approved of it can't be read, and its tools are held back: see them with docent servers test {0}, and approve them with docent servers approve {0}", server.name).unwrap_or_default();
+        }
         if !held.is_empty() {
-            writeln!(text, "  held back, because they have changed: {}; approve with docent servers approve {}", held.join(", "), server.name).unwrap_or_default();
+            let names: Vec<_> = held.iter().map(|tool| one_line(tool)).collect();
+            writeln!(
+                text,
+                "  held back: {}; look at them and approve with docent servers approve {}",
+                names.join(", "),
+                server.name
+            )
+            .unwrap_or_default();
         }
         rows.push(json!({
             "name": server.name, "summary": summary, "disabled": server.disabled,
@@ -241,21 +259,6 @@ pub(crate) fn places(inputs: &Inputs) -> anyhow::Result<Places> {
         },
         home,
     })
-}
-
-fn approve(name: &str, tools: &[String], common: &Common) -> anyhow::Result<Printed> {
-    let config = Config::load(&common.inputs()?)?;
-    entry(&config, name)?;
-    let approved = memory(&config).approve(name, tools)?;
-    let text = if approved.is_empty() {
-        format!("Nothing of `{name}` is held back.\n")
-    } else {
-        format!(
-            "Approved: {}. A docent that runs learns of it with the next call.\n",
-            approved.join(", ")
-        )
-    };
-    Ok(common.printed(text, &json!({"server": name, "approved": approved})))
 }
 
 /// Shows the address, and lets the system open it.

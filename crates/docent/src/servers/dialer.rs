@@ -12,11 +12,11 @@ use docent_dial::{
 };
 use docent_hub::{Dialer, Pace, Spec, Tail, Told, Way};
 use docent_keeper::{Keeper, Process};
-use docent_sandbox::{Launch, Origin, clean_environment};
+use docent_sandbox::{Launch, Mode, Origin, clean_environment};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, RwLock, Weak},
     time::{Duration, Instant},
 };
@@ -33,15 +33,32 @@ const LONGEST_LINE: usize = 4096;
 
 /// What servers are reached with. The configuration may change meanwhile.
 pub(crate) struct Dial {
-    config: RwLock<Arc<Config>>,
+    now: RwLock<Now>,
     means: Means,
     /// Shows a page to the person, where there is one.
     browser: Option<Arc<dyn Browser>>,
+    /// What was said of the sandboxes of servers, which is said once.
+    told: Mutex<BTreeSet<String>>,
+}
+
+/// The configuration, and the places that programs may change by it.
+#[derive(Clone)]
+struct Now {
+    config: Arc<Config>,
+    places: Arc<[PathBuf]>,
+}
+
+impl Now {
+    fn new(config: Config, means: &Means) -> Self {
+        let places = sandbox::changeable(&config, &means.open.write).into();
+        Self { config: Arc::new(config), places }
+    }
 }
 
 impl Dial {
     pub(crate) fn new(config: Config, means: Means) -> Self {
-        Self { config: RwLock::new(Arc::new(config)), means, browser: None }
+        let now = RwLock::new(Now::new(config, &means));
+        Self { now, means, browser: None, told: Mutex::default() }
     }
 
     /// The same with somebody at a terminal, who can sign in.
@@ -51,11 +68,25 @@ impl Dial {
     }
 
     pub(crate) fn renew(&self, config: Config) {
-        *self.config.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+        let next = Now::new(config, &self.means);
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = next;
+    }
+
+    fn now(&self) -> Now {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn config(&self) -> Arc<Config> {
-        Arc::clone(&self.config.read().unwrap_or_else(PoisonError::into_inner))
+        self.now().config
+    }
+
+    /// Warns of what is not as the configuration has it, the first time.
+    fn warn_once(&self, odd: String) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.contains(&odd) {
+            tracing::warn!("{odd}");
+            told.insert(odd);
+        }
     }
 
     /// What only docent reads of a server's entry.
@@ -84,7 +115,12 @@ impl Dial {
             .await
             .map_err(|failed| Failure::Unreachable(failed.to_string()))?;
         for warning in child.process.warnings() {
-            tracing::debug!(server = spec.name, "{warning}");
+            // What the kernel lacks was told of docent itself.
+            if warning.starts_with("bubblewrap ") {
+                self.warn_once(format!("around the server `{}`, {warning}", spec.name));
+            } else {
+                tracing::debug!(server = spec.name, "{warning}");
+            }
         }
         let (name, pid) = (spec.name.clone(), child.process.pid());
         tell_start(&name, pid, &launch);
@@ -116,7 +152,7 @@ impl Dial {
         env: &BTreeMap<String, String>,
         cwd: Option<&Path>,
     ) -> Launch {
-        let config = self.config();
+        let Now { config, places } = self.now();
         let own = &self.means.environment;
         let inherited = own
             .names()
@@ -134,7 +170,12 @@ impl Dial {
             );
         }
         let (extra, open) = (Self::extra(&config, &spec.name), &self.means.open);
-        let (confinement, mode) = sandbox::of_a_server(&config, &extra, cwd, open);
+        let (confinement, mode) = sandbox::of_a_server(&config, &extra, cwd, open, &places);
+        if mode != Mode::Off {
+            for odd in sandbox::left_out(&config, &spec.name, &extra, cwd, &confinement) {
+                self.warn_once(odd);
+            }
+        }
         let mut launch = Launch::new(command, args, confinement, mode);
         launch.environment = environment;
         // Not the project: what lies there must not be run because a program looks for it beside itself.
@@ -293,7 +334,7 @@ impl Listener for Ending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_sandbox::{Confinement, Mode};
+    use docent_sandbox::Confinement;
     use std::io::{self, Write};
 
     #[derive(Clone, Default)]

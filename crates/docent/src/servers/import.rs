@@ -157,6 +157,11 @@ impl Taking<'_> {
             .into_iter()
             .partition(|(field, _)| config::is_read(field));
         server.unknown = read.into_iter().collect();
+        let mut notes: Vec<String> = unread
+            .iter()
+            .map(|(field, _)| format!("{field} means nothing to docent, and is left out"))
+            .collect();
+        notes.extend(config::take_over(&mut server));
         match with_table(Some(&self.text), &server, false) {
             Ok(edited) if edited.changed => self.text = edited.text,
             Ok(_) => {
@@ -167,10 +172,6 @@ impl Taking<'_> {
         }
         let summary = Masks::new(&[]).server(&server);
         self.say(&format!("{}  {summary}  (from {})", server.name, path.display()));
-        let mut notes: Vec<String> = unread
-            .iter()
-            .map(|(field, _)| format!("{field} means nothing to docent, and is left out"))
-            .collect();
         let environment = &self.inputs.environment;
         let missing = expand(&server, &|name: &str| environment.get(name).map(str::to_owned));
         notes.extend(

@@ -1,5 +1,6 @@
 //! Other MCP servers: from the configuration to the hub that fronts them.
 
+mod approve;
 mod command;
 mod dialer;
 mod edits;
@@ -55,10 +56,9 @@ pub(crate) fn means(config: &Config, environment: Environment) -> anyhow::Result
 impl Means {
     /// Looks at what there is. To be called before the sandbox is entered.
     pub(crate) fn new(config: &Config, keeper: Option<Keeper>, environment: Environment) -> Self {
-        let home = environment.get("HOME").map(PathBuf::from).filter(|home| home.is_dir());
         let search = environment.get("PATH").unwrap_or_default();
         let open = match keeper {
-            Some(_) => sandbox::look(config, home.as_deref(), search),
+            Some(_) => sandbox::look(config, search),
             None => sandbox::Open::default(),
         };
         Self { keeper, environment, open }
@@ -120,8 +120,12 @@ pub(crate) fn hub(
     (hub, dial)
 }
 
-/// Puts another configuration in force: only what is different is started anew.
+/// Puts another configuration in force: only what is different is started anew. What the kernel holds programs to by the
+/// policy and the roots stays as it was at the start, as it does for docent itself.
 pub(crate) fn reconfigure(hub: &Hub, dial: &Dial, config: &Config) {
+    let (mut config, start) = (config.clone(), dial.config());
+    config.policy.sandbox.clone_from(&start.policy.sandbox);
+    config.roots.clone_from(&start.roots);
     dial.renew(config.clone());
-    hub.configure(all(config));
+    hub.configure(all(&config));
 }

@@ -127,6 +127,7 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     spec.only = extra.only;
     spec.describe = extra.describe;
     spec.pinned = extra.pinned.unwrap_or(true);
+    spec.keeps_pins = extra.of_a_registry;
     spec.roots = extra.roots;
     spec
 }
@@ -218,6 +219,24 @@ mod tests {
         own.sort_unstable();
         known.sort_unstable();
         assert_eq!(own, known);
+    }
+
+    #[test]
+    fn another_way_of_a_registry_drops_no_pins() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("servers.json");
+        std::fs::write(&file, r#"{"mcpServers": {"a": {"command": "x"}}}"#).unwrap();
+        let environment = [
+            ("DOCENT_HUB_REGISTRIES", file.to_str().unwrap()),
+            ("DOCENT_MCP_SERVERS", r#"{"b": {"command": "y"}}"#),
+        ];
+        let environment = environment.into_iter().collect();
+        let inputs = Inputs { working_dir: place.path().into(), environment, ..Inputs::default() };
+        let config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
+        let specs = all(&config);
+        let kept: Vec<(&str, bool)> =
+            specs.iter().map(|spec| (spec.name.as_str(), spec.keeps_pins)).collect();
+        assert_eq!(kept, [("b", false), ("a", true)]);
     }
 
     #[test]

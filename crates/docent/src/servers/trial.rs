@@ -11,6 +11,7 @@ use crate::{
 };
 use anyhow::bail;
 use docent_hub::{Hub, Spec, State, Status};
+use docent_screen::one_line;
 use serde_json::json;
 use std::{fmt::Write as _, sync::Arc};
 
@@ -102,11 +103,12 @@ fn told(status: &Status) -> String {
         .unwrap_or_default();
     }
     for held in &status.held_back {
-        writeln!(text, "      held back: {} has changed", held.tool).unwrap_or_default();
+        let why = if held.before.is_some() { "has changed" } else { "is not approved" };
+        writeln!(text, "      held back: {} {why}", one_line(&held.tool)).unwrap_or_default();
     }
     for (tool, flags) in &status.flagged {
-        writeln!(text, "      odd: the description of {tool}: {}", flags.join(", "))
-            .unwrap_or_default();
+        let (tool, flags) = (one_line(tool), flags.join(", "));
+        writeln!(text, "      odd: the description of {tool}: {flags}").unwrap_or_default();
     }
     if status.health.noise > 0 {
         writeln!(

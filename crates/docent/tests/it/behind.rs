@@ -92,7 +92,10 @@ async fn a_server_that_the_policy_closes_is_closed_to_scripts() {
     server.open(LEGACY).await.unwrap();
     for (arguments, want) in [
         (json!({"code": "import \"mcp-clients/inner\"; return 1"}), "mcp-clients/inner"),
-        (json!({"code": "return 1", "allowedMcpIds": ["inner"]}), "no server is called"),
+        (
+            json!({"code": "return 1", "allowedMcpIds": ["inner"]}),
+            "no server that you may use now is called",
+        ),
         (json!({"code": "return Object.keys(mcp).length"}), "0"),
     ] {
         let said = told(&mut server, "execute_mcp_code", arguments).await;
@@ -130,7 +133,7 @@ async fn an_argument_that_is_misspelt_is_told_with_the_one_that_was_meant() {
         (
             "describe_mcp",
             json!({"id": "nope"}),
-            "Error: argument `id`: no server is called \"nope\"; there are [\"inner\"]",
+            "Error: argument `id`: no server that you may use now is called \"nope\"; there are [\"inner\"]",
         ),
     ] {
         assert_eq!(told(&mut server, tool, arguments).await, want);

@@ -103,6 +103,18 @@ async fn only_the_page_with_its_token_gets_in() {
 }
 
 #[tokio::test]
+async fn definitions_are_approved_as_they_were_shown() {
+    let place = Place::new();
+    let site = Site::open(&place, &["--transport", "http"], &[]).await;
+    for (tools, want) in [(json!(["a"]), 400), (json!({}), 400), (json!({"a": {"name": "a"}}), 409)]
+    {
+        let asked = json!({"server": "nobody", "tools": tools});
+        let (status, body) = site.post("approve", &asked).await;
+        assert_eq!(status, want, "{asked}: {body}");
+    }
+}
+
+#[tokio::test]
 async fn it_is_not_served_where_it_is_off_or_others_listen() {
     let place = Place::new();
     let key = [("MCP_API_KEY", "a-key-of-some-length")];
@@ -244,6 +256,30 @@ async fn payloads_are_kept_when_asked_for_and_secrets_are_not() {
     let payload = message["payload"].as_str().unwrap();
     assert!(payload.contains("findme"), "{payload}");
     assert!(!payload.contains(key) && !payload.contains(&github), "{payload}");
+}
+
+#[tokio::test]
+async fn what_a_server_says_is_shown_without_its_secrets() {
+    let place = Place::new();
+    place.settings(
+        "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo password=hunter2 >&2; exit 3\"]\n",
+    );
+    let path = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
+    let site = Site::open(&place, &["--transport", "http"], &path).await;
+    let mut health = site.api("health").await;
+    // It is started by itself, and fails a moment later.
+    for _ in 0..500 {
+        if health["servers"][0]["health"]["last_failure"].is_string() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        health = site.api("health").await;
+    }
+    let server = &health["servers"][0];
+    assert_eq!(server["stderr"][0], "password=[redacted: password]", "{health}");
+    let failure = server["health"]["last_failure"].as_str().unwrap();
+    assert!(failure.contains("its last words: password=[redacted: password]"), "{failure}");
+    assert!(!health.to_string().contains("hunter2"), "{health}");
 }
 
 #[tokio::test]

@@ -349,9 +349,15 @@ fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
         loose = { command = "x", sandbox = "off" }
         gone = { command = "x", disabled = true }
         remote = { url = "https://example.org/mcp?key=sekrit" }
+        more = { command = "x", cwd = "/srv", sandbox = { write = ["~/project", "~/none"], network = false } }
         "#,
     );
     let run = place.run(&["doctor", "--port", "0"]);
+    let (project, none) = (place.project(), place.0.path().join("none"));
+    let (project, none) = (project.display(), none.display());
+    let writes = format!("and caches and to {project}, {none}, /srv, and has no network");
+    let in_vain = format!("`mcp_servers.more.sandbox.write` opens nothing to servers by {none}");
+    run.prints(&writes).prints(&in_vain);
     for want in [
         "guarded: guarded; ",
         "closed: guarded; ",
@@ -360,7 +366,8 @@ fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
         "loose: off: it reads credentials",
         "gone: disabled",
         "remote: at example.org, where",
-        "the servers guarded, strict, loose have the network, whatever hosts are named",
+        "the servers guarded, loose have the network, whatever hosts are named",
+        "the server strict reaches every host, on the ports of policy.network alone",
         "1 rule names what docent's own tools may reach",
         "and 1 pattern of policy.filesystem.deny: /drafts/; served all the same: .env.example",
         "node, x but curl may be started as a server (policy.downstream)",
@@ -419,6 +426,8 @@ fn doctor_fails_on_what_would_stop_the_server() {
     // A directory in the file's place can't be appended to, whoever asks.
     fs::create_dir_all(place.project().join("log")).unwrap();
     place.run(&["doctor", "--port", "0", "--log-file", "log"]).ends(1).prints("fail  log file");
+    place.settings("server.tls = { certificate = \"none.pem\", key = \"none.key\" }\n");
+    place.run(&["doctor", "--port", "0"]).ends(1).prints("fail  tls").prints("none.pem");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::{
     Place,
     serving::{LEGACY, call, serve, signal},
+    web::Site,
 };
 use rustix::process::Signal;
 use serde_json::json;
@@ -346,6 +347,36 @@ async fn a_signal_puts_the_policy_in_force_while_calls_run() {
     server.log_line(r#"changed=["policy.redaction.hidden"]"#).await.unwrap();
 }
 
+/// The port is named all the time: the sandbox stays as it was at the start, and what is tried is the policy.
+#[tokio::test]
+async fn a_signal_puts_the_hosts_in_force() {
+    let site = Site::start(|_| (200, "{\"lamp\": \"oil\"}".to_owned()));
+    let (address, port) = (site.address, site.address.port());
+    let named = format!("policy.network.hosts = [\"{address}\"]\n");
+    let place = Place::new();
+    place.settings(&named);
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let other = format!("policy.network.hosts = [\"other.test:{port}\"]\n");
+    let again = format!("{named}policy.network.private_hosts = [\"other.test:{port}\"]\n");
+    for (settings, changed, is_named) in [
+        ("", "", true),
+        (&other, r#"changed=["policy.network.hosts"]"#, false),
+        (&again, r#"changed=["policy.network.hosts", "policy.network.private_hosts"]"#, true),
+    ] {
+        if !changed.is_empty() {
+            place.settings(settings);
+            signal(&server, Signal::HUP);
+            server.log_line(changed).await.unwrap();
+        }
+        let url = json!({"url": format!("http://{address}/")});
+        let told = server.ask("tools/call", call("fetch_page", url)).await.unwrap().to_string();
+        assert_eq!(told.contains("lamp"), is_named, "{settings}: {told}");
+        assert_eq!(told.contains("does not name"), !is_named, "{settings}: {told}");
+        assert_eq!(site.heads().len(), usize::from(is_named), "{settings}");
+    }
+}
+
 #[test]
 fn a_foreign_policy_is_taken_over() {
     let place = Place::new();
@@ -363,4 +394,24 @@ fn a_foreign_policy_is_taken_over() {
     place.run(&["config", "import", "policy.yaml"]).ends(0).prints("stays as it is");
     place.write("policy.yaml", "surprise: true\n");
     place.run(&["config", "import", "policy.yaml"]).ends(1).says("policy.yaml");
+}
+
+#[test]
+fn credentials_and_docent_s_own_record_are_kept_back_in_a_root() {
+    let place = Place::new();
+    place.settings("audit.file = \"~/calls.jsonl\"\nroots = [\"~/\"]\n").write("main.rs", "");
+    for name in ["calls.jsonl", "calls.jsonl.1", ".npmrc"] {
+        fs::write(place.0.path().join(name), "").unwrap();
+    }
+    for (file, code) in [
+        ("project/main.rs", 0),
+        ("calls.jsonl", 1),
+        ("calls.jsonl.1", 1),
+        (".npmrc", 1),
+        (".config/docent/docent.toml", 1),
+    ] {
+        let run = place.run(&["policy", "test", "parse_files", &format!("files={file}")]);
+        let kept_back = format!("by the file guard: {file} is not served");
+        assert_eq!(run.ends(code).out.contains(&kept_back), code == 1, "{}", run.out);
+    }
 }

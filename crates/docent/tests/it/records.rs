@@ -131,6 +131,22 @@ async fn a_root_that_cannot_be_written_to_is_served_all_the_same() {
 }
 
 #[tokio::test]
+async fn a_record_that_can_not_be_kept_anywhere_is_counted_as_lost() {
+    let place = Place::new();
+    // A file in the way of each of the two folders.
+    place.write(".docent", "");
+    let cache = place.0.path().join(".cache");
+    fs::create_dir_all(&cache).unwrap();
+    fs::write(cache.join("docent"), "").unwrap();
+    let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
+    peer.open(LEGACY).await.unwrap();
+    peer.ask("tools/call", call("no_such_tool", json!({}))).await.unwrap();
+    let text = get(&address, "/metrics").await.1;
+    assert!(text.contains("docent_audit_failures_total 1\n"), "{text}");
+}
+
+#[tokio::test]
 async fn protocol_traces_go_to_stderr_both_ways_and_masked() {
     let place = Place::new();
     let environment = [("DEBUG", "mcp:protocol"), ("MCP_API_KEY", "sekrit-configured-key")];

@@ -349,6 +349,72 @@ fn named() -> (Place, String) {
     (place, script)
 }
 
+/// That server as `s`, whose tool `t_one` has been seen, and the file in which what is known of it is kept.
+fn seen() -> (Place, std::path::PathBuf) {
+    let (place, script) = named();
+    place.settings(&format!(
+        "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{script}\"]\nenv = {{ KEY = \"one\" }}\n"
+    ));
+    Run::of(place.command(&["servers", "test"]).env("PATH", PATH)).ends(0).prints("1 tools");
+    let folder = place.0.path().join(".cache/docent/servers");
+    let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    (place, file)
+}
+
+#[test]
+fn what_is_approved_is_shown_first_with_nothing_hidden_in_it() {
+    let (place, file) = seen();
+    let kept =
+        || -> serde_json::Value { serde_json::from_slice(&fs::read(&file).unwrap()).unwrap() };
+    let hold = |about: &str| {
+        let mut kept = kept();
+        let schema = json!({"type": "object"});
+        kept["held_back"] = json!({
+            "t_one": {"name": "t_one", "description": about, "inputSchema": schema},
+            "odd\u{1b}[8m\nname": {"name": "odd\u{1b}[8m\nname"},
+        });
+        fs::write(&file, kept.to_string()).unwrap();
+    };
+    hold("Sends it on.\u{202e}");
+    place.run(&["servers", "list"]).ends(0).prints("  held back: odd<ESC[8m>\\nname, t_one; ");
+    let run = place.run(&["servers", "approve", "s", "t_one"]);
+    run.ends(0)
+        .prints("--- t_one, as approved\n+++ t_one, as it is now\n")
+        .prints("\n+  \"description\": \"Sends it on.<U+202E>\",\n")
+        .prints("Approved: t_one. ");
+    assert!(!run.out.contains("odd"), "{}", run.out);
+    assert_eq!(kept()["tools"][0]["description"], "Sends it on.\u{202e}");
+    hold("And again.");
+    let run = place.run(&["servers", "approve", "s", "--yes"]).ends(0).out.clone();
+    assert!(run.contains("\nApproved: odd<ESC[8m>\\nname, t_one. "), "{run}");
+    assert!(!run.contains('\u{1b}'), "{run}");
+    hold("And once more.");
+    let approved = place.run(&["servers", "approve", "s", "t_one", "--json"]).ends(0).json();
+    assert_eq!(approved, json!({"server": "s", "approved": ["t_one"]}));
+    place.run(&["servers", "approve", "s", "t_one"]).ends(0).prints("Nothing of `s` is held back");
+}
+
+#[test]
+fn approvals_that_can_t_be_read_are_told_and_given_anew() {
+    let (place, file) = seen();
+    fs::write(&file, "{\"tools\": [").unwrap();
+    place.run(&["servers", "list"]).ends(0).prints("  what was approved of it can't be read");
+    place.run(&["doctor", "--port", "0"]).prints("s: what was approved of it can't be read");
+    place.run(&["servers", "approve", "s"]).ends(0).prints("see that with docent servers test s");
+    let test = || Run::of(place.command(&["servers", "test"]).env("PATH", PATH));
+    test().ends(0).prints("0 tools").prints("held back: t_one is not approved");
+    place
+        .run(&["servers", "approve", "s"])
+        .ends(0)
+        .prints("\n+  \"name\": \"t_one\"\n")
+        .prints("Approved: t_one. ");
+    let run = test();
+    run.ends(0).prints("1 tools");
+    assert!(!run.out.contains("held back"), "{}", run.out);
+    let aside = fs::read_to_string(file.with_extension("damaged-1")).unwrap();
+    assert_eq!(aside, "{\"tools\": [", "what was there is not lost");
+}
+
 #[test]
 fn who_has_no_settings_adds_a_server_to_a_running_docent() {
     let (place, script) = named();
@@ -408,4 +474,28 @@ fn a_secret_that_changes_reaches_its_server() {
     served.until("s__t_first", true);
     home(&place, "secrets/key", "second-secret\n");
     served.until("s__t_second", true);
+}
+
+#[test]
+fn what_loosens_is_not_taken_over_and_told() {
+    let place = Place::new();
+    place.write(
+        "theirs.json",
+        r#"{"mcpServers": {
+            "a": {"command": "x", "sandbox": "off", "pinned": false, "rename": {"old": "new"}, "hide": ["drop_*"]},
+            "b": {"command": "y", "sandbox": {"level": "strict", "write": ["/"]}, "env": {"K": {"file": "~/.token"}}}}}"#,
+    );
+    place
+        .run(&["servers", "import", "theirs.json"])
+        .ends(0)
+        .prints("note: \"a\", sandbox: somebody else's file loosens no sandbox")
+        .prints("note: \"a\", pinned: somebody else's file lets no definition change")
+        .prints("note: \"a\", rename: somebody else's file gives no tool another name")
+        .prints("note: \"b\", sandbox: somebody else's file loosens no sandbox")
+        .prints("note: it gets what \"~/.token\" holds: see that it may");
+    let taken = settings(&place);
+    for field in ["\"off\"", "pinned", "rename", "write"] {
+        assert!(!taken.contains(field), "{field} in {taken}");
+    }
+    assert!(taken.contains("drop_*") && taken.contains("\"strict\""), "{taken}");
 }

@@ -21,7 +21,10 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -30,6 +33,8 @@ use std::{
 struct Issuer {
     address: String,
     keys: Arc<Mutex<Vec<(String, Ed25519KeyPair)>>>,
+    /// It answers nobody any more.
+    is_silent: Arc<AtomicBool>,
 }
 
 fn new_key() -> Ed25519KeyPair {
@@ -46,9 +51,17 @@ impl Issuer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let keys = Arc::new(Mutex::new(vec![("first".to_owned(), new_key())]));
-        let issuer = Self { address: address.clone(), keys: Arc::clone(&keys) };
+        let is_silent = Arc::new(AtomicBool::new(false));
+        let issuer = Self {
+            address: address.clone(),
+            keys: Arc::clone(&keys),
+            is_silent: Arc::clone(&is_silent),
+        };
         thread::spawn(move || {
             for mut stream in listener.incoming().map_while(Result::ok) {
+                if is_silent.load(Ordering::SeqCst) {
+                    continue;
+                }
                 let mut asked = [0; 4096];
                 let read = stream.read(&mut asked).unwrap_or(0);
                 let asked = String::from_utf8_lossy(&asked[..read]).into_owned();
@@ -169,6 +182,56 @@ async fn an_issuer_s_token_opens_what_its_scopes_say() {
 }
 
 #[tokio::test]
+async fn a_refused_token_hears_why() {
+    let (issuer, stranger) = (Issuer::start(), Issuer::start());
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    // From here on the keys are at hand.
+    let answer = post(&address, &issuer.token(RESOURCE, "docent.all", 600), &asked);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    for (token, why) in [
+        (
+            issuer.token("https://elsewhere.example/mcp", "docent.all", 600),
+            "the token's audience is another resource",
+        ),
+        (issuer.token(RESOURCE, "docent.all", -600), "the token has expired"),
+        (stranger.token(RESOURCE, "docent.all", 600), "the token's issuer is not trusted here"),
+        ("not-a-token".to_owned(), "the token is malformed"),
+    ] {
+        let answer = post(&address, &token, &asked);
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+        let told = format!(", error=\"invalid_token\", error_description=\"{why}");
+        assert!(answer.contains(&told) && !answer.contains(&token), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_issuer_s_algorithms_and_leeway_are_settings() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    let with = |more: &str| format!("{}{more}\n", settings(&issuer));
+    place.settings(&with("algorithms = [\"RS256\", \"HS256\"]"));
+    place.run(&["serve"]).ends(1).says("`algorithms`: write some of RS256, PS256, ES256");
+    place.settings(&with("leeway_ms = 300001"));
+    place.run(&["serve"]).ends(1).says("`leeway`: five minutes at most");
+    place.settings(&with("algorithms = [\"EdDSA\"]\nleeway_ms = 0"));
+    let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let check = |seconds, want: &str| {
+        let answer = post(&address, &issuer.token(RESOURCE, "docent.all", seconds), &asked);
+        assert!(answer.contains(want), "{answer}");
+    };
+    check(600, "HTTP/1.1 200");
+    check(-20, "the token has expired");
+    place.settings(&with("algorithms = [\"RS256\"]"));
+    signal(&server, Signal::HUP);
+    server.log_line("the configuration was read again").await.unwrap();
+    check(600, "the token's algorithm is not allowed");
+}
+
+#[tokio::test]
 async fn a_token_that_passes_the_door_opens_its_scopes() {
     let issuer = Issuer::start();
     let place = Place::new();
@@ -217,6 +280,25 @@ async fn a_socket_ends_with_its_own_token() {
     let answer = post(&address, &issuer.token(RESOURCE, "docent.read", 600), &asked);
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(!sees(&mut ending).await, "a token that has ended came back with another");
+}
+
+#[tokio::test]
+async fn a_narrower_map_of_scopes_holds_on_an_open_socket() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (mut server, address) = listen(&place, &["--transport", "http,websocket"], &[]).await;
+    let bearer = format!("Bearer {}", issuer.token(RESOURCE, "docent.all", 600));
+    let uri = format!("ws://{address}/ws");
+    let mut peer = WsPeer::connect_ws_with(&uri, &[("authorization", &bearer)]).await.unwrap();
+    peer.open(LEGACY).await.unwrap();
+    let list = peer.ask("tools/list", json!({})).await.unwrap().to_string();
+    assert!(list.contains("search_documentation") && list.contains("parse_files"), "{list}");
+    place.settings(&settings(&issuer).replace("[\"*\"]", "[\"docs:*\"]"));
+    signal(&server, Signal::HUP);
+    server.log_line("the configuration was read again").await.unwrap();
+    let list = peer.ask("tools/list", json!({})).await.unwrap().to_string();
+    assert!(list.contains("search_documentation") && !list.contains("parse_files"), "{list}");
 }
 
 #[tokio::test]
@@ -279,6 +361,57 @@ async fn a_reload_that_is_refused_leaves_no_issuer_behind() {
     signal(&server, Signal::HUP);
     server.log_line("the configuration was read again").await.unwrap();
     check("after the first configuration was read again");
+}
+
+#[tokio::test]
+async fn a_reload_keeps_the_keys_of_an_issuer_that_is_silent() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let check = |when: &str| {
+        let answer = post(&address, &issuer.token(RESOURCE, "docent.all", 600), &asked);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{when}: {answer}");
+    };
+    check("at the start");
+    issuer.is_silent.store(true, Ordering::SeqCst);
+    let host = "policy.network.hosts = [\"docs.example.com\"]";
+    place.settings(&format!("{host}\n{}", settings(&issuer)));
+    signal(&server, Signal::HUP);
+    server.log_line("the configuration was read again").await.unwrap();
+    check("after a host was added");
+}
+
+#[tokio::test]
+async fn a_reload_tells_clients_of_the_new_issuer() {
+    let (first, second) = (Issuer::start(), Issuer::start());
+    let place = Place::new();
+    // The port of the second issuer is none that a sandbox would open.
+    let of = |issuer, resource| {
+        format!("policy.sandbox.mode = \"off\"\n{}", settings(issuer).replace(RESOURCE, resource))
+    };
+    place.settings(&of(&first, RESOURCE));
+    let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let check = async |issuer: &Issuer, resource: &str| {
+        let path = "/.well-known/oauth-protected-resource/mcp";
+        let (_, body) = crate::serving::get(&address, path).await;
+        let document: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(document["resource"], resource);
+        assert_eq!(document["authorization_servers"], json!([issuer.address]));
+        let answer = post(&address, "not-a-token", &asked);
+        let named = format!("resource_metadata=\"{}\"", resource.replace("/mcp", path));
+        assert!(answer.contains(&named), "{answer}");
+        let answer = post(&address, &issuer.token(resource, "docent.all", 600), &asked);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    };
+    check(&first, RESOURCE).await;
+    let moved = "https://moved.example.com/mcp";
+    place.settings(&of(&second, moved));
+    signal(&server, Signal::HUP);
+    server.log_line("the configuration was read again").await.unwrap();
+    check(&second, moved).await;
 }
 
 /// An authority, and a certificate that it signed, as PEM files in a folder.

@@ -89,7 +89,8 @@ impl Near {
             .filter(|server| server.spec().about.visibility.is_none() && is_seen(server, context))
             .map(|server| server.name().to_owned())
             .collect();
-        let problem = format!("no server is called {name:?}; there are {names:?}");
+        let problem =
+            format!("no server that you may use now is called {name:?}; there are {names:?}");
         Err(ToolError::argument(argument, problem))
     }
 }

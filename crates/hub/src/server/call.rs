@@ -125,10 +125,15 @@ impl Downstream {
     }
 
     pub(super) fn held_back(&self, tool: &str) -> ToolError {
-        let name = self.name();
-        let message = format!(
-            "the tool `{tool}` of the server `{name}` is held back: its definition has changed since it was approved"
-        );
+        let (name, known) = (self.name(), self.known());
+        let is_unread =
+            known.remembered.held().any(|(held, approved, _)| held == tool && approved.is_none());
+        let why = if is_unread {
+            "what was approved of it can't be read"
+        } else {
+            "its definition has changed since it was approved"
+        };
+        let message = format!("the tool `{tool}` of the server `{name}` is held back: {why}");
         let hint = format!("Look at it and approve it: docent servers approve {name} {tool}");
         Failure::new(FailureKind::Tool, message).hint(hint).into()
     }

@@ -3,11 +3,11 @@
 use super::{
     Downstream, Known,
     backoff::{Backoff, FIRST_BACKOFF},
-    known::{Compared, compare},
+    known::{Compared, MOST_KNOWN, MOST_KNOWN_BYTES, compare},
     locked,
     pages::DONE,
 };
-use crate::{Era, Hears, Opened, Peer, Remembered, Request, RequestError, Stream, handshake};
+use crate::{Era, Hears, Opened, Peer, Remembered, RequestError, Stream, handshake};
 use docent_dial::Failure;
 use docent_tool::{Change, Level, Object};
 use docent_traffic::Hop;
@@ -22,10 +22,6 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Pages of one list, so that a server that never ends its list is stopped.
-const MOST_PAGES: usize = 1000;
-/// Items of one list.
-const MOST_ITEMS: usize = 20_000;
 /// A call waits this long for a server that failed a moment ago; beyond that it is told at once.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
 
@@ -150,7 +146,10 @@ impl Downstream {
             level: Mutex::default(),
             acknowledged: Notify::new(),
         });
-        self.learn(remembered);
+        // Writing waits for the disk, and nothing else is to wait with it.
+        let this = Arc::clone(self);
+        let learned = tokio::task::spawn_blocking(move || this.learn(remembered)).await;
+        learned.map_err(|error| Unavailable(error.to_string()))?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
             Some(Arc::clone(&connection));
         if self.closing.is_cancelled() {
@@ -220,15 +219,24 @@ impl Downstream {
         // A server that says nothing of itself is asked for tools all the same.
         let tools = can("tools") || !(can("resources") || can("prompts"));
         let (tools, resources, templates, prompts) = tokio::join!(
-            list(peer, tools, "tools/list", "tools"),
-            list(peer, can("resources"), "resources/list", "resources"),
-            list(peer, can("resources"), "resources/templates/list", "resourceTemplates"),
-            list(peer, can("prompts"), "prompts/list", "prompts"),
+            self.list(peer, tools, "tools/list", "tools"),
+            self.list(peer, can("resources"), "resources/list", "resources"),
+            self.list(peer, can("resources"), "resources/templates/list", "resourceTemplates"),
+            self.list(peer, can("prompts"), "prompts/list", "prompts"),
         );
         // What is kept may have been approved meanwhile by `docent servers approve`.
-        let kept = self.shared.memory.load(&self.spec);
+        let kept = self.shared.memory.approved(&self.spec).filter(Remembered::is_learned);
         let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
-        let Compared { tools, vanished, held_back } = compare(&approved, tools?, self.spec.pinned);
+        let Compared { tools, vanished, held_back, is_full } =
+            compare(&approved, tools?, self.spec.pinned);
+        if is_full && self.is_first_at("names") {
+            tracing::warn!(
+                server = self.name(),
+                names = MOST_KNOWN,
+                bytes = MOST_KNOWN_BYTES,
+                "it has had too many different tools, and new ones are not offered: if that is as it should be, set `pinned = false` in its entry"
+            );
+        }
         let or_none = |list: Result<Vec<Object>, RequestError>, what: &str| {
             list.unwrap_or_else(|error| {
                 tracing::warn!(server = self.name(), %error, "its {what} can't be listed");
@@ -245,6 +253,7 @@ impl Downstream {
             vanished,
             held_back,
             refused: approved.refused,
+            doubted: approved.doubted && self.spec.pinned,
             resources: or_none(resources, "resources"),
             templates: or_none(templates, "resource templates"),
             prompts: or_none(prompts, "prompts"),
@@ -253,17 +262,24 @@ impl Downstream {
 
     /// Puts what a server says now in the place of what was known, and tells what is different.
     fn learn(&self, now: Remembered) {
+        // One at a time, so that what is kept and what is known end as the same.
+        let _one = locked(&self.learning);
         let before = self.known();
         if before.remembered == now {
             return;
         }
-        for name in
-            now.held_back.keys().filter(|name| !before.remembered.held_back.contains_key(*name))
+        let held_before = &before.remembered.held_back;
+        for (name, approved, _) in now.held().filter(|(name, ..)| !held_before.contains_key(*name))
         {
+            let why = if approved.is_some() {
+                "its definition has changed"
+            } else {
+                "what was approved of it can't be read"
+            };
             tracing::warn!(
                 server = self.name(),
                 tool = name,
-                "its definition has changed: it is held back until `docent servers approve`"
+                "{why}: it is held back until `docent servers approve`"
             );
         }
         let next = Known::new(now, &self.spec, &self.shared.addresses);
@@ -279,7 +295,6 @@ impl Downstream {
             (old.resources != new.resources || old.templates != new.templates, Change::Resources),
             (old.prompts != new.prompts, Change::Prompts),
         ];
-        // A small file, written at once so that a later state never goes before an earlier one.
         self.shared.memory.save(self.name(), new);
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         self.learned.send_replace(true);
@@ -300,11 +315,11 @@ impl Downstream {
     /// Whether what is held back has been decided on while this runs.
     pub fn look_for_approval(&self) {
         let known = self.known();
-        let Some(kept) = self.shared.memory.load(&self.spec) else { return };
-        let ours = &known.remembered;
+        let kept = self.shared.memory.load(&self.spec).filter(Remembered::is_learned);
+        let (Some(kept), ours) = (kept, &known.remembered) else { return };
         if kept.held_back.len() < ours.held_back.len() || kept.refused != ours.refused {
-            let Remembered { tools, vanished, held_back, refused, .. } = kept;
-            self.learn(Remembered { tools, vanished, held_back, refused, ..ours.clone() });
+            let Remembered { tools, vanished, held_back, refused, doubted, .. } = kept;
+            self.learn(Remembered { tools, vanished, held_back, refused, doubted, ..ours.clone() });
         }
     }
 
@@ -329,7 +344,13 @@ impl Downstream {
             };
             let listing = this.list_all(&connection.peer, &opened);
             match tokio::time::timeout(this.spec.start_timeout, listing).await {
-                Ok(Ok(now)) => this.learn(now),
+                Ok(Ok(now)) => {
+                    let learns = Arc::clone(&this);
+                    let learned = tokio::task::spawn_blocking(move || learns.learn(now)).await;
+                    if let Err(error) = learned {
+                        tracing::warn!(server = this.name(), %error, "lists could not be taken on");
+                    }
+                }
                 Ok(Err(error)) => {
                     tracing::debug!(server = this.name(), %error, "lists could not be read again");
                 }
@@ -433,43 +454,6 @@ fn close_later(peer: Arc<Peer>) {
         tokio::time::sleep(Duration::from_mins(1)).await;
         peer.close().await;
     });
-}
-
-/// A whole list. A server that does not know the method has nothing of the kind.
-async fn list(
-    peer: &Peer,
-    wanted: bool,
-    method: &str,
-    key: &str,
-) -> Result<Vec<Object>, RequestError> {
-    let mut all = Vec::new();
-    if !wanted {
-        return Ok(all);
-    }
-    let mut cursor: Option<Value> = None;
-    for _ in 0..MOST_PAGES {
-        let mut params = Object::new();
-        if let Some(cursor) = &cursor {
-            params.insert("cursor".into(), cursor.clone());
-        }
-        let mut page = match peer.request(method, Request::new(params)).await {
-            Err(RequestError::Rpc { code: -32601, .. }) => return Ok(all),
-            other => other?,
-        };
-        let items = page.get_mut(key).map(Value::take).unwrap_or_default();
-        let Value::Array(items) = items else { return Ok(all) };
-        all.extend(items.into_iter().filter_map(|item| match item {
-            Value::Object(item) => Some(item),
-            _ => None,
-        }));
-        let next = page.get_mut("nextCursor").map(Value::take).filter(|next| !next.is_null());
-        if next.is_none() || next == cursor || all.len() >= MOST_ITEMS {
-            break;
-        }
-        cursor = next;
-    }
-    all.truncate(MOST_ITEMS);
-    Ok(all)
 }
 
 /// What a server says by itself on one connection.

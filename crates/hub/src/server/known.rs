@@ -1,6 +1,6 @@
 //! What a server offers, as of the last time that it was asked: a snapshot, replaced whole.
 
-use super::address::Addresses;
+use super::{address::Addresses, lists::size};
 use crate::{Remembered, Spec, estimate_tokens, spec::digest};
 use docent_screen::{one_line, suspicious};
 use docent_tool::{Object, Template};
@@ -12,8 +12,11 @@ use std::{
 
 /// Characters of a public name. Some clients take no more.
 const LONGEST_NAME: usize = 64;
-/// Tools that are no longer listed and remembered all the same.
-const MOST_VANISHED: usize = 1000;
+/// Names of tools that one server may have had in all. What was approved is never forgotten, so that no server rids itself of
+/// a pin by listing many others: past that, new ones are not taken on.
+pub(crate) const MOST_KNOWN: usize = 20_000;
+/// Bytes of their definitions.
+pub(crate) const MOST_KNOWN_BYTES: usize = 32 << 20;
 /// Families of addresses that a server's own are told by.
 const MOST_TEMPLATES: usize = 1000;
 
@@ -232,6 +235,8 @@ pub(crate) struct Compared {
     pub(crate) tools: Vec<Object>,
     pub(crate) vanished: Vec<Object>,
     pub(crate) held_back: BTreeMap<String, Object>,
+    /// Whether there are new ones that are not taken on, because it has had too many.
+    pub(crate) is_full: bool,
 }
 
 /// Compares. A tool that was there before is what it was then, until somebody approves of what it is now.
@@ -243,22 +248,32 @@ pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, pinned: bool) 
         .chain(&approved.tools)
         .filter_map(|fields| Some((name(fields)?, fields)))
         .collect();
+    let mut bytes: usize = before.values().map(|fields| size(fields)).sum();
+    let (mut count, mut is_full) = (before.len(), false);
     let (mut tools, mut held_back, mut seen) = (Vec::new(), BTreeMap::new(), HashSet::new());
     for fields in listed {
         let Some(own) = name(&fields).filter(|own| seen.insert(own.clone())) else { continue };
         match before.get(&own) {
-            Some(known) if pinned && **known != fields => {
+            _ if !pinned => tools.push(fields),
+            Some(known) if **known != fields => {
                 tools.push((*known).clone());
                 held_back.insert(own, fields);
             }
-            _ => tools.push(fields),
+            Some(_) => tools.push(fields),
+            None if approved.doubted => drop(held_back.insert(own, fields)),
+            None if count >= MOST_KNOWN || bytes >= MOST_KNOWN_BYTES => is_full = true,
+            None => {
+                count += 1;
+                bytes += size(&fields);
+                tools.push(fields);
+            }
         }
     }
-    let gone = before.iter().filter(|(own, _)| !seen.contains(*own));
-    let mut vanished: Vec<Object> =
-        gone.map(|(_, fields)| (*fields).clone()).take(MOST_VANISHED).collect();
+    // Where definitions may change, nothing holds on to those that are gone.
+    let gone = before.iter().filter(|(own, _)| pinned && !seen.contains(*own));
+    let mut vanished: Vec<Object> = gone.map(|(_, fields)| (*fields).clone()).collect();
     vanished.sort_by_key(name);
-    Compared { tools, vanished, held_back }
+    Compared { tools, vanished, held_back, is_full }
 }
 
 #[cfg(test)]
@@ -281,7 +296,7 @@ mod tests {
         let approved =
             Remembered { tools: vec![tool("a", "one"), tool("b", "one")], ..Remembered::default() };
         let now = vec![tool("a", "two"), tool("c", "new")];
-        let Compared { tools, vanished, held_back } = compare(&approved, now.clone(), true);
+        let Compared { tools, vanished, held_back, .. } = compare(&approved, now.clone(), true);
         assert_eq!(tools, [tool("a", "one"), tool("c", "new")]);
         assert_eq!(vanished, [tool("b", "one")]);
         assert_eq!(held_back.into_iter().collect::<Vec<_>>(), [("a".to_owned(), tool("a", "two"))]);
@@ -291,6 +306,44 @@ mod tests {
         assert!(later.held_back.contains_key("b"));
         let free = compare(&approved, now.clone(), false);
         assert_eq!((free.tools, free.held_back.len()), (now, 0));
+    }
+
+    #[test]
+    fn no_server_crowds_out_what_was_approved() {
+        let mut approved = Remembered { tools: vec![tool("pay", "one")], ..Remembered::default() };
+        let many = (0..MOST_KNOWN).map(|number| tool(&format!("other{number}"), "")).collect();
+        for listed in [many, vec![tool("x", "")]] {
+            let Compared { tools, vanished, is_full, .. } = compare(&approved, listed, true);
+            assert!(is_full);
+            assert_eq!(tools.len() + vanished.len(), MOST_KNOWN);
+            approved = Remembered { tools, vanished, ..Remembered::default() };
+        }
+        assert!(approved.tools.is_empty(), "a new one is not offered");
+        let now = compare(&approved, vec![tool("pay", "two")], true);
+        assert_eq!(now.tools, [tool("pay", "one")]);
+        assert!(now.held_back.contains_key("pay"));
+        let free = compare(&approved, vec![tool("x", "")], false);
+        assert_eq!(free.tools, [tool("x", "")]);
+        assert!(free.vanished.is_empty() && !free.is_full);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_server_has_a_bound_in_bytes() {
+        let large = tool("large", &"x".repeat(MOST_KNOWN_BYTES));
+        let approved = Remembered { vanished: vec![large], ..Remembered::default() };
+        let now = compare(&approved, vec![tool("x", "")], true);
+        assert_eq!((now.tools.len(), now.vanished.len(), now.is_full), (0, 1, true));
+    }
+
+    #[test]
+    fn while_approvals_are_missing_nothing_is_approved_by_being_seen() {
+        let tools = vec![tool("a", "one")];
+        let approved = Remembered { tools: tools.clone(), doubted: true, ..Remembered::default() };
+        let now = vec![tool("a", "one"), tool("b", "one")];
+        let compared = compare(&approved, now.clone(), true);
+        assert_eq!(compared.tools, tools);
+        assert_eq!(compared.held_back.keys().collect::<Vec<_>>(), ["b"]);
+        assert_eq!(compare(&approved, now.clone(), false).tools, now);
     }
 
     #[test]

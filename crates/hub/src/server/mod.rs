@@ -8,6 +8,7 @@ mod call;
 mod connection;
 mod exchange;
 mod known;
+mod lists;
 mod pages;
 mod provider;
 mod status;
@@ -18,7 +19,7 @@ pub(crate) use address::Addresses;
 pub(crate) use known::{Definition, Known};
 pub use status::{Health, Held, State, Status};
 
-use crate::{Dialer, Memory, Opened, Spec, Tail};
+use crate::{Dialer, Memory, Opened, Remembered, Spec, Tail};
 use asks::Asks;
 use backoff::Backoff;
 use cache::Cache;
@@ -69,6 +70,8 @@ pub struct Downstream {
     connecting: Arc<tokio::sync::Mutex<()>>,
     backoff: Mutex<Backoff>,
     known: RwLock<Arc<Known>>,
+    /// Held while something is learned: a later state never goes before an earlier one.
+    learning: Mutex<()>,
     /// Whether what it offers is known, or can't be for now.
     learned: watch::Sender<bool>,
     asks: Asks,
@@ -85,6 +88,8 @@ pub struct Downstream {
     /// Held while lists are read again; the flag says that they must be.
     listing: tokio::sync::Mutex<()>,
     stale: AtomicBool,
+    /// Bounds that it has met, which have been told.
+    bounds_met: Mutex<BTreeSet<&'static str>>,
     level: Mutex<Option<Level>>,
     cache: Cache,
     parked: Parked,
@@ -95,7 +100,7 @@ pub struct Downstream {
 impl Downstream {
     pub(crate) fn new(spec: Spec, shared: Arc<Shared>) -> Arc<Self> {
         let remembered = shared.memory.load(&spec);
-        let is_known = remembered.is_some();
+        let is_known = remembered.as_ref().is_some_and(Remembered::is_learned);
         let known = Known::new(remembered.unwrap_or_default(), &spec, &shared.addresses);
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
@@ -106,6 +111,7 @@ impl Downstream {
             connecting: Arc::default(),
             backoff: Mutex::default(),
             known: RwLock::new(Arc::new(known)),
+            learning: Mutex::default(),
             learned: watch::Sender::new(is_known),
             asks: Asks::default(),
             counters: Counters::default(),
@@ -115,6 +121,7 @@ impl Downstream {
             telling: tokio::sync::Mutex::default(),
             listing: tokio::sync::Mutex::default(),
             stale: AtomicBool::new(false),
+            bounds_met: Mutex::default(),
             level: Mutex::default(),
             cache: Cache::default(),
             parked: Parked::default(),
@@ -203,6 +210,11 @@ impl Downstream {
 
     /// Waits until what it offers is known, or can't be for now.
     pub(crate) async fn learned(&self, patience: Duration) {
+        let known = self.known();
+        if known.remembered.doubted || !known.remembered.held_back.is_empty() {
+            // Lists have the old definition, or none, until somebody decides, and no call would look for that.
+            self.look_for_approval();
+        }
         let mut learned = self.learned.subscribe();
         let known = learned.wait_for(|known| *known);
         // Past that, what there is must do: the client is told when there is more.

@@ -108,7 +108,11 @@ async fn a_server_that_is_not_there_is_told_by_the_argument_that_named_it() {
     let (_scripts, hub) = changed();
     ask(&hub, "list_mcp_capabilities", json!({})).await.unwrap();
     for (name, arguments, want) in [
-        ("describe_mcp", json!({"id": "nope"}), "argument `id`: no server is called \"nope\""),
+        (
+            "describe_mcp",
+            json!({"id": "nope"}),
+            "argument `id`: no server that you may use now is called \"nope\"",
+        ),
         ("call_mcp_tool", json!({"server": "nope", "tool": "x"}), "argument `server`: no server"),
         (
             "execute_mcp_code",

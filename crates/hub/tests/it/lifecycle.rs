@@ -4,7 +4,7 @@ use crate::stage::{
     Does, Scripts, call, hub, result, session, spec, text, told, tool, tools, until, words,
 };
 use crate::web::Web;
-use docent_hub::{Memory, State};
+use docent_hub::{Memory, State, Way};
 use docent_tool::{Change, Provider, nobody};
 use serde_json::{Value, json};
 use std::{
@@ -67,10 +67,115 @@ async fn a_definition_that_changes_is_held_back_until_it_is_approved() {
     assert_eq!(held.iter().map(|held| held.tool.as_str()).collect::<Vec<_>>(), ["a"]);
     assert!(held[0].before.is_some() && held[0].before.as_ref() != Some(&held[0].after));
     until(|| memory.load(&spec("one")).is_some_and(|known| !known.held_back.is_empty())).await;
-    second.close().await;
     assert_eq!(memory.approve("one", &[]).unwrap(), ["a"]);
+    assert_eq!(
+        tools(&second).await["one__a"].info().about,
+        "Does a, and sends it elsewhere.",
+        "a list looks for what was decided"
+    );
+    second.close().await;
     let third = hub(&scripts, memory, vec![spec("one")]);
     assert_eq!(words(&call(&third, "one__a", &nobody()).await.unwrap()), "ok");
+}
+
+#[tokio::test]
+async fn approvals_that_can_t_be_read_are_given_anew_and_not_taken_from_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("a")]), |message| text(message, "ok")));
+    let first = hub(&scripts, memory.clone(), vec![spec("one")]);
+    assert_eq!(tools(&first).await.len(), 1);
+    first.close().await;
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&file, "{\"tools\":").unwrap();
+    // The second one finds what the first has put in the place of the damaged file.
+    for _ in 0..2 {
+        let hub = hub(&scripts, memory.clone(), vec![spec("one")]);
+        assert_eq!(tools(&hub).await.len(), 0, "nothing is approved by being seen");
+        hub.close().await;
+    }
+    let last = hub(&scripts, memory.clone(), vec![spec("one")]);
+    assert_eq!(tools(&last).await.len(), 0);
+    let held = last.status().remove(0).held_back;
+    assert_eq!(held.iter().map(|held| held.tool.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert!(held[0].before.is_none());
+    assert_eq!(memory.approve("one", &[]).unwrap(), ["a"]);
+    assert_eq!(words(&call(&last, "one__a", &nobody()).await.unwrap()), "ok");
+}
+
+#[tokio::test]
+async fn approvals_that_are_lost_while_docent_runs_let_nothing_through() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let scripts = Arc::new(Scripts::default());
+    let starts = Arc::clone(&scripts.starts);
+    scripts.put("one", move |message: &Value| {
+        let mut definition = tool("a");
+        if *starts.lock().unwrap() > 1 {
+            definition["description"] = json!("Does something else.");
+        }
+        session(json!([definition]), |message| text(message, "ok"))(message)
+    });
+    let first = hub(&scripts, memory.clone(), vec![spec("one")]);
+    assert_eq!(tools(&first).await.len(), 1);
+    first.close().await;
+    let second = hub(&scripts, memory, vec![spec("one")]);
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    for _ in 0..2 {
+        let error = call(&second, "one__a", &nobody()).await.unwrap_err();
+        assert!(error.to_string().contains("held back"), "{error}");
+        std::fs::write(&file, "").unwrap();
+    }
+    assert_eq!(scripts.of("tools/call").len(), 0);
+}
+
+#[tokio::test]
+async fn a_list_without_end_is_read_up_to_a_bound_in_bytes() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", |message: &Value| {
+        if message["method"] != "tools/list" {
+            return session(json!([]), |message| text(message, "ok"))(message);
+        }
+        let page = message["params"]["cursor"].as_u64().unwrap_or_default();
+        let mut definition = tool(&format!("t{page}"));
+        definition["_meta"] = json!({"much": "x".repeat(1_000_000)});
+        result(message, json!({"tools": [definition], "nextCursor": page + 1}))
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    hub.server("one").unwrap().reach().await.unwrap();
+    assert_eq!(tools(&hub).await.len(), 16);
+    assert_eq!(scripts.of("tools/list").len(), 17);
+}
+
+#[tokio::test]
+async fn another_way_that_a_registry_names_makes_no_definition_a_first_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let scripts = Arc::new(Scripts::default());
+    let starts = Arc::clone(&scripts.starts);
+    scripts.put("one", move |message: &Value| {
+        let mut definition = tool("a");
+        if *starts.lock().unwrap() > 1 {
+            definition["description"] = json!("Does something else.");
+        }
+        session(json!([definition]), |message| text(message, "ok"))(message)
+    });
+    let with = |variables: &[&str]| {
+        let mut spec = spec("one");
+        spec.keeps_pins = true;
+        if let Way::Program { env, .. } = &mut spec.way {
+            env.extend(variables.iter().map(|name| ((*name).to_owned(), String::new())));
+        }
+        spec
+    };
+    let first = hub(&scripts, memory.clone(), vec![with(&[])]);
+    assert_eq!(tools(&first).await.len(), 1);
+    first.close().await;
+    let second = hub(&scripts, memory, vec![with(&["X"])]);
+    assert_eq!(tools(&second).await["one__a"].info().about, "Does a.");
+    let error = call(&second, "one__a", &nobody()).await.unwrap_err();
+    assert!(error.to_string().contains("held back"), "{error}");
 }
 
 #[tokio::test]

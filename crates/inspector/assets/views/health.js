@@ -145,13 +145,17 @@ class Health {
     const line = (kind, sign, side) => side && h('span', {class: kind}, `${sign} ${side[1]}`)
     const rows = diff(text(before), text(after)).rows.map(({kind, left, right}) => (kind === 'same' ? line('', ' ', left)
       : [line('gone', '-', left), line('new', '+', right)]))
-    const body = h('div.col', h('p', `The server ${server} changed the definition of ${tool} after it was approved. `,
+    const why = before ? `The server ${server} changed the definition of ${tool} after it was approved. `
+      : `What was approved of ${tool} of the server ${server} can't be read. `
+    const body = h('div.col', h('p', why,
       'Approved, agents see and use the new one. Refused, the tool stays held back.'), h('pre.code.diff', {tabindex: 0}, rows))
     const chosen = await ctx.dialog({title: `Changed: ${tool}`, body, actions: [{label: 'Decide later', value: ''},
       {label: 'Refuse', value: 'refuse', danger: true}, {label: 'Approve', value: 'approve', primary: true}]})
     if (!chosen) return
     try {
-      await ctx.api.post(`api/${chosen}`, {server, tools: [tool]})
+      // Approved is what was shown, whatever the server says by now.
+      const tools = chosen === 'approve' ? {[tool]: after} : [tool]
+      await ctx.api.post(`api/${chosen}`, {server, tools})
       ctx.toast(`${tool} is ${chosen}d.`, 'ok')
     } catch (error) {
       ctx.toast(error.message, 'bad')

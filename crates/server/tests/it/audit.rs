@@ -6,6 +6,7 @@ use crate::{
 };
 use docent_audit::{Check, OnFull, Settings, verify};
 use docent_server::{Audit, Limits, Server, Setup};
+use docent_tool::{Outcome, ToolError};
 use docent_transport::{Caller, Door, Shown, Via};
 use serde_json::{Value, json};
 use std::{
@@ -211,23 +212,86 @@ async fn who_is_turned_away_at_the_door_leaves_few_lines() {
     let mut setup = place.setup(OnFull::Drop);
     let rate = docent_server::Rate::per_minute(NonZeroU32::new(1).unwrap());
     setup.limits = Limits { rate: Some(rate), ..Limits::default() };
-    setup.keys = vec![key("ann", &["*"])];
+    setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
     setup.auth_required = true;
     let server = Server::new(setup).unwrap();
-    let principal = server.identify(&Shown::token("ann-token")).unwrap();
-    let caller = Caller { principal, via: Via::Http, remote: None };
-    assert!(server.admit(&caller).is_ok());
+    let callers = ["ann-token", "bob-token"].map(|token| {
+        let principal = server.identify(&Shown::token(token)).unwrap();
+        Caller { principal, via: Via::Http, remote: None }
+    });
+    for caller in &callers {
+        assert!(server.admit(caller).is_ok());
+    }
     assert!(lines(&place.log()).is_empty());
     for _ in 0..500 {
-        assert!(server.admit(&caller).is_err());
+        for caller in &callers {
+            assert!(server.admit(caller).is_err());
+        }
         assert!(server.identify(&Shown::token("a-wrong-token")).is_none());
     }
+    let told = [("ann", "rate"), ("bob", "rate"), ("", "token")];
     let all = lines(&place.log());
-    let reasons: Vec<_> = all.iter().map(|line| (&line["principal"], &line["reason"])).collect();
-    let (ann, nobody) = (json!("ann"), json!(""));
-    assert_eq!(reasons.first(), Some(&(&ann, &json!("rate"))));
-    assert_eq!(reasons.get(1), Some(&(&nobody, &json!("token"))));
+    let field = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
+    let of = |line: &Value| (field(line, "principal"), field(line, "reason"));
+    let first: Vec<_> = all.iter().take(3).map(of).collect();
+    assert_eq!(first, told.map(|(who, why)| (who.to_owned(), why.to_owned())));
+    server.stop();
+    let all = lines(&place.log());
     assert!(all.len() < 20 && all.iter().all(|line| line["outcome"] == "refused"), "{all:?}");
+    for (who, why) in told {
+        let own = all.iter().filter(|line| line["principal"] == who && line["reason"] == why);
+        let count: u64 = own.map(|line| line["count"].as_u64().unwrap()).sum();
+        assert_eq!(count, 500, "{who} {why} {all:?}");
+    }
+    server.stop();
+    assert_eq!(lines(&place.log()).len(), all.len(), "nobody came since");
     let text = std::fs::read_to_string(place.log()).unwrap();
     assert!(!text.contains("a-wrong-token"), "{text}");
+}
+
+#[tokio::test]
+async fn another_server_writes_nothing_into_the_record() {
+    let place = Place::new();
+    let fixture = Fixture::new();
+    let said_of_itself = || json!({"kind": "deadline", "reference": "ab12cd34", "uri": "memo://a"});
+    let refuses = acting("refuses", json!({}), move |_, _| async move {
+        let (message, data) = ("closing".to_owned(), Some(said_of_itself()));
+        Err(ToolError::Refused { code: -32603, message, data })
+    });
+    let fails = acting("fails_there", json!({}), move |_, _| async move {
+        let structured = Some(json!({"error": said_of_itself()}));
+        Ok(Outcome { structured, is_error: true, ..said("closing") })
+    });
+    fixture.extra.lock().unwrap().extend([refuses, fails]);
+    let audit = Audit::to_file(place.log(), 1 << 20);
+    let server = Server::new(Setup { audit, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, VERSION).await;
+    let reply = wire.call("refuses", json!({})).await;
+    assert_eq!(reply["error"]["data"], said_of_itself(), "the client is told: {reply}");
+    wire.call("fails_there", json!({})).await;
+    let all = lines(&place.log());
+    let reasons: Vec<_> = all.iter().map(|line| line["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["refused", "failed"]);
+    assert!(all.iter().all(|line| line.get("reference").is_none()), "{all:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_log_that_another_process_holds_keeps_no_thread_of_the_server_s() {
+    let place = Place::new();
+    let server = place.server(OnFull::Drop);
+    let mut wire = Wire::legacy(&server, VERSION).await;
+    let mut other = Wire::legacy(&server, VERSION).await;
+    assert_eq!(text(&wire.call("counts", json!({})).await), "hush-hush");
+    let held = std::fs::File::open(place.log()).unwrap();
+    held.lock().unwrap();
+    let id = wire.begin("tools/call", json!({"name": "counts"})).await;
+    while place.runs.load(Ordering::SeqCst) < 2 {
+        tokio::task::yield_now().await;
+    }
+    // The only thread would otherwise wait until the line is given up.
+    assert!(other.ask("tools/list", json!({})).await["result"].is_object());
+    drop(held);
+    assert_eq!(text(&wire.answer(&id).await), "hush-hush");
+    assert!(server.metrics().contains("docent_audit_failures_total 0\n"));
+    assert_eq!(lines(&place.log()).len(), 2);
 }

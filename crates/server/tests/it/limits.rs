@@ -57,6 +57,44 @@ async fn calls_wait_in_line_and_the_line_ends() {
 }
 
 #[tokio::test]
+async fn reads_prompts_and_completions_stand_in_a_line_of_their_own() {
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    let limits = Limits { calls_in_flight: 1, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
+    let able = json!({"elicitation": {}});
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
+    wire.begin("tools/call", json!({"name": "waits"})).await;
+    gate.entered.notified().await;
+    for _ in 0..4 {
+        wire.begin("tools/call", json!({"name": "waits"})).await;
+        wire.ask("ping", json!({})).await;
+    }
+    let greet = json!({"type": "ref/prompt", "name": "greet"});
+    let cases = [
+        ("resources/read", json!({"uri": "memo://a"})),
+        ("prompts/get", json!({"name": "greet", "arguments": {"name": "a"}})),
+        ("completion/complete", json!({"ref": greet, "argument": {"name": "name", "value": "a"}})),
+    ];
+    assert_eq!(code(&wire.call("waits", json!({})).await), -32000, "calls fill their line");
+    for (method, params) in &cases {
+        let reply = wire.ask(method, params.clone()).await;
+        assert!(reply.get("result").is_some(), "{method}: {reply}");
+    }
+    wire.begin("resources/read", json!({"uri": "memo://asks"})).await;
+    wire.notified("elicitation/create").await;
+    for _ in 0..4 {
+        wire.begin("resources/read", json!({"uri": "memo://a"})).await;
+        wire.ask("ping", json!({})).await;
+    }
+    for (method, params) in &cases {
+        let reply = wire.ask(method, params.clone()).await;
+        assert_eq!(code(&reply), -32000, "{method}: {reply}");
+        assert_eq!(reply["error"]["data"], json!({"callsInFlight": 1, "waiting": 4}), "{method}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_waits_can_be_cancelled() {
     let fixture = Fixture::new();
     let gate = Arc::clone(&fixture.gate);

@@ -2,11 +2,12 @@
 
 use crate::{
     fixture::{Fixture, acting, said},
+    tasks::{able, settled},
     wire::{Wire, key, origin, setup, text},
 };
 use docent_audit::Settings;
-use docent_server::{Action, Audit, Policy, Rule, RuleBounds, Server, Setup};
-use docent_tool::{Block, CallContext, Object, Outcome, ToolError};
+use docent_server::{Action, Audit, Policy, Rule, RuleBounds, Screening, Server, Setup, TASK_KEY};
+use docent_tool::{Block, CallContext, Contents, Failure, FailureKind, Object, Outcome, ToolError};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
@@ -50,7 +51,8 @@ fn fixture() -> Arc<Fixture> {
     fixture
 }
 
-fn lines(path: &Path) -> Vec<(String, String)> {
+/// The tool and the outcome of each call on record.
+pub(crate) fn lines(path: &Path) -> Vec<(String, String)> {
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let field = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
@@ -75,6 +77,13 @@ async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
         [("echo", "ok"), ("echo", "ok"), ("echo", "refused"), ("echo", "error"), ("script", "ok")];
     let want: Vec<(String, String)> = want.map(|(tool, end)| (tool.into(), end.into())).into();
     assert_eq!(lines(&path), want);
+    let record = std::fs::read_to_string(&path).unwrap();
+    let all = record.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let reasons: Vec<Value> = all
+        .filter(|line| line["method"] == "tools/call")
+        .map(|line| line["reason"].clone())
+        .collect();
+    assert_eq!(json!(reasons), json!([null, null, "unknown_tool", "invalid_arguments", null]));
 }
 
 #[tokio::test]
@@ -86,6 +95,31 @@ async fn one_that_is_given_up_leaves_its_line() {
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("leaves", json!({})).await), "left");
     assert_eq!(lines(&path)[0], ("waits".to_owned(), "cancelled".to_owned()));
+}
+
+#[tokio::test]
+async fn they_go_on_when_the_call_around_them_becomes_a_task() {
+    let outer = acting("long", json!({TASK_KEY: "always"}), |_, context: CallContext| async move {
+        let waited = context.call(("fixture", "waits"), Object::new()).await?;
+        let echoed = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await?;
+        Ok(said(format!("{}|{}", words(&waited), words(&echoed))))
+    });
+    let fixture = Fixture::new();
+    let gate = Arc::clone(&fixture.gate);
+    fixture.extra.lock().unwrap().push(outer);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let audit = Audit::open(&path, Settings::default());
+    let server = Server::new(Setup { audit, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::open(&server);
+    let id =
+        wire.modern_call("long", json!({}), able(), json!({})).await["result"]["taskId"].clone();
+    // The request is over, and the first of them waits.
+    gate.let_through(1);
+    let done = settled(&mut wire, &id, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "waited|hi", "{done}");
+    let want = [("waits", "ok"), ("echo", "ok"), ("long", "ok")];
+    assert_eq!(lines(&path), want.map(|(tool, end)| (tool.to_owned(), end.to_owned())));
 }
 
 #[tokio::test]
@@ -139,4 +173,70 @@ async fn scopes_hold_within_a_call() {
     let told = text(&wire.call("script", json!({})).await);
     assert!(told.starts_with("`ann` may not use the tool `echo`"), "{told}");
     assert!(told.ends_with("|false"), "{told}");
+}
+
+/// A token of the right form that nobody has.
+fn token() -> String {
+    ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat()
+}
+
+/// Tells a secret in every way that a tool can, one at a time.
+fn telling(how: &str) -> Result<Outcome, ToolError> {
+    let told = format!("use {}\u{200b}", token());
+    let raw = |block: Value| Ok(Outcome { content: vec![Block::Raw(block)], ..Outcome::default() });
+    let held =
+        |contents| Ok(Outcome { content: vec![Block::Embedded(contents)], ..Outcome::default() });
+    match how {
+        "text" => Ok(said(told)),
+        "raw" => raw(json!({"type": "text", "text": told, "odd": told})),
+        "link" => raw(json!({
+            "type": "resource_link", "name": "n", "description": told, "uri": "x:y?password=hunter22",
+        })),
+        "held" => held(Contents::Text { uri: "x:y".into(), mime: None, text: told }),
+        "held raw" => held(Contents::Raw(json!({"uri": "x:y?password=hunter22", "text": told}))),
+        "structured" => Ok(Outcome { structured: Some(json!([told])), ..Outcome::default() }),
+        "meta" => Ok(Outcome { meta: Some(arguments(json!({"own": told}))), ..Outcome::default() }),
+        "argument" => Err(ToolError::argument("a", told)),
+        "failed" => Err(Failure::new(FailureKind::Tool, told.clone()).hint(told).into()),
+        _ => Err(ToolError::Refused { code: 7, message: told.clone(), data: Some(json!([told])) }),
+    }
+}
+
+#[tokio::test]
+async fn one_learns_no_secret_of_another_that_it_could_spell_out() {
+    let ways = [
+        "text",
+        "raw",
+        "link",
+        "held",
+        "held raw",
+        "structured",
+        "meta",
+        "argument",
+        "failed",
+        "refused",
+    ];
+    let fixture = Fixture::new();
+    let tells = |given: Object, _: CallContext| async move {
+        let how = given["how"].as_str().unwrap_or_default();
+        telling(how)
+    };
+    let tells = acting("tells", json!({}), tells);
+    let spells = acting("spells", json!({}), |given: Object, context: CallContext| async move {
+        let heard = context.call(("fixture", "tells"), given).await;
+        Ok(said(format!("{heard:?}").chars().flat_map(|c| [c, ' ']).collect::<String>()))
+    });
+    fixture.extra.lock().unwrap().extend([tells, spells]);
+    let screening = Screening::new(Some(Vec::new()), true);
+    let server = Server::new(Setup { screening, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    for how in ways {
+        let spelt = text(&wire.call("spells", json!({"how": how})).await).replace(' ', "");
+        assert!(!spelt.contains(&token()), "{how}: {spelt}");
+        assert!(spelt.contains("use[redacted:githubtoken]"), "{how}: {spelt}");
+        assert!(spelt.contains("\\u{200b}"), "data stays as it is: {how}: {spelt}");
+        if how == "link" || how == "held raw" {
+            assert!(spelt.contains("x:y?password=hunter22"), "{how}: {spelt}");
+        }
+    }
 }

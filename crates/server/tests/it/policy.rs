@@ -75,6 +75,22 @@ async fn a_person_is_asked_before_each_call() {
 }
 
 #[tokio::test]
+async fn a_person_is_asked_about_no_call_that_can_not_be_shown() {
+    let server = server(vec![rule("*", Action::Approve)]);
+    let able = json!({"elicitation": {}});
+    let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
+    let padded =
+        |count: usize| -> Value { (0..count).map(|n| (format!("a{n}"), json!(1))).collect() };
+    let reply = wire.call("steps", padded(21)).await;
+    assert!(reply.to_string().contains("at most 20"), "{reply}");
+    assert!(wire.seen.is_empty(), "{:?}", wire.seen);
+    wire.begin("tools/call", json!({"name": "steps", "arguments": padded(20)})).await;
+    let asked = wire.read().await;
+    let message = asked["params"]["message"].as_str().unwrap();
+    assert!(message.ends_with("\n\"a19\": 1"), "{message}");
+}
+
+#[tokio::test]
 async fn a_client_that_can_not_ask_is_refused() {
     let server = server(vec![rule("echo", Action::Approve)]);
     let mut wire = Wire::legacy(&server, "2025-06-18").await;

@@ -2,14 +2,16 @@
 
 use crate::{
     fixture::{Fixture, acting, said},
+    tasks::{able, task},
     wire::{Wire, code, key, modern, origin, setup, text},
 };
-use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, Verifier};
-use docent_server::{Server, Setup, Strangers};
+use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, ScopeMap, Verifier};
+use docent_server::{Limits, Server, Setup, Strangers, TASK_KEY};
 use docent_tool::{Change, Level};
-use docent_transport::{Caller, Origin, Principal, PrincipalKind, Via};
+use docent_transport::{Caller, Grant, Origin, Principal, PrincipalKind, Via};
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -178,15 +180,19 @@ fn trusting() -> Strangers {
             Err(FetchError::new("no answer"))
         }
     }
-    let issuer = Issuer::check(IssuerSettings::new(ISSUER, vec!["docent".into()])).unwrap();
+    let mut settings = IssuerSettings::new(ISSUER, vec!["docent".into()]);
+    settings.scopes = ScopeMap::new(BTreeMap::new(), true).unwrap();
+    let issuer = Issuer::check(settings).unwrap();
     let tokens = Verifier::new(vec![issuer], Arc::new(Silent)).unwrap();
     Strangers::new(Some(Arc::new(tokens)), None)
 }
 
 /// Somebody with a token that ends then.
 fn with_token(until: Option<SystemTime>) -> Origin {
-    let (scopes, kind) = (Arc::from(["*".to_owned()]), PrincipalKind::Oauth);
-    let principal = Principal { name: format!("oauth:{ISSUER}#ann").into(), scopes, kind, until };
+    let scopes: Arc<[String]> = Arc::from(["*".to_owned()]);
+    let grant = until.map(|until| Grant { scopes: Arc::clone(&scopes), until });
+    let (name, kind) = (format!("oauth:{ISSUER}#ann").into(), PrincipalKind::Oauth);
+    let principal = Principal { name, scopes, kind, grant };
     let caller = Caller { principal, via: Via::Http, remote: None };
     Origin { caller, dialect: None, streams: false, recorded: None }
 }
@@ -222,6 +228,52 @@ async fn a_renewed_token_is_heard_from_its_next_request_on() {
         fixture.changed(Change::Updated("memo://a".into()));
         let updated = wire.notified("notifications/resources/updated").await;
         assert_eq!(updated["params"]["uri"], "memo://a", "{method}");
+    }
+}
+
+/// Asks for a part of an answer and about a task: the codes of refusals, and 0 for an answer.
+async fn reach(wire: &mut Wire, part: &Value, id: &Value) -> Vec<i64> {
+    let mut params = modern(json!({}));
+    params["uri"] = part.clone();
+    let mut heard = vec![wire.ask("resources/read", params).await];
+    for (method, more) in [
+        ("tasks/get", json!({})),
+        ("tasks/update", json!({"inputResponses": {}})),
+        ("tasks/cancel", json!({})),
+    ] {
+        heard.push(task(wire, method, id, more).await);
+    }
+    heard.iter().map(|reply| reply["error"]["code"].as_i64().unwrap_or(0)).collect()
+}
+
+#[tokio::test]
+async fn a_key_that_is_gone_or_a_token_that_has_ended_reaches_nothing_that_it_made() {
+    let fixture = Fixture::new();
+    let quick = acting("quick", json!({TASK_KEY: "always"}), |_, _| async { Ok(said("done")) });
+    fixture.extra.lock().unwrap().push(quick);
+    let (limits, keys) =
+        (Limits { page_bytes: 8192, ..Limits::default() }, vec![key("ann", &["*"])]);
+    let setup =
+        Setup { limits, keys, strangers: trusting(), auth_required: true, ..setup(fixture) };
+    let mut terms = setup.terms();
+    let server = Server::new(setup).unwrap();
+    let (now, hour) = (SystemTime::now(), Duration::from_hours(1));
+    let mut ann = Wire::open_as(&server, Some(origin(&server, Some("ann-token"))));
+    let mut other = Wire::open_as(&server, Some(with_token(now.checked_add(hour))));
+    let mut made = Vec::new();
+    for wire in [&mut ann, &mut other] {
+        let big = wire.modern_call("big", json!({"size": 50_000}), able(), json!({})).await;
+        let part = big["result"]["content"].as_array().unwrap().last().unwrap()["uri"].clone();
+        let begun = wire.modern_call("quick", json!({}), able(), json!({})).await;
+        let id = begun["result"]["taskId"].clone();
+        assert_eq!(reach(wire, &part, &id).await, [0; 4], "{part} {id}");
+        made.push((part, id));
+    }
+    terms.keys.clear();
+    server.renew(terms).unwrap();
+    other.speak_as(with_token(now.checked_sub(hour)));
+    for (wire, (part, id)) in [&mut ann, &mut other].into_iter().zip(&made) {
+        assert_eq!(reach(wire, part, id).await, [-32602; 4], "{part} {id}");
     }
 }
 

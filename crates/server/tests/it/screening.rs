@@ -76,12 +76,25 @@ async fn the_audit_line_is_screened() {
     let path = folder.path().join("audit.jsonl");
     let screening = Screening::new(Some(Vec::new()), true);
     let audit = Audit::to_file(&path, 1 << 20);
-    let server = Server::new(Setup { screening, audit, ..setup(fixture()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let fixture = fixture();
+    let refuses = acting("refuses", json!({}), |_, _| async {
+        let data = json!({"kind": format!("login with {} failed", token()), "reference": token()});
+        Err(ToolError::Refused { code: -32000, message: token(), data: Some(data) })
+    });
+    fixture.extra.lock().unwrap().push(refuses);
+    let server = Server::new(Setup { screening, audit, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::open(&server);
+    let client = json!({"name": token(), "version": "1"});
+    let opening =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    wire.ask("initialize", opening).await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
     let uri = format!("memo://{}", token());
     wire.ask("resources/read", json!({"uri": uri})).await;
+    wire.call("refuses", json!({})).await;
     let lines = std::fs::read_to_string(&path).unwrap();
-    assert!(lines.contains("resources/read") && !lines.contains(&token()), "{lines}");
+    assert!(lines.contains("resources/read") && lines.contains("refuses"), "{lines}");
+    assert!(!lines.contains(&token()) && lines.contains("[redacted: github token]/1"), "{lines}");
 }
 
 /// Everything, and docent's own key.

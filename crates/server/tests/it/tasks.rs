@@ -1,40 +1,69 @@
 //! Calls that become tasks.
 
 use crate::{
-    fixture::{Fixture, acting, form, said},
+    fixture::{Fixture, Gate, acting, form, said},
+    nested::lines,
     wire::{Wire, code, key, modern, origin, setup, text},
 };
-use docent_server::{Limits, Server, Setup, TASK_KEY};
+use docent_audit::Settings;
+use docent_server::{Audit, Limits, Server, Setup, TASK_KEY};
+use docent_tool::AnyTool;
 use serde_json::{Value, json};
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-fn able() -> Value {
+pub(crate) fn able() -> Value {
     json!({"elicitation": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
 }
 
-fn fixture() -> Arc<Fixture> {
-    let fixture = Fixture::new();
-    let gate = Arc::clone(&fixture.gate);
-    let waiting = acting("always", json!({TASK_KEY: "always"}), move |_, _| {
+/// A tool that waits at the gate, and uses tasks like this.
+fn waiting(name: &str, tasks: &str, gate: &Arc<Gate>) -> Arc<dyn AnyTool> {
+    let gate = Arc::clone(gate);
+    acting(name, json!({TASK_KEY: tasks}), move |_, _| {
         let gate = Arc::clone(&gate);
         async move {
             gate.entered.notify_one();
             gate.open.as_ref().unwrap().acquire().await.unwrap().forget();
             Ok(said("at last"))
         }
-    });
+    })
+}
+
+fn fixture() -> Arc<Fixture> {
+    let fixture = Fixture::new();
     let mut extra = fixture.extra.lock().unwrap();
-    extra.push(waiting);
+    extra.push(waiting("always", "always", &fixture.gate));
+    extra.push(waiting("stays", "never", &fixture.gate));
     extra.push(acting("confirms", json!({TASK_KEY: "required"}), |_, context| async move {
         let answer = context.elicit("sure", form("Sure?")).await?;
         Ok(said(answer["content"]["value"].as_str().unwrap_or("?")))
+    }));
+    extra.push(acting("nags", json!({TASK_KEY: "required"}), |_, context| async move {
+        let mut times = 0;
+        loop {
+            times += 1;
+            if context.elicit(&format!("sure {times}"), form("Sure?")).await.is_ok() {
+                return Ok(said("at last"));
+            }
+        }
     }));
     extra.push(acting("never", json!({TASK_KEY: "never"}), |_, _| async { Ok(said("at once")) }));
     drop(extra);
     fixture
 }
 
-async fn task(wire: &mut Wire, method: &str, id: &Value, more: Value) -> Value {
+/// A server that keeps its tasks for no time, and writes audit lines here.
+fn forgetful(fixture: Arc<Fixture>, path: &Path) -> Arc<Server> {
+    let tool_timeouts = [("always".to_owned(), Duration::from_hours(1))].into();
+    let limits = Limits { result_ttl: Duration::ZERO, tool_timeouts, ..Limits::default() };
+    let audit = Audit::open(path, Settings::default());
+    Server::new(Setup { limits, audit, ..setup(fixture) }).unwrap()
+}
+
+pub(crate) async fn task(wire: &mut Wire, method: &str, id: &Value, more: Value) -> Value {
     let mut params = modern(able());
     params["taskId"] = id.clone();
     for (key, value) in more.as_object().unwrap() {
@@ -43,7 +72,7 @@ async fn task(wire: &mut Wire, method: &str, id: &Value, more: Value) -> Value {
     wire.ask(method, params).await
 }
 
-async fn settled(wire: &mut Wire, id: &Value, status: &str) -> Value {
+pub(crate) async fn settled(wire: &mut Wire, id: &Value, status: &str) -> Value {
     for _ in 0..10_000 {
         let reply = task(wire, "tasks/get", id, json!({})).await;
         if reply["result"]["status"] == status {
@@ -209,7 +238,7 @@ async fn tasks_have_a_bound_and_calls_beyond_it_stay_in_the_lane() {
     let limits = Limits { calls_in_flight: 1, ..Limits::default() };
     let server = Server::new(Setup { limits, ..setup(fixture) }).unwrap();
     let mut wire = Wire::open(&server);
-    for _ in 0..256 {
+    for _ in 0..64 {
         let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
         assert_eq!(reply["result"]["resultType"], "task", "{reply}");
     }
@@ -220,8 +249,140 @@ async fn tasks_have_a_bound_and_calls_beyond_it_stay_in_the_lane() {
     let in_line = wire.begin("tools/call", params).await;
     wire.ask("ping", json!({})).await;
     assert!(wire.seen.is_empty(), "{:?}", wire.seen);
-    gate.let_through(258);
+    gate.let_through(66);
     assert_eq!(text(&wire.answer(&beyond).await), "at last");
     let last = wire.answer(&in_line).await;
     assert!(last.get("result").is_some(), "{last}");
+}
+
+#[tokio::test]
+async fn tasks_that_have_ended_count_while_they_are_kept() {
+    let fixture = fixture();
+    fixture.gate.let_through(1000);
+    let names = ["ann", "bob", "cid", "dee", "eve"];
+    let keys = names.iter().map(|name| key(name, &["*"])).collect();
+    let server = Server::new(Setup { keys, ..setup(fixture) }).unwrap();
+    let open =
+        |name: &str| Wire::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
+    for name in &names[..4] {
+        let mut wire = open(name);
+        for _ in 0..64 {
+            let reply = wire.modern_call("always", json!({}), able(), json!({})).await;
+            assert_eq!(reply["result"]["resultType"], "task", "{name}: {reply}");
+        }
+        server.drained().await;
+        let beyond = wire.modern_call("always", json!({}), able(), json!({})).await;
+        assert_eq!(text(&beyond), "at last", "{name} has 64");
+    }
+    let mut eve = open("eve");
+    let beyond = eve.modern_call("always", json!({}), able(), json!({})).await;
+    assert_eq!(text(&beyond), "at last", "there are 256");
+}
+
+#[tokio::test]
+async fn callers_without_a_name_are_told_apart_by_their_addresses() {
+    let fixture = fixture();
+    fixture.gate.let_through(1000);
+    let server = Server::new(setup(fixture)).unwrap();
+    let open = |last: u8| {
+        let mut origin = origin(&server, None);
+        origin.caller.remote = Some([10, 0, 0, last].into());
+        Wire::open_as(&server, Some(origin))
+    };
+    let mut first = open(1);
+    for _ in 0..64 {
+        let reply = first.modern_call("always", json!({}), able(), json!({})).await;
+        assert_eq!(reply["result"]["resultType"], "task", "{reply}");
+    }
+    server.drained().await;
+    let beyond = first.modern_call("always", json!({}), able(), json!({})).await;
+    assert_eq!(text(&beyond), "at last");
+    let other = open(2).modern_call("always", json!({}), able(), json!({})).await;
+    assert_eq!(other["result"]["resultType"], "task", "{other}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_answers_is_taken_back() {
+    let server = Server::new(setup(fixture())).unwrap();
+    let mut wire = Wire::open(&server);
+    let id =
+        wire.modern_call("nags", json!({}), able(), json!({})).await["result"]["taskId"].clone();
+    settled(&mut wire, &id, "input_required").await;
+    // The clock is paused: this takes no time.
+    tokio::time::sleep(Duration::from_secs(301)).await;
+    let asked = settled(&mut wire, &id, "input_required").await;
+    let open: Vec<&String> = asked["inputRequests"].as_object().unwrap().keys().collect();
+    assert_eq!(open, ["sure 2"]);
+}
+
+#[tokio::test]
+async fn a_tool_with_a_time_of_its_own_has_it_in_a_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let server = forgetful(fixture, &path);
+    let mut wire = Wire::open(&server);
+    let id =
+        wire.modern_call("always", json!({}), able(), json!({})).await["result"]["taskId"].clone();
+    gate.entered.notified().await;
+    assert_eq!(task(&mut wire, "tasks/get", &id, json!({})).await["result"]["status"], "working");
+    gate.let_through(1);
+    let done = settled(&mut wire, &id, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], "at last");
+    assert_eq!(lines(&path), [("always".to_owned(), "ok".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_nobody_answers_ends_by_itself() {
+    for (tool, words, outcome) in [
+        ("confirms", "nobody answered within 300 s", "error"),
+        ("nags", "Partial result: the deadline of 30 s", "partial"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        let server = forgetful(fixture(), &path);
+        let mut wire = Wire::open(&server);
+        let id =
+            wire.modern_call(tool, json!({}), able(), json!({})).await["result"]["taskId"].clone();
+        settled(&mut wire, &id, "input_required").await;
+        let ended = tokio::time::timeout(Duration::from_hours(1), server.drained()).await;
+        assert!(ended.is_ok(), "{tool} still waits");
+        let done = settled(&mut wire, &id, "completed").await;
+        let told = done["result"]["content"].to_string();
+        assert!(told.contains(words), "{tool}: {told}");
+        assert_eq!(lines(&path), [(tool.to_owned(), outcome.to_owned())]);
+    }
+}
+
+#[test]
+fn a_task_that_is_dropped_leaves_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("audit.jsonl");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let fixture = fixture();
+        let gate = Arc::clone(&fixture.gate);
+        let mut wire = Wire::open(&forgetful(fixture, &path));
+        wire.modern_call("always", json!({}), able(), json!({})).await;
+        gate.entered.notified().await;
+    });
+    drop(runtime);
+    assert_eq!(lines(&path), [("always".to_owned(), "cancelled".to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_never_a_task_is_cancelled_with_its_request() {
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let mut params = modern(able());
+    params["name"] = json!("stays");
+    let id = wire.begin("tools/call", params).await;
+    gate.entered.notified().await;
+    wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
+    server.drained().await;
+    let counted = "docent_tool_calls_total{tool=\"stays\",outcome=\"cancelled\"} 1\n";
+    assert!(server.metrics().contains(counted), "{}", server.metrics());
 }

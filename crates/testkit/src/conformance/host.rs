@@ -74,7 +74,7 @@ pub async fn serve(listener: TcpListener, closing: CancellationToken) -> Result<
         bounds: Bounds::default(),
         tally: Arc::default(),
         tls: None,
-        oauth: None,
+        oauth: Arc::default(),
         pages: None,
         traffic: None,
         metrics: Arc::new(move || measured.metrics()),

@@ -78,6 +78,8 @@ impl Clock {
 
     /// A head is whole. Its body has a bound of its own, and its answer may take as long as it takes.
     pub(super) fn answer(&self) {
+        // It may have come with the request before it, so that no byte of it was read by itself.
+        self.between.store(false, Ordering::Relaxed);
         self.reading_until.store(NEVER, Ordering::Relaxed);
     }
 
@@ -337,5 +339,11 @@ mod tests {
         check(&clock, Some(1));
         clock.wrote(&stuck);
         check(&clock, Some(1));
+        clock.wrote(&moved);
+        clock.answered();
+        // A head that came with the request before it: what is read next is its body.
+        clock.answer();
+        clock.read();
+        check(&clock, None);
     }
 }

@@ -160,7 +160,7 @@ impl<'a> Visit<'a> {
         let is_open = matches!(path, "/healthz" | "/readyz")
             || (path == "/" && is_get && !is_socket)
             || web.pages.as_ref().is_some_and(|pages| pages.serve(path))
-            || (is_get && web.oauth.as_ref().is_some_and(|oauth| oauth.serves(path)));
+            || (is_get && web.oauth_door().is_some_and(|oauth| oauth.serves(path)));
         let has_header = headers.contains_key(header::AUTHORIZATION);
         let asks = if is_open {
             Asks::Nothing
@@ -213,7 +213,7 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     }
     Err(match visit.shown.token {
         Some(token) => Stop::Stranger(token.to_owned()),
-        None => Stop::Answered(Box::new(unauthorized(web, false))),
+        None => Stop::Answered(Box::new(unauthorized(web, None))),
     })
 }
 
@@ -226,7 +226,9 @@ fn greet<H: ServerHandler>(
     let web = &shared.web;
     let visit = Visit::of(web, request);
     let known = if learnt { web.door.identify(&visit.shown) } else { None };
-    let Some(principal) = known else { return Err(Box::new(unauthorized(web, true))) };
+    let Some(principal) = known else {
+        return Err(Box::new(unauthorized(web, visit.shown.token)));
+    };
     let caller = visit.caller(principal);
     if visit.is_post {
         count(web, &caller)?;
@@ -255,11 +257,10 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     asked.is_some_and(|asked| asked.eq_ignore_ascii_case("websocket"))
 }
 
-fn unauthorized(web: &Web, showed_token: bool) -> Response {
+fn unauthorized(web: &Web, token: Option<&str>) -> Response {
     let mut response = super::body::json(&json!({ "detail": "Invalid API key" }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
-    let challenge = oauth::challenge(web.oauth.as_deref(), showed_token);
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth::challenge(web, token));
     response
 }
 

@@ -19,7 +19,7 @@ mod sse;
 mod ws;
 
 pub use bounds::{Bounds, Tally};
-pub use oauth::{OauthDoor, OauthError};
+pub use oauth::{OauthDoor, OauthError, OauthInForce};
 
 use crate::{Caller, Door, tls::Tls};
 use axum::{
@@ -34,7 +34,11 @@ use rmcp::{
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
 use sessions::Sessions;
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -105,7 +109,7 @@ pub struct Web {
     /// Certificates; without them connections are in the clear.
     pub tls: Option<Arc<Tls>>,
     /// Where tokens come from, for clients that have none.
-    pub oauth: Option<Arc<OauthDoor>>,
+    pub oauth: OauthInForce,
     /// Further routes, which guard themselves. Host and Origin are checked before.
     pub pages: Option<Pages>,
     /// Where messages are recorded.
@@ -118,6 +122,13 @@ pub struct Web {
     pub closing: CancellationToken,
     /// Ends sessions and their streams, which would stay open for ever. To be cancelled once every call is answered.
     pub stopped: CancellationToken,
+}
+
+impl Web {
+    /// What clients without a token are told now.
+    fn oauth_door(&self) -> Option<Arc<OauthDoor>> {
+        self.oauth.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Makes a handler for each connection.
@@ -231,7 +242,10 @@ fn router<H: ServerHandler>(
     let mut router = Router::new()
         .route("/healthz", get(page::healthz))
         .route("/readyz", get(page::readyz::<H>))
-        .route("/metrics", get(page::metrics::<H>));
+        .route("/metrics", get(page::metrics::<H>))
+        // Nothing is there while no authorization server is known.
+        .route(oauth::WELL_KNOWN, get(oauth::metadata::<H>))
+        .route(oauth::WELL_KNOWN_UNDER, get(oauth::metadata::<H>));
     router = if http {
         router
             .route("/mcp", any(mcp::handle::<H>))
@@ -239,11 +253,6 @@ fn router<H: ServerHandler>(
     } else {
         router.route("/", get(page::root::<H>))
     };
-    if shared.web.oauth.is_some() {
-        router = router
-            .route(oauth::WELL_KNOWN, get(oauth::metadata::<H>))
-            .route(oauth::WELL_KNOWN_UNDER, get(oauth::metadata::<H>));
-    }
     if sse {
         router =
             router.route("/sse", get(sse::open::<H>)).route("/message", post(sse::message::<H>));

@@ -1,7 +1,7 @@
 //! OAuth's words on HTTP: where a token can be had (RFC 9728), why one was refused (RFC 6750), what one lacks.
 
 use super::{
-    Shared, State,
+    Shared, State, Web,
     body::{json_bytes, refused},
     page,
 };
@@ -15,7 +15,10 @@ use docent_wire::{Envelope, Frame, Id, Refusal, code, read};
 use rmcp::ServerHandler;
 use serde::Deserialize;
 use serde_json::Value;
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::{Arc, RwLock},
+};
 
 /// Where clients look for the document.
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -23,6 +26,8 @@ pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 pub(super) const WELL_KNOWN_UNDER: &str = "/.well-known/oauth-protected-resource/{*resource}";
 /// The challenge of a server that knows no authorization server.
 const PLAIN: HeaderValue = HeaderValue::from_static("Bearer realm=\"docent\"");
+/// What is said of a token where the door says no more.
+const NOT_VALID: &str = "the token is not valid here";
 
 /// Why a resource can't be offered.
 #[derive(Debug, thiserror::Error)]
@@ -44,8 +49,10 @@ pub struct OauthDoor {
     path: String,
     url: String,
     no_token: HeaderValue,
-    bad_token: HeaderValue,
 }
+
+/// What they are told now, if anything. Whoever holds it may replace it while the server runs.
+pub type OauthInForce = Arc<RwLock<Option<Arc<OauthDoor>>>>;
 
 impl OauthDoor {
     /// A resource, as its clients write it, and its document as RFC 9728 has it.
@@ -66,17 +73,9 @@ impl OauthDoor {
         }
         let path = format!("{WELL_KNOWN}{}", address.path().trim_end_matches('/'));
         let url = format!("{scheme}://{authority}{path}");
-        let challenge = |more: &str| {
-            let text = format!("Bearer realm=\"docent\", resource_metadata=\"{url}\"{more}");
-            HeaderValue::from_str(&text).map_err(|_| bad())
-        };
-        let (no_token, bad_token) = (
-            challenge("")?,
-            challenge(
-                ", error=\"invalid_token\", error_description=\"the token is not valid here\"",
-            )?,
-        );
-        Ok(Self { document: metadata.to_string().into(), path, url, no_token, bad_token })
+        let no_token = format!("Bearer realm=\"docent\", resource_metadata=\"{url}\"");
+        let no_token = HeaderValue::from_str(&no_token).map_err(|_| bad())?;
+        Ok(Self { document: metadata.to_string().into(), path, url, no_token })
     }
 
     /// Where the document is.
@@ -90,6 +89,15 @@ impl OauthDoor {
             .is_some_and(|rest| matches!(rest, "" | "/mcp") || path == self.path)
     }
 
+    fn invalid(&self, why: &str) -> HeaderValue {
+        let (url, why) = (&self.url, sayable(why));
+        let text = format!(
+            "Bearer realm=\"docent\", resource_metadata=\"{url}\", error=\"invalid_token\", \
+             error_description=\"{why}\""
+        );
+        HeaderValue::from_str(&text).unwrap_or_else(|_| self.no_token.clone())
+    }
+
     fn insufficient(&self, scope: &str) -> HeaderValue {
         let url = &self.url;
         let text = format!(
@@ -100,18 +108,21 @@ impl OauthDoor {
     }
 }
 
-/// What a refused caller may do about it.
-pub(super) fn challenge(oauth: Option<&OauthDoor>, showed_token: bool) -> HeaderValue {
-    match oauth {
-        None => PLAIN,
-        Some(oauth) if showed_token => oauth.bad_token.clone(),
-        Some(oauth) => oauth.no_token.clone(),
-    }
+/// RFC 6749 and RFC 6750 have no other characters in a scope or a description, and a quotation mark would end it.
+fn sayable(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '!' | '#'..='[' | ']'..='~' | ' ')).collect()
+}
+
+/// What a refused caller may do about it. Whoever showed a token hears what is wrong with it.
+pub(super) fn challenge(web: &Web, token: Option<&str>) -> HeaderValue {
+    let Some(oauth) = web.oauth_door() else { return PLAIN };
+    let Some(token) = token else { return oauth.no_token.clone() };
+    oauth.invalid(web.door.why_refused(token).as_deref().unwrap_or(NOT_VALID))
 }
 
 /// The document.
 pub(super) async fn metadata<H: ServerHandler>(shared: State<H>, uri: Uri) -> Response {
-    let Some(oauth) = shared.web.oauth.as_ref().filter(|oauth| oauth.serves(uri.path())) else {
+    let Some(oauth) = shared.web.oauth_door().filter(|oauth| oauth.serves(uri.path())) else {
         return page::nowhere().await;
     };
     let mut response = json_bytes(oauth.document.to_vec());
@@ -138,13 +149,11 @@ pub(super) fn lacking<H: ServerHandler>(
         }
         Frame::One(Err(_)) | Frame::Empty => None,
     }?;
-    // RFC 6749 has no other characters in a scope, and a quotation mark would end the parameter.
-    let is_sayable = |c: &char| matches!(c, '!' | '#'..='[' | ']'..='~' | ' ');
-    let scope: String = lack.scope.chars().filter(is_sayable).collect();
+    let scope = sayable(&lack.scope);
     let told = format!("Insufficient scope: ask for a token with the scope {scope}");
     let mut response =
         refused(StatusCode::FORBIDDEN, &Refusal::new(Some(id.clone()), code::SERVER, told));
-    if let Some(oauth) = &shared.web.oauth {
+    if let Some(oauth) = shared.web.oauth_door() {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth.insufficient(&scope));
     }
     Some(response)
@@ -167,21 +176,16 @@ fn lack_of<'a>(
     envelope: &'a Envelope<'_>,
 ) -> Option<(&'a Id, Lack)> {
     #[derive(Deserialize)]
-    struct Target<'a> {
-        #[serde(borrow, default)]
-        name: Option<Cow<'a, str>>,
-        #[serde(borrow, default)]
-        uri: Option<Cow<'a, str>>,
+    struct Call<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
     }
-    let Envelope::Request { id, method, params } = envelope else { return None };
-    let by_uri = match &**method {
-        "tools/call" | "prompts/get" => false,
-        "resources/read" => true,
-        _ => return None,
-    };
-    let target = params.and_then(|params| serde_json::from_str::<Target<'_>>(params).ok());
-    let target = target.and_then(|target| if by_uri { target.uri } else { target.name });
-    door.lacks(&origin.caller, method, target.as_deref()).map(|lack| (id, lack))
+    let Envelope::Request { id, method, params: Some(params) } = envelope else { return None };
+    if method != "tools/call" {
+        return None;
+    }
+    let call = serde_json::from_str::<Call<'_>>(params).ok()?;
+    door.lacks(&origin.caller, &call.name).map(|lack| (id, lack))
 }
 
 #[cfg(test)]

@@ -339,7 +339,7 @@ mod tests {
 
     fn principal(name: &str) -> Principal {
         let kind = PrincipalKind::Key;
-        Principal { name: name.into(), scopes: Arc::from([]), kind, until: None }
+        Principal { name: name.into(), scopes: Arc::from([]), kind, grant: None }
     }
 
     impl Sessions {

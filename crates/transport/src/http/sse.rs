@@ -8,7 +8,7 @@ use super::{
     oauth,
 };
 use crate::{
-    Origin, Principal, Seat,
+    Origin, Principal, PrincipalKind, Seat,
     lines::TooLong,
     link::{Frames, Link, Opening},
 };
@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use docent_wire::{Refusal, code};
+use docent_wire::{Envelope, Frame, Refusal, code, read};
 use futures::stream;
 use rmcp::{ServerHandler, service::serve_directly};
 use serde::Deserialize;
@@ -178,6 +178,28 @@ pub(super) struct Which {
     session_id: Option<String>,
 }
 
+/// Whether a message can be no other caller's affair. Where all are the same nobody, an answer or a cancellation that names
+/// no stream may be about what somebody else asks or is asked.
+fn may_name_no_stream(bytes: &[u8]) -> bool {
+    match read(bytes) {
+        Frame::One(Ok(envelope)) => asks(&envelope),
+        Frame::Batch(members) => members.iter().flatten().all(asks),
+        // What is no message is told so.
+        Frame::One(Err(_)) | Frame::Empty => true,
+    }
+}
+
+/// Whether a message asks for something, or ends the handshake.
+fn asks(envelope: &Envelope<'_>) -> bool {
+    match envelope {
+        Envelope::Request { .. } => true,
+        Envelope::Notification { method, .. } => {
+            matches!(&**method, "notifications/initialized" | "initialized")
+        }
+        Envelope::Response { .. } => false,
+    }
+}
+
 /// `POST /message`.
 pub(super) async fn message<H: ServerHandler>(
     shared: State<H>,
@@ -198,6 +220,11 @@ pub(super) async fn message<H: ServerHandler>(
     };
     if let Some(response) = oauth::lacking_in(&shared, &origin, &bytes) {
         return response;
+    }
+    let is_nobody = origin.caller.principal.kind == PrincipalKind::Anonymous;
+    if id.is_none() && is_nobody && !may_name_no_stream(&bytes) {
+        let told = "Name the sessionId that the stream's endpoint event told: /message?sessionId=…";
+        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, told));
     }
     let post = Post { sender: origin.caller.principal, bytes };
     match posts.send_timeout(post, PATIENCE).await {

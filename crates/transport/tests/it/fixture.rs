@@ -3,7 +3,7 @@
 use docent_traffic::Traffic;
 use docent_transport::{
     Caller, Door, Lack, Origin, Principal, PrincipalKind, Seat, Shown,
-    http::{self, Bounds, OauthDoor, Spoken, Tally, Web},
+    http::{self, Bounds, OauthInForce, Spoken, Tally, Web},
     stdio::{self, Stdio},
     tls::Tls,
 };
@@ -79,7 +79,9 @@ impl Door for Counting {
         }
         // Two keys, so that one caller can try another's session.
         match (self.door.token, shown.token) {
-            (None, _) => Some(principal("anonymous")),
+            (None, _) => {
+                Some(Principal { kind: PrincipalKind::Anonymous, ..principal("anonymous") })
+            }
             (Some(known), Some(shown)) if known == shown => Some(principal("first")),
             (Some(_), Some("second-token")) => Some(principal("second")),
             (Some(_), Some("signed-token")) if self.learnt.load(Ordering::SeqCst) > 0 => {
@@ -97,11 +99,12 @@ impl Door for Counting {
         }
         .boxed()
     }
-    fn lacks(&self, caller: &Caller, method: &str, target: Option<&str>) -> Option<Lack> {
+    fn why_refused(&self, token: &str) -> Option<String> {
+        (token == "odd").then(|| "it is \"odd\"\r\nx: y".to_owned())
+    }
+    fn lacks(&self, caller: &Caller, tool: &str) -> Option<Lack> {
         assert_eq!(caller.principal.kind, PrincipalKind::Oauth);
-        let target = target.unwrap_or("nothing");
-        let is_forbidden = target.contains("forbidden") || target == "nothing";
-        is_forbidden.then(|| Lack { scope: format!("{method} \"{target}\"") })
+        tool.contains("forbidden").then(|| Lack { scope: format!("to \"{tool}\"") })
     }
     fn admit(&self, _: &Caller) -> Result<(), Duration> {
         let before = self.admitted.fetch_add(1, Ordering::SeqCst);
@@ -119,7 +122,7 @@ impl Door for Counting {
 
 fn principal(name: &str) -> Principal {
     let kind = PrincipalKind::Key;
-    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind, until: None }
+    Principal { name: name.into(), scopes: Arc::from(["*".to_owned()]), kind, grant: None }
 }
 
 pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
@@ -296,7 +299,7 @@ pub(crate) struct Site {
 pub(crate) struct Build {
     pub(crate) bounds: Bounds,
     pub(crate) tls: Option<Arc<Tls>>,
-    pub(crate) oauth: Option<Arc<OauthDoor>>,
+    pub(crate) oauth: OauthInForce,
     pub(crate) traffic: Option<Arc<Traffic>>,
 }
 

@@ -1,10 +1,13 @@
 //! What OAuth says on HTTP: where tokens come from, why one is refused, what one lacks.
 
 use crate::fixture::{Build, Site, TestDoor, request};
-use docent_transport::http::OauthDoor;
+use docent_transport::http::{OauthDoor, OauthInForce};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, RwLock},
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
@@ -24,8 +27,13 @@ fn document() -> Value {
     json!({"resource": RESOURCE, "authorization_servers": ["https://issuer.example"]})
 }
 
+/// A resource with its document.
+fn told(resource: &str, document: &Value) -> Arc<OauthDoor> {
+    Arc::new(OauthDoor::new(resource, document).unwrap())
+}
+
 async fn open(door: TestDoor) -> Site {
-    let oauth = Some(Arc::new(OauthDoor::new(RESOURCE, &document()).unwrap()));
+    let oauth = Arc::new(RwLock::new(Some(told(RESOURCE, &document()))));
     Site::build(door, Build { oauth, ..Build::default() }).await
 }
 
@@ -59,18 +67,43 @@ async fn the_document_is_there_without_a_token() {
 }
 
 #[tokio::test]
+async fn what_is_told_changes_while_the_server_runs() {
+    let oauth = OauthInForce::default();
+    let site = Site::build(LOCKED, Build { oauth: Arc::clone(&oauth), ..Build::default() }).await;
+    let moved = json!({"resource": "https://moved.example/mcp", "authorization_servers": []});
+    let written = moved.to_string();
+    let metadata = "https://moved.example/.well-known/oauth-protected-resource/mcp";
+    let named = format!("resource_metadata=\"{metadata}\"");
+    let next = Some(told("https://moved.example/mcp", &moved));
+    for (door, status) in [(None, 401), (next, 200), (None, 401)] {
+        let is_told = door.is_some();
+        *oauth.write().unwrap() = door;
+        let (got, head, body) =
+            site.send("GET /.well-known/oauth-protected-resource/mcp", &[], "").await;
+        assert_eq!(got, status, "{head}");
+        assert_eq!(body == written, is_told, "{body}");
+        let (_, head, _) = site.send("POST /mcp", &[], "").await;
+        assert_eq!(head.contains(&named), is_told, "{head}");
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_says_where_tokens_come_from() {
     let site = open(LOCKED).await;
-    for (auth, says_invalid) in
-        [(None, false), (Some("Bearer wrong"), true), (Some("Basic x"), false)]
-    {
+    let why = |words: &str| format!(", error=\"invalid_token\", error_description=\"{words}\"");
+    for (auth, why) in [
+        (None, None),
+        (Some("Bearer wrong"), Some(why("the token is not valid here"))),
+        (Some("Bearer odd"), Some(why("it is oddx: y"))),
+        (Some("Basic x"), None),
+    ] {
         let headers: Vec<_> = auth.iter().map(|auth| ("Authorization", *auth)).collect();
         let (status, head, body) = site.send("POST /mcp", &headers, "").await;
         assert_eq!((status, body.as_str()), (401, r#"{"detail":"Invalid API key"}"#));
-        assert!(head.contains("www-authenticate: bearer realm=\"docent\""), "{head}");
-        assert!(head.contains(METADATA), "{head}");
-        assert_eq!(head.contains("error=\"invalid_token\""), says_invalid, "{auth:?} {head}");
-        assert_eq!(head.contains("error_description="), says_invalid, "{auth:?} {head}");
+        let challenge = head.lines().find(|line| line.starts_with("www-authenticate: ")).unwrap();
+        let why = why.unwrap_or_default();
+        let want = format!("www-authenticate: bearer realm=\"docent\", {METADATA}{why}");
+        assert_eq!(challenge, want, "{auth:?}");
     }
 }
 
@@ -147,12 +180,12 @@ async fn a_socket_s_token_is_learnt_about_too() {
 }
 
 #[track_caller]
-fn check_lack(reply: &(u16, String, String), scope: &str) {
+fn check_lack(reply: &(u16, String, String)) {
     let (status, head, body) = reply;
     assert_eq!(*status, 403, "{body}");
     let challenge = head.lines().find(|line| line.starts_with("www-authenticate: ")).unwrap();
     assert!(challenge.contains("bearer error=\"insufficient_scope\""), "{challenge}");
-    assert!(challenge.contains(&format!(", scope=\"{scope}\", {METADATA}")), "{challenge}");
+    assert!(challenge.contains(&format!(", scope=\"to forbidden\", {METADATA}")), "{challenge}");
     assert!(challenge.contains("error_description="), "{challenge}");
     let error: Value = serde_json::from_str(body).unwrap();
     assert!(error["error"]["code"].is_number() && error["id"] == 1, "{body}");
@@ -161,18 +194,14 @@ fn check_lack(reply: &(u16, String, String), scope: &str) {
 #[tokio::test]
 async fn a_token_that_lacks_a_scope_hears_which() {
     let site = open(LOCKED).await;
-    let read = |uri: &str| request(1, "resources/read", &json!({ "uri": uri }));
-    let prompt = |name: &str| request(1, "prompts/get", &json!({ "name": name }));
-    for (message, scope) in [
-        (call("forbidden"), "tools/call forbidden"),
-        (read("file:///forbidden"), "resources/read file:///forbidden"),
-        (prompt("forbidden"), "prompts/get forbidden"),
-        (request(1, "tools/call", &json!({})), "tools/call nothing"),
-        (json!([request(2, "ping", &json!({})), call("forbidden")]), "tools/call forbidden"),
-    ] {
-        check_lack(&site.post(&[SIGNED], &message).await, scope);
-        check_lack(&site.post(&[SIGNED, BOTH], &message).await, scope);
+    let batch = json!([request(2, "ping", &json!({})), call("forbidden")]);
+    for message in [call("forbidden"), batch] {
+        check_lack(&site.post(&[SIGNED], &message).await);
+        check_lack(&site.post(&[SIGNED, BOTH], &message).await);
     }
+    // What is no tool is not there for whoever may not see it.
+    let prompt = request(1, "prompts/get", &json!({"name": "forbidden"}));
+    assert_ne!(site.post(&[SIGNED], &prompt).await.0, 403);
     assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 200);
     // A key of the configuration hears of it from the server itself.
     assert_eq!(site.post(&[("Authorization", "Bearer t")], &call("forbidden")).await.0, 200);
@@ -185,7 +214,7 @@ async fn a_token_that_lacks_a_scope_hears_which_in_a_session() {
     let (_, head, _) = site.post(&[SIGNED, BOTH], &request(0, "initialize", &opening)).await;
     let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
     let headers = [SIGNED, BOTH, ("Mcp-Session-Id", id)];
-    check_lack(&site.post(&headers, &call("forbidden")).await, "tools/call forbidden");
+    check_lack(&site.post(&headers, &call("forbidden")).await);
     assert_eq!(site.post(&headers, &call("echo")).await.0, 200);
 }
 
@@ -197,6 +226,6 @@ async fn a_token_that_lacks_a_scope_hears_which_on_the_older_pair() {
     stream.read_u8().await.unwrap();
     let headers = [SIGNED, JSON];
     let reply = site.send("POST /message", &headers, &call("forbidden").to_string()).await;
-    check_lack(&reply, "tools/call forbidden");
+    check_lack(&reply);
     assert_eq!(site.send("POST /message", &headers, &call("echo").to_string()).await.0, 202);
 }

@@ -65,6 +65,39 @@ async fn posts_are_answered_on_their_stream() {
 }
 
 #[tokio::test]
+async fn nobody_answers_or_cancels_on_a_stream_that_it_does_not_name() {
+    let json = ("Content-Type", "application/json");
+    let note =
+        |method: &str| json!({"jsonrpc": "2.0", "method": method, "params": {"requestId": 1}});
+    let answer = json!({"jsonrpc": "2.0", "id": 0, "result": {"action": "accept"}});
+    let cancelled = note("notifications/cancelled");
+    let open = Site::open(TestDoor::default()).await;
+    let mut events = Events::open(&open, &[]).await;
+    let endpoint = events.next().await;
+    for (message, status) in [
+        (request(2, "ping", &json!({})), 202),
+        (note("notifications/initialized"), 202),
+        (cancelled.clone(), 400),
+        (note("notifications/roots/list_changed"), 400),
+        (answer.clone(), 400),
+        (json!([request(3, "ping", &json!({})), cancelled]), 400),
+    ] {
+        let text = message.to_string();
+        let (got, _, body) = open.send("POST /message", &[json], &text).await;
+        assert_eq!(got, status, "{text}");
+        assert_eq!(body.contains("sessionId"), status == 400, "{body}");
+        assert_eq!(open.send(&format!("POST {endpoint}"), &[json], &text).await.0, 202, "{text}");
+    }
+    // Somebody who is known has a stream of its own.
+    let known = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
+    let bearer = ("Authorization", "Bearer t");
+    let mut events = Events::open(&known, &[bearer]).await;
+    events.next().await;
+    let (status, ..) = known.send("POST /message", &[json, bearer], &answer.to_string()).await;
+    assert_eq!(status, 202);
+}
+
+#[tokio::test]
 async fn a_stream_belongs_to_its_principal() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let mut events = Events::open(&site, &[("Authorization", "Bearer t")]).await;

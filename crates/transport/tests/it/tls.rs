@@ -5,7 +5,7 @@ use docent_transport::tls::{Tls, TlsFiles};
 use futures::{SinkExt, StreamExt};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, SanType};
 use rustls::{
-    ClientConfig, RootCertStore,
+    ClientConfig, HandshakeKind, RootCertStore,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, ServerName},
 };
@@ -69,6 +69,13 @@ fn client_params() -> CertificateParams {
     params
 }
 
+/// A certificate that counts between these years alone.
+fn dated(mut params: CertificateParams, (from, until): (i32, i32)) -> CertificateParams {
+    params.not_before = rcgen::date_time_ymd(from, 1, 1);
+    params.not_after = rcgen::date_time_ymd(until, 1, 1);
+    params
+}
+
 /// A server's files, and who signed them.
 pub(crate) struct Keys {
     folder: TempDir,
@@ -127,10 +134,14 @@ fn client(trusted: &Authority, own: Option<&Signed>) -> ClientConfig {
     }
 }
 
-async fn connect(site: &Site, client: ClientConfig) -> io::Result<TlsStream<TcpStream>> {
+async fn connect(
+    site: &Site,
+    client: impl Into<Arc<ClientConfig>>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let client: Arc<ClientConfig> = client.into();
     let socket = TcpStream::connect(("127.0.0.1", site.port)).await?;
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(client)).connect(name, socket).await
+    TlsConnector::from(client).connect(name, socket).await
 }
 
 /// What is heard for bytes, which may be a refusal of the handshake.
@@ -192,6 +203,8 @@ async fn clients_are_known_by_their_certificates() {
     let door = TestDoor { token: Some("t"), ..TestDoor::default() };
     let known = clients.sign(&client_params());
     let foreign = strangers.sign(&client_params());
+    let [past, future] =
+        [(2001, 2002), (2900, 2901)].map(|years| clients.sign(&dated(client_params(), years)));
     let call = request(1, "tools/call", &json!({"name": "echo"})).to_string();
     // Whether one is required; which is shown; what is heard, or nothing where there is no handshake.
     let names =
@@ -199,9 +212,13 @@ async fn clients_are_known_by_their_certificates() {
     for (required, own, want) in [
         (true, Some(&known), Some(names)),
         (true, Some(&foreign), None),
+        (true, Some(&past), None),
+        (true, Some(&future), None),
         (true, None, None),
         (false, Some(&known), Some(names)),
         (false, Some(&foreign), None),
+        (false, Some(&past), None),
+        (false, Some(&future), None),
         (false, None, Some("HTTP/1.1 401")),
     ] {
         let site = site(keys.tls(Some(&clients), required), door).await;
@@ -214,6 +231,27 @@ async fn clients_are_known_by_their_certificates() {
             None => assert!(!got.contains("HTTP"), "{required}: {heard:?}"),
         }
         assert_eq!(site.tally.handshakes_failed(), u64::from(want.is_none()), "{required}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_s_certificate_is_verified_on_every_connection() {
+    let (keys, clients) = (Keys::new(), Authority::new());
+    let own = clients.sign(&client_params());
+    for (authority, next) in [(None, HandshakeKind::Resumed), (Some(&clients), HandshakeKind::Full)]
+    {
+        let site = site(keys.tls(authority, false), TestDoor::default()).await;
+        let client = Arc::new(keys.client(Some(&own)));
+        for want in [HandshakeKind::Full, next] {
+            let mut stream = connect(&site, Arc::clone(&client)).await.unwrap();
+            stream.write_all(site.raw("GET /healthz", &[], "").as_bytes()).await.unwrap();
+            // What a session can be resumed with comes before the answer.
+            let mut heard = Vec::new();
+            let read = timeout(Duration::from_secs(30), stream.read_to_end(&mut heard)).await;
+            read.expect("hangs").unwrap();
+            assert!(heard.starts_with(b"HTTP/1.1 200"), "{heard:?}");
+            assert_eq!(stream.get_ref().1.handshake_kind(), Some(want), "{}", authority.is_some());
+        }
     }
 }
 
@@ -275,10 +313,7 @@ fn a_certificate_that_is_out_of_date_is_a_warning() {
     let keys = Keys::new();
     assert!(keys.tls(None, false).warnings().is_empty());
     for (from, until, want) in [(2001, 2002, "expired on"), (2900, 2901, "is not valid before")] {
-        let mut params = server_params();
-        params.not_before = rcgen::date_time_ymd(from, 1, 1);
-        params.not_after = rcgen::date_time_ymd(until, 1, 1);
-        keys.write(&keys.authority.sign(&params));
+        keys.write(&keys.authority.sign(&dated(server_params(), (from, until))));
         let warnings = keys.tls(None, false).warnings();
         assert!(matches!(&warnings[..], [one] if one.contains(want)), "{warnings:?}");
     }

@@ -1,0 +1,81 @@
+//! Reading a whole list of a server, page by page and within bounds.
+
+use super::{Downstream, locked};
+use crate::{Peer, Request, RequestError};
+use docent_tool::Object;
+use serde_json::Value;
+
+/// Pages of one list, so that a server that never ends its list is stopped.
+const MOST_PAGES: usize = 1000;
+/// Items of one list.
+const MOST_ITEMS: usize = 20_000;
+/// Bytes of one list: all of it is held, compared and written down.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Bytes of an item, as it is sent and kept.
+pub(super) fn size(fields: &Object) -> usize {
+    serde_json::to_string(fields).map_or(0, |text| text.len())
+}
+
+impl Downstream {
+    /// A whole list, up to a bound. A server that does not know the method has nothing of the kind.
+    pub(super) async fn list(
+        &self,
+        peer: &Peer,
+        wanted: bool,
+        method: &'static str,
+        key: &str,
+    ) -> Result<Vec<Object>, RequestError> {
+        let (mut all, mut bytes) = (Vec::new(), 0);
+        if !wanted {
+            return Ok(all);
+        }
+        let mut cursor: Option<Value> = None;
+        for _ in 0..MOST_PAGES {
+            let mut params = Object::new();
+            if let Some(cursor) = &cursor {
+                params.insert("cursor".into(), cursor.clone());
+            }
+            let mut page = match peer.request(method, Request::new(params)).await {
+                Err(RequestError::Rpc { code: -32601, .. }) => return Ok(all),
+                other => other?,
+            };
+            let items = page.get_mut(key).map(Value::take).unwrap_or_default();
+            let Value::Array(items) = items else { return Ok(all) };
+            for item in items {
+                let Value::Object(item) = item else { continue };
+                bytes += size(&item);
+                if all.len() == MOST_ITEMS || bytes > MOST_BYTES {
+                    self.leave_out_the_rest(method);
+                    return Ok(all);
+                }
+                all.push(item);
+            }
+            let next = page.get_mut("nextCursor").map(Value::take).filter(|next| !next.is_null());
+            if next.is_none() || next == cursor {
+                return Ok(all);
+            }
+            cursor = next;
+        }
+        self.leave_out_the_rest(method);
+        Ok(all)
+    }
+
+    fn leave_out_the_rest(&self, method: &'static str) {
+        if self.is_first_at(method) {
+            tracing::warn!(
+                server = self.name(),
+                method,
+                pages = MOST_PAGES,
+                items = MOST_ITEMS,
+                bytes = MOST_BYTES,
+                "its list goes beyond what docent takes of one, and the rest is left out: have the server list less"
+            );
+        }
+    }
+
+    /// Whether a bound is met for the first time: it is told once, however often a server has its lists read.
+    pub(super) fn is_first_at(&self, bound: &'static str) -> bool {
+        locked(&self.bounds_met).insert(bound)
+    }
+}
