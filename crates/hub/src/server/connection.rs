@@ -297,10 +297,11 @@ impl Downstream {
         ];
         self.shared.memory.save(self.name(), new);
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
-        self.learned.send_replace(true);
         for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
             self.tell(change);
         }
+        // Last, so that whoever has waited for it hears of no change that is older.
+        self.learned.send_replace(true);
     }
 
     /// It answered: whatever went wrong before is over.
