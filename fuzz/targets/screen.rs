@@ -44,7 +44,8 @@ fn redacted(screen: &Screen, text: &str) {
     }
     let once = screen.redact(text);
     assert_eq!(matches!(once, Cow::Borrowed(_)), findings.is_empty());
-    assert!(once.len() <= text.len() + findings.len() * LONGEST_MARK);
+    // What stood beside a finding may be one once that is gone.
+    assert!(once.len() <= text.len() + 2 * findings.len() * LONGEST_MARK);
     assert!(KNOWN.iter().all(|known| !once.contains(known)), "{once:?}");
     assert_eq!(screen.redact(&once), once);
 }

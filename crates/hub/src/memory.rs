@@ -282,8 +282,6 @@ fn replace(path: &Path, known: &Remembered) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&serde_json::to_vec(known)?)?;
-    // One that a crash leaves empty would cost every approval.
-    file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

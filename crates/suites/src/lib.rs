@@ -127,11 +127,19 @@ mod tests {
         let (_root, all) = fixture();
         let prompts = all.last().unwrap();
         let arguments = json!({"question": "what reclaims storage?", "collection": "manual"});
-        let answer = prompts
-            .prompt("answer_from_docs", arguments.as_object().unwrap(), &nobody())
-            .await
-            .unwrap();
-        let Block::Text { text, .. } = &answer.messages[1].content else { panic!("{answer:?}") };
+        // On a busy machine the documents may still be read, and it says so.
+        let text = loop {
+            let answer = prompts
+                .prompt("answer_from_docs", arguments.as_object().unwrap(), &nobody())
+                .await
+                .unwrap();
+            let Block::Text { text, .. } = &answer.messages[1].content else {
+                panic!("{answer:?}")
+            };
+            if !text.contains("Ask again in a moment") {
+                break text.clone();
+            }
+        };
         assert!(
             text.contains("VACUUM reclaims storage") && text.contains("manual/vacuum.md"),
             "{text}"

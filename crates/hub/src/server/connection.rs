@@ -146,10 +146,7 @@ impl Downstream {
             level: Mutex::default(),
             acknowledged: Notify::new(),
         });
-        // Writing waits for the disk, and nothing else is to wait with it.
-        let this = Arc::clone(self);
-        let learned = tokio::task::spawn_blocking(move || this.learn(remembered)).await;
-        learned.map_err(|error| Unavailable(error.to_string()))?;
+        self.learn(remembered);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
             Some(Arc::clone(&connection));
         if self.closing.is_cancelled() {
@@ -345,13 +342,7 @@ impl Downstream {
             };
             let listing = this.list_all(&connection.peer, &opened);
             match tokio::time::timeout(this.spec.start_timeout, listing).await {
-                Ok(Ok(now)) => {
-                    let learns = Arc::clone(&this);
-                    let learned = tokio::task::spawn_blocking(move || learns.learn(now)).await;
-                    if let Err(error) = learned {
-                        tracing::warn!(server = this.name(), %error, "lists could not be taken on");
-                    }
-                }
+                Ok(Ok(now)) => this.learn(now),
                 Ok(Err(error)) => {
                     tracing::debug!(server = this.name(), %error, "lists could not be read again");
                 }

@@ -422,6 +422,11 @@ fn a_token_right_behind_a_known_secret_is_a_token() {
         screen.redact(&format!("s3cr3t of mine{token}")),
         "[redacted: configured secret][redacted: github token]"
     );
+    let credentials = concat!("dXNlcjpw", "YXNzd29y");
+    assert_eq!(
+        screen.redact(&format!("{{\"auth\": \"{credentials}s3cr3t of mine;\n(=\"")),
+        "{\"auth\": \"[redacted: docker credentials][redacted: configured secret];\n(=\""
+    );
 }
 
 #[test]
