@@ -311,7 +311,7 @@ pub struct Limits {
     pub page_bytes: usize,
     /// How long one call may take.
     pub tool_timeout: Duration,
-    /// Calls that one client may have running.
+    /// Calls that one client may have running, and as many reads, prompts and completions beside them.
     pub calls_in_flight: usize,
     /// Sessions open at one time.
     pub sessions: usize,
