@@ -197,11 +197,6 @@ impl Memory {
         }
     }
 
-    /// Approves the definitions of a server that are held back, all or those named. Returns their names.
-    pub fn approve(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
-        self.decide(name, |known| known.held_of(tools), Remembered::approve)
-    }
-
     /// Approves definitions as somebody has seen them, and returns their names. Where one is another by now, or no longer held
     /// back, none is approved.
     pub fn approve_seen(
@@ -323,23 +318,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = Memory::new(folder.path().to_owned());
         let tool = |name: &str, about: &str| object(&json!({"name": name, "description": about}));
+        let held = |name: &str| (name.to_owned(), tool(name, "new"));
         let known = Remembered {
             tools: vec![tool("a", "old"), tool("b", "old")],
-            held_back: [("a".to_owned(), tool("a", "new")), ("b".to_owned(), tool("b", "new"))]
-                .into(),
+            held_back: [held("a"), held("b")].into(),
             ..Remembered::default()
         };
         memory.save("s", &known);
-        assert_eq!(memory.approve("s", &["b".into(), "c".into()]).unwrap(), ["b"]);
+        assert_eq!(memory.approve_seen("s", &[held("b")].into()).unwrap(), ["b"]);
         let now = memory.read("s").unwrap().unwrap();
         assert_eq!(now.tools, [tool("a", "old"), tool("b", "new")]);
         assert_eq!(now.held_back.keys().collect::<Vec<_>>(), ["a"]);
         assert_eq!(memory.refuse("s", &["a".into(), "c".into()]).unwrap(), ["a"]);
         let refused = memory.read("s").unwrap().unwrap();
         assert_eq!(refused.refused, refused.held_back, "it is held back all the same");
-        assert_eq!(memory.approve("s", &[]).unwrap(), ["a"]);
+        assert_eq!(memory.approve_seen("s", &[held("a")].into()).unwrap(), ["a"]);
         assert!(memory.read("s").unwrap().unwrap().refused.is_empty());
-        assert_eq!(memory.approve("nobody", &[]).unwrap(), [""; 0]);
+        assert_eq!(memory.approve_seen("nobody", &[held("a")].into()).unwrap(), [""; 0]);
     }
 
     #[test]
@@ -373,7 +368,7 @@ mod tests {
         let doubted = Remembered { doubted: true, ..Remembered::default() };
         for number in 1..3 {
             fs::write(&path, "{\"tools\": [").unwrap();
-            assert!(memory.approve("s", &[]).is_err());
+            assert!(memory.approve_seen("s", &BTreeMap::new()).is_err());
             assert_eq!(memory.load(&spec), Some(doubted.clone()));
             let aside = path.with_extension(format!("damaged-{number}"));
             assert_eq!(fs::read_to_string(aside).unwrap(), "{\"tools\": [");

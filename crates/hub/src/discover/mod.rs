@@ -152,7 +152,10 @@ pub(crate) fn read(
     let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
     let text = match hub.server(name).filter(|server| is_seen(server, context)) {
         Some(server) => docent_script::declarations(&client(&server, context)),
-        None => return Some(Err(ToolError::not_found(format!("no server is called {name}")))),
+        None => {
+            let message = format!("no server that you may use now is called {name:?}");
+            return Some(Err(ToolError::not_found(message)));
+        }
     };
     let mime = Some("text/typescript".into());
     Some(Ok(vec![Contents::Text { uri: uri.into(), mime, text }].into()))
