@@ -150,13 +150,11 @@ pub(crate) fn read(
     context: &CallContext,
 ) -> Option<Result<Reading, ToolError>> {
     let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
-    let text = match hub.server(name).filter(|server| is_seen(server, context)) {
-        Some(server) => docent_script::declarations(&client(&server, context)),
-        None => {
-            let message = format!("no server that you may use now is called {name:?}");
-            return Some(Err(ToolError::not_found(message)));
-        }
+    let Some(server) = hub.server(name).filter(|server| is_seen(server, context)) else {
+        let message = format!("no server that you may use now is called {name:?}");
+        return Some(Err(ToolError::not_found(message)));
     };
+    let text = docent_script::declarations(&client(&server, context));
     let mime = Some("text/typescript".into());
     Some(Ok(vec![Contents::Text { uri: uri.into(), mime, text }].into()))
 }
