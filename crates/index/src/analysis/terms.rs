@@ -26,8 +26,11 @@ const STOP_WORDS: &[&str] = &[
     "until", "up", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
     "whom", "why", "will", "with", "would", "you", "your", "yours",
 ];
-/// Stems that a thread remembers. Vocabularies are small: most words come again and again.
+/// Stems that a thread remembers which analyses one file after another: most words come again and again. There are as many
+/// such threads as cores.
 const REMEMBERED: usize = 1 << 16;
+/// And any other: a server has dozens, and each meets whatever words are asked for.
+const REMEMBERED_ELSEWHERE: usize = 1 << 12;
 
 static STOPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP_WORDS.iter().copied().collect());
 
@@ -112,11 +115,18 @@ fn lower_into(text: &str, lower: &mut String) {
 }
 
 fn stemmed(word: &str, each: impl FnOnce(&str)) {
+    if !has_stem(word) {
+        if !STOPPED.contains(word) {
+            each(word);
+        }
+        return;
+    }
     STEMS.with_borrow_mut(|stems| {
         if let Some(stem) = stems.get(word) {
             return stem.as_deref().map_or((), each);
         }
-        if stems.len() >= REMEMBERED {
+        let in_pool = rayon::current_thread_index().is_some();
+        if stems.len() >= if in_pool { REMEMBERED } else { REMEMBERED_ELSEWHERE } {
             stems.clear();
         }
         let stem = stem(word);
@@ -127,15 +137,13 @@ fn stemmed(word: &str, each: impl FnOnce(&str)) {
     });
 }
 
+/// Whether it may be other than its stem. Of all others there are too many to remember: every number is one.
+fn has_stem(word: &str) -> bool {
+    word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
 fn stem(word: &str) -> Option<Box<str>> {
-    if STOPPED.contains(word) {
-        return None;
-    }
-    let plain = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    if !plain {
-        return Some(word.into());
-    }
-    Some(Stemmer::create(Algorithm::English).stem(word).into())
+    (!STOPPED.contains(word)).then(|| Stemmer::create(Algorithm::English).stem(word).into())
 }
 
 /// What a word in lower case becomes; nothing, where it says nothing.
@@ -280,6 +288,21 @@ mod tests {
             assert_eq!(all(text), *want, "{text}");
             assert_eq!(all(text), *want, "{text}, remembered");
         }
+    }
+
+    #[test]
+    fn what_is_asked_is_remembered_within_bounds() {
+        let remembered = || STEMS.with_borrow(HashMap::len);
+        for number in 0..10_000 {
+            all(&format!("{number} x{number} é{number}"));
+        }
+        assert_eq!(remembered(), 0, "numbers have no stem");
+        let letters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+        for number in 0..2 * REMEMBERED_ELSEWHERE {
+            let word: String = [1, 10, 100, 1000].map(|d| letters[number / d % 10]).concat();
+            all(&format!("word{word}"));
+        }
+        assert!((1..=REMEMBERED_ELSEWHERE).contains(&remembered()), "{}", remembered());
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn files(folder: &Path) -> HashSet<String> {
     entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
 }
 
-fn put(n: usize, version: usize) -> Change {
+pub(crate) fn put(n: usize, version: usize) -> Change {
     let name = format!("handler_{n}_version_{version}");
     Change::Put(source(
         "app",

@@ -11,5 +11,6 @@ mod crash;
 mod damage;
 mod embedded;
 mod manual;
+mod memory;
 mod project;
 mod sharing;

@@ -57,6 +57,12 @@ impl SealedDirectory {
         Ok(Self { files: MmapDirectory::open(folder)?, folder: folder.to_owned() })
     }
 
+    /// Forgets the files that nobody has open. Tantivy remembers each by its name, and lets go of them when it is asked for
+    /// their number.
+    pub(super) fn forget_closed(&self) {
+        drop(self.files.get_cache_info());
+    }
+
     /// Where a file of this name lies.
     fn path(&self, name: &Path) -> io::Result<PathBuf> {
         if is_plain(name) {

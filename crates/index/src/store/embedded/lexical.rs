@@ -68,6 +68,7 @@ pub(super) struct Lexical {
     pub(super) index: Index,
     pub(super) fields: Fields,
     reader: IndexReader,
+    directory: SealedDirectory,
     folder: PathBuf,
     /// Files whose checksums were found right.
     whole: Mutex<HashSet<PathBuf>>,
@@ -120,7 +121,7 @@ impl Lexical {
         let tokenizers = TokenizerManager::default();
         tokenizers.register(TOKENIZER, TextAnalyzer::from(WhitespaceTokenizer::default()));
         let index = if Index::exists(&directory).map_err(|error| judged(error.into()))? {
-            let mut index = Index::open(directory).map_err(judged)?;
+            let mut index = Index::open(directory.clone()).map_err(judged)?;
             index.set_tokenizers(tokenizers);
             index
         } else {
@@ -128,7 +129,7 @@ impl Lexical {
                 .schema(schema.clone())
                 .settings(IndexSettings::default())
                 .tokenizers(tokenizers)
-                .open_or_create(directory)
+                .open_or_create(directory.clone())
                 .map_err(judged)?
         };
         if index.schema() != schema {
@@ -138,7 +139,8 @@ impl Lexical {
         check(&index, &mut whole, is_opened_blindly)?;
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = unharmed(|| builder.try_into())?;
-        Ok(Self { index, fields, reader, folder: folder.to_owned(), whole: Mutex::new(whole) })
+        let (folder, whole) = (folder.to_owned(), Mutex::new(whole));
+        Ok(Self { index, fields, reader, directory, folder, whole })
     }
 
     /// The newest generation: its manifest, which is the empty one before the first write, and a searcher that fits it.
@@ -147,6 +149,7 @@ impl Lexical {
             let metas = self.index.load_metas().map_err(judged)?;
             self.check(is_opened_blindly)?;
             unharmed(|| self.reader.reload())?;
+            self.directory.forget_closed();
             let searcher = self.reader.searcher();
             let named: HashSet<_> =
                 metas.segments.iter().map(|meta| (meta.id(), meta.delete_opstamp())).collect();
@@ -189,7 +192,10 @@ fn check(
     wanted: fn(&Path) -> bool,
 ) -> Result<(), StoreError> {
     let directory = index.directory();
-    for file in index.load_metas().map_err(judged)?.list_segment_files() {
+    let listed = index.load_metas().map_err(judged)?.list_segment_files();
+    // A store that is written for days would remember every file that it ever had.
+    whole.retain(|file| listed.contains(file));
+    for file in listed {
         if whole.contains(&file) || !wanted(&file) {
             continue;
         }
