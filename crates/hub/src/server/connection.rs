@@ -21,6 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::sync::Notify;
+use tokio_util::task::AbortOnDropHandle;
 
 /// A call waits this long for a server that failed a moment ago; beyond that it is told at once.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
@@ -39,6 +40,8 @@ pub(crate) struct Connection {
     pub(crate) level: Mutex<Option<Level>>,
     /// A server without sessions says that its stream is open.
     pub(crate) acknowledged: Notify,
+    /// Ends it once nobody uses it, and has nothing to wait for once it is gone.
+    ending: OnceLock<AbortOnDropHandle<()>>,
 }
 
 impl Connection {
@@ -145,6 +148,7 @@ impl Downstream {
             watched: Mutex::default(),
             level: Mutex::default(),
             acknowledged: Notify::new(),
+            ending: OnceLock::new(),
         });
         self.learn(remembered);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) =
@@ -353,12 +357,12 @@ impl Downstream {
 
     fn end_when_unused(&self, connection: &Arc<Connection>) {
         let Some(idle) = self.spec.idle.filter(|_| !self.spec.warm) else { return };
-        let (this, connection) = (Weak::clone(&self.this), Arc::downgrade(connection));
-        tokio::spawn(async move {
+        let (this, weak) = (Weak::clone(&self.this), Arc::downgrade(connection));
+        let ending = tokio::spawn(async move {
             let mut left = idle;
             loop {
                 tokio::time::sleep(left).await;
-                let (Some(this), Some(connection)) = (this.upgrade(), connection.upgrade()) else {
+                let (Some(this), Some(connection)) = (this.upgrade(), weak.upgrade()) else {
                     return;
                 };
                 if connection.peer.closed().is_some() {
@@ -377,6 +381,7 @@ impl Downstream {
                 }
             }
         });
+        connection.ending.get_or_init(|| AbortOnDropHandle::new(ending));
     }
 
     /// This connection serves no further calls. Says whether it did until now.

@@ -262,6 +262,30 @@ async fn an_unused_server_is_ended() {
 }
 
 #[tokio::test]
+async fn nothing_waits_for_a_server_that_has_died() {
+    let scripts = Arc::new(Scripts::default());
+    let tools = json!([tool("a"), tool("die")]);
+    scripts.put(
+        "one",
+        session(tools, |message| {
+            if message["params"]["name"] == "die" { Does::Ends } else { text(message, "ok") }
+        }),
+    );
+    let mut patient = spec("one");
+    patient.idle = Some(Duration::from_hours(1));
+    let hub = hub(&scripts, Memory::none(), vec![patient]);
+    call(&hub, "one__a", &nobody()).await.unwrap();
+    let running = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = running();
+    for _ in 0..3 {
+        call(&hub, "one__die", &nobody()).await.unwrap_err();
+        call(&hub, "one__a", &nobody()).await.unwrap();
+    }
+    assert!(*scripts.starts.lock().unwrap() > 3);
+    until(|| running() <= before).await;
+}
+
+#[tokio::test]
 async fn changed_lists_are_read_again_and_told() {
     let scripts = Arc::new(Scripts::default());
     let more = Arc::new(AtomicBool::new(false));
