@@ -11,7 +11,7 @@ use crate::{
     cursor::Seal,
     guest::{self, Guest},
     nested::Nested,
-    questions::{Unanswered, Waiting, Waits},
+    questions::{Shown, Unanswered, Waiting, Waits},
     verbatim,
 };
 use docent_tool::{
@@ -331,12 +331,12 @@ impl Listener {
             let request =
                 convert::input_request(&ask).map_err(|error| ToolError::Bug(Box::new(error)))?;
             let _waiting = Waiting::begin(&self.waits);
+            let shown = Shown::new(self.server.tasks(), task.task_id(), key);
             let asked = tokio::time::timeout(ANSWER_TIME, task.request_input(key, request)).await;
-            let answered = asked.map_err(|_| {
-                self.server.tasks().take_back(task.task_id(), key);
-                unanswered()
-            })?;
-            answered.map_err(|_| ToolError::Stopped(Stop::Cancelled))?
+            let answered = asked.map_err(|_| unanswered())?;
+            let answer = answered.map_err(|_| ToolError::Stopped(Stop::Cancelled))?;
+            shown.answered();
+            answer
         } else if self.modern {
             self.notes().asked.push((key.to_owned(), ask.clone()));
             return Err(ToolError::NeedsInput(InputNeeded {

@@ -1,5 +1,6 @@
 //! A question at a client: how long it waits there, and what becomes of it when nobody needs the answer.
 
+use crate::tasks::Tasks;
 use rmcp::{
     Peer, RoleServer,
     model::{CancelledNotification, CancelledNotificationParam, RequestId, ServerNotification},
@@ -76,5 +77,30 @@ impl Drop for Unanswered<'_> {
         let peer = self.peer.clone();
         // The client may be gone.
         runtime.spawn(async move { peer.send_notification(told).await.unwrap_or_default() });
+    }
+}
+
+/// A question that a task shows. Given up, it is shown no longer.
+pub(crate) struct Shown<'a> {
+    tasks: &'a Tasks,
+    task: &'a str,
+    key: Option<&'a str>,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn new(tasks: &'a Tasks, task: &'a str, key: &'a str) -> Self {
+        Self { tasks, task, key: Some(key) }
+    }
+
+    pub(crate) fn answered(mut self) {
+        self.key = None;
+    }
+}
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key {
+            self.tasks.take_back(self.task, key);
+        }
     }
 }

@@ -206,7 +206,7 @@ impl Tasks {
         self.manager.update_task(id, responses)
     }
 
-    /// Takes back a question that nobody has answered in time: it would stay open for as long as the task runs.
+    /// Takes back a question whose answer nobody waits for: it would stay open for as long as the task runs.
     pub(crate) fn take_back(&self, id: &str, key: &str) {
         // Where the task is gone, so is the question.
         self.manager.update_task(id, [(key.to_owned(), Value::Null)]).unwrap_or_default();

@@ -50,6 +50,18 @@ fn fixture() -> Arc<Fixture> {
             }
         }
     }));
+    let gate = Arc::clone(&fixture.gate);
+    extra.push(acting("drops", json!({TASK_KEY: "required"}), move |_, context| {
+        let gate = Arc::clone(&gate);
+        async move {
+            tokio::select! {
+                answer = context.elicit("sure", form("Sure?")) => drop(answer?),
+                permit = gate.open.as_ref().unwrap().acquire() => permit.unwrap().forget(),
+            }
+            gate.open.as_ref().unwrap().acquire().await.unwrap().forget();
+            Ok(said("at last"))
+        }
+    }));
     extra.push(acting("never", json!({TASK_KEY: "never"}), |_, _| async { Ok(said("at once")) }));
     drop(extra);
     fixture
@@ -313,6 +325,21 @@ async fn a_question_that_nobody_answers_is_taken_back() {
     let asked = settled(&mut wire, &id, "input_required").await;
     let open: Vec<&String> = asked["inputRequests"].as_object().unwrap().keys().collect();
     assert_eq!(open, ["sure 2"]);
+}
+
+#[tokio::test]
+async fn a_question_that_its_tool_gives_up_is_taken_back() {
+    let fixture = fixture();
+    let gate = Arc::clone(&fixture.gate);
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::open(&server);
+    let reply = wire.modern_call("drops", json!({}), able(), json!({})).await;
+    let id = reply["result"]["taskId"].clone();
+    settled(&mut wire, &id, "input_required").await;
+    gate.let_through(1);
+    settled(&mut wire, &id, "working").await;
+    gate.let_through(1);
+    settled(&mut wire, &id, "completed").await;
 }
 
 #[tokio::test]
