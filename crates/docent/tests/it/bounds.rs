@@ -1,12 +1,22 @@
 //! What one call, message or client may take, and that clients don't meet.
 
 use crate::{
-    Place,
+    Place, Run,
     serving::{LEGACY, audit_lines, call, endless, endless_call, ends_well, listen, serve, ticks},
 };
 use docent_testkit::{HttpPeer, Peer, Wire, WsPeer};
 use serde_json::{Value, json};
 use std::{fs, time::Duration};
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_thread_keeps_little_of_what_it_gives_back() {
+    let place = Place::new();
+    let mut command = place.command(&["--version"]);
+    let run = Run::of(command.env("_RJEM_MALLOC_CONF", "stats_print:true"));
+    run.ends(0);
+    assert!(run.err.contains("opt.tcache_max: 4096"), "{}", run.err);
+}
 
 #[tokio::test]
 async fn the_environment_sets_limits() {
