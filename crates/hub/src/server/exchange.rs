@@ -13,7 +13,7 @@ use crate::{
     spec::{digest, hex},
 };
 use docent_dial::Failure;
-use docent_tool::{Ask, CallContext, InputNeeded, Level, Object, ToolError};
+use docent_tool::{Ask, CallContext, InputNeeded, Level, Object, Progress, ToolError};
 use docent_traffic::More;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -62,10 +62,35 @@ struct Open {
     reply: docent_tool::Running<'static, Result<Value, Lost>>,
     asked: Asked,
     heard: Arc<Notify>,
-    context: Arc<Mutex<CallContext>>,
+    steps: Arc<Mutex<Steps>>,
     questions: usize,
     /// Its place among the calls of the server; a call that waits for its client has none.
     permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Tells how far a call is. While it waits for its client nobody hears it, and the newest step is kept.
+struct Steps {
+    context: Arc<Mutex<CallContext>>,
+    is_parked: bool,
+    missed: Option<Progress>,
+}
+
+impl Steps {
+    fn report(&mut self, step: Progress) {
+        if self.is_parked {
+            self.missed = Some(step);
+        } else {
+            locked(&self.context).report(step);
+        }
+    }
+
+    fn come_back(&mut self, context: &CallContext) {
+        *locked(&self.context) = context.clone();
+        self.is_parked = false;
+        if let Some(step) = self.missed.take() {
+            context.report(step);
+        }
+    }
 }
 
 /// Why there is no result.
@@ -99,7 +124,7 @@ impl Downstream {
                         "the call waited too long for its answer, and was given up: call again",
                     ));
                 };
-                *locked(&open.context) = context.clone();
+                locked(&open.steps).come_back(context);
                 open.asked.come_back();
                 self.put(&mut open, question, key, context).await?;
                 let result = self.drive(open, context).await;
@@ -246,11 +271,13 @@ impl Downstream {
         let mut params = asking.params.clone();
         params.extend(extra.clone());
         let shared = Arc::new(Mutex::new(context.clone()));
+        let steps = Steps { context: Arc::clone(&shared), is_parked: false, missed: None };
+        let steps = Arc::new(Mutex::new(steps));
         let heard = Arc::new(Notify::new());
         let asked = self.asks.enter(&shared);
         let words = Words::of(context);
         words.add_to(&mut locked(&self.shared.sampling));
-        let follower = Arc::clone(&shared);
+        let follower = Arc::clone(&steps);
         let mut request = Request {
             params,
             headers: asking.headers.clone(),
@@ -284,7 +311,7 @@ impl Downstream {
             this.noted(&connection, began, &result);
             result.map_err(Lost::Request)
         });
-        Ok(Open { reply, asked, heard, context: shared, questions: 0, permit })
+        Ok(Open { reply, asked, heard, steps, questions: 0, permit })
     }
 
     /// What an answer, or that there is none, tells of how the server does.
@@ -391,6 +418,7 @@ impl Downstream {
         let id = hex(&random);
         let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
         open.asked.leave();
+        locked(&open.steps).is_parked = true;
         open.permit = None;
         let (this, own) = (std::sync::Weak::clone(&self.this), id.clone());
         let given_up = tokio::spawn(async move {

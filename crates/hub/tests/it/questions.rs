@@ -7,7 +7,10 @@ use crate::web::Web;
 use docent_hub::Memory;
 use docent_tool::{Ask, ToolError};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 /// Asks before it answers, and answers with what it was told.
 fn asking() -> impl Fn(&Value) -> Does + Send + Sync {
@@ -82,6 +85,11 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
     };
     let (key, ask) = needed.asks[0].clone();
     assert_eq!(ask, Ask::Elicit(json!({"message": "Who?"})));
+    let token = scripts.of("tools/call")[0]["params"]["_meta"]["progressToken"].clone();
+    let step = json!({"progressToken": token, "progress": 2});
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": step}));
+    // It comes while nobody is there to hear it.
+    tokio::time::sleep(Duration::from_millis(50)).await;
     let second = Arc::new(Person {
         name: "ann#2".into(),
         state: Mutex::new(needed.state.clone()),
@@ -94,6 +102,7 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
         .insert(key, json!({"action": "accept", "content": {"name": "Bea"}}));
     let outcome = call(&hub, "one__ask", &context(&second)).await.unwrap();
     assert!(words(&outcome).contains("Bea"));
+    assert_eq!(*second.steps.lock().unwrap(), [2.0]);
     assert_eq!(scripts.of("tools/call").len(), 1, "the same call went on");
     let third = Arc::new(Person { state: Mutex::new(needed.state), ..Person::default() });
     let error = call(&hub, "one__ask", &context(&third)).await.unwrap_err();
