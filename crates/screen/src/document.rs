@@ -10,12 +10,13 @@ const DEEPEST: usize = 1024;
 const LONGEST_KEY: usize = 512;
 
 /// What is open around a place.
+#[derive(Default)]
 struct Open {
     is_object: bool,
     /// The key of what comes next; in an array, the key that the array is under.
     key: Option<Range<usize>>,
     wants_key: bool,
-    /// Of the strings under `name` and `key`, the one that tells most of those under `value`.
+    /// Of the strings under `name` and `key` and the key of the object itself, the one that tells most of those under `value`.
     name: Option<(Weight, Range<usize>)>,
     values: Vec<Range<usize>>,
     /// Those in a list under `value`.
@@ -54,16 +55,19 @@ impl Open {
 
 /// What opens at this byte, within what is open.
 fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
-    let around = open.last().filter(|_| !is_object);
-    let key = around.and_then(|around| around.key.clone());
+    let key = open.last().and_then(|around| around.key.clone());
+    if is_object {
+        let weight = key.as_ref().and_then(|key| weigh(&short(text, key)?));
+        return Open { is_object, wants_key: true, name: weight.zip(key), ..Open::default() };
+    }
+    let around = open.last();
     let is_value = |key: &Range<usize>| short(text, key).is_some_and(|key| is_value(&key));
     let holder = around.and_then(|around| match &around.key {
         Some(key) if around.is_object => is_value(key).then(|| open.len() - 1),
         _ => around.holder,
     });
     let key = key.filter(|key| short(text, key).is_some_and(|key| names_many(&key)));
-    let (name, values, listed) = (None, Vec::new(), Vec::new());
-    Open { is_object, key, wants_key: is_object, name, values, listed, holder }
+    Open { key, holder, ..Open::default() }
 }
 
 /// Whether the text is an object or an array of JSON, and nothing else.

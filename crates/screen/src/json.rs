@@ -62,6 +62,8 @@ fn owned(text: Cow<'_, str>) -> Option<String> {
 struct Left<'a> {
     /// The key that it is under.
     key: Option<Rc<str>>,
+    /// Whether that is no key, but what is told of it beside it or above.
+    is_called: bool,
     /// Whether its own keys stay.
     named: bool,
     value: &'a mut Value,
@@ -74,8 +76,8 @@ fn rewrite(
     stays: impl Fn(&Map<String, Value>, &str) -> Stays,
 ) -> usize {
     let mut changed = 0;
-    let mut left = vec![Left { key: None, named: false, value }];
-    while let Some(Left { key, named, value }) = left.pop() {
+    let mut left = vec![Left { key: None, is_called: false, named: false, value }];
+    while let Some(Left { key, is_called, named, value }) = left.pop() {
         match value {
             Value::String(text) => {
                 if let Some(other) = change(key.as_deref(), text) {
@@ -86,7 +88,7 @@ fn rewrite(
             Value::Array(items) => {
                 // The items of `"passwords": [..]` are under its key too.
                 let key = key.filter(|key| assignment::names_many(key));
-                let left_of = |value| Left { key: key.clone(), named: false, value };
+                let left_of = |value| Left { key: key.clone(), is_called, named: false, value };
                 left.extend(items.iter_mut().map(left_of));
             }
             Value::Object(map) => {
@@ -94,13 +96,14 @@ fn rewrite(
                 if !named {
                     changed += rename(map, &change);
                 }
-                let called = called(map);
+                let called = called(map, key.as_deref().filter(|_| !is_called));
                 let members = map.iter_mut().zip(kept);
                 left.extend(members.filter(|(_, stays)| *stays != Stays::Whole).map(
                     |((key, value), stays)| {
                         let called = called.clone().filter(|_| document::is_value(key));
+                        let is_called = called.is_some();
                         let key = Some(called.unwrap_or_else(|| Rc::from(key.as_str())));
-                        Left { key, named: stays == Stays::Names, value }
+                        Left { key, is_called, named: stays == Stays::Names, value }
                     },
                 ));
             }
@@ -110,11 +113,12 @@ fn rewrite(
     changed
 }
 
-/// The name of what an object holds under `value`: `{"name": "DB_PASSWORD", "value": "…"}`. Of several, the one that tells most.
-fn called(map: &Map<String, Value>) -> Option<Rc<str>> {
+/// The name of what an object holds under `value`: `{"name": "DB_PASSWORD", "value": "…"}`, or the key that it is under itself:
+/// `"password": {"value": "…"}`. Of several, the one that tells most.
+fn called(map: &Map<String, Value>, key: Option<&str>) -> Option<Rc<str>> {
     let names = map.iter().filter(|(key, _)| document::is_name(key));
-    let telling =
-        names.filter_map(|(_, name)| Some((assignment::weigh(name.as_str()?)?, name.as_str()?)));
+    let names = names.filter_map(|(_, name)| name.as_str()).chain(key);
+    let telling = names.filter_map(|name| Some((assignment::weigh(name)?, name)));
     telling.min_by_key(|(weight, _)| *weight).map(|(_, name)| Rc::from(name))
 }
 

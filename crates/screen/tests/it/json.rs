@@ -160,6 +160,9 @@ fn every_name_of_a_value_counts() {
         (r#"{"name":1,"key":"p\u0061ssword","value":"swordfish"}"#, "swordfish"),
         (r#"{"name":"DB_PASSWORD","value":["swordfish",{"a":"b"}]}"#, "swordfish"),
         (r#"{"value":[["swordfish"],"the password"],"name":"DB_PASSWORD"}"#, "swordfish"),
+        (r#"{"password":{"value":"swordfish","type":"text"}}"#, "swordfish"),
+        (r#"{"password":[{"default":["swordfish"]}]}"#, "swordfish"),
+        (r#"{"password":{"name":"syncToken","value":"swordfish"}}"#, "swordfish"),
         (&format!(r#"{{"name":"prod","key":"API_KEY","value":"{long}"}}"#), &long),
     ] {
         let kind = if secret == long { "api key" } else { "password" };
@@ -172,6 +175,8 @@ fn every_name_of_a_value_counts() {
     let text = r#"{"name":"keys","value":["kX9vQ2mZ7pLw4RtY8sBn3HjF1"],"key":"colour"}"#;
     check(serde_json::from_str(text).unwrap(), &serde_json::from_str(text).unwrap(), 0);
     assert_eq!(screen.redact(text), text, "keys come in lists of other kinds");
+    let text = r#"{"password":{"type":"string","fields":{"value":"swordfish"}}}"#;
+    assert_eq!(screen.redact(text), text, "only the nearest key names a value");
 }
 
 #[test]
