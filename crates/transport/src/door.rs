@@ -172,6 +172,9 @@ pub struct Lack {
     pub scope: String,
 }
 
+/// What a caller hears that nobody is known by.
+pub(crate) const STRANGER: &str = "Invalid API key";
+
 /// Guards the server. Every transport asks it the same questions.
 pub trait Door: Send + Sync + 'static {
     /// Whether a caller must show a token.
@@ -200,4 +203,10 @@ pub trait Door: Send + Sync + 'static {
     fn count_unseated(&self) {}
     /// Takes a seat for an open stream; `None` when all are taken.
     fn open_stream(&self) -> Option<Seat>;
+}
+
+/// What a caller hears that nobody is known by, where no header can carry the reason.
+pub(crate) fn stranger(door: &dyn Door, token: Option<&str>) -> String {
+    let why = token.and_then(|token| door.why_refused(token));
+    why.map_or_else(|| STRANGER.to_owned(), |why| format!("{STRANGER}: {why}"))
 }

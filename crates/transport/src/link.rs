@@ -5,6 +5,7 @@
 
 use crate::{
     Caller, Certificate, Door, Origin, Principal, Seat, Shown,
+    door::stranger,
     lines::TooLong,
     message::{decode, encode, to_value, wire_id},
 };
@@ -263,7 +264,7 @@ impl<F: Frames> Link<F> {
         envelope: &Envelope<'_>,
         batch: Option<u64>,
     ) -> Result<Option<Value>, Refusal> {
-        if let Envelope::Request { id, .. } = envelope {
+        if let Some(id) = envelope.wanted() {
             self.count(id)?;
         }
         let dialect = match self.talk.gate(envelope) {
@@ -349,12 +350,10 @@ impl<F: Frames> Link<F> {
         token: Option<&str>,
     ) -> Result<Dialect, Refusal> {
         if self.talk.is_locked() {
-            let id = match envelope {
-                Envelope::Request { id, .. } => Some(id.clone()),
-                _ => None,
-            };
+            let id = envelope.wanted().cloned();
             let Some(principal) = token.and_then(|token| self.identify(token)) else {
-                return Err(Refusal::new(id, code::INVALID_REQUEST, "Invalid API key"));
+                let told = stranger(&*self.opening.door, token);
+                return Err(Refusal::new(id, code::INVALID_REQUEST, told));
             };
             if let Some(take) = &mut self.opening.seating {
                 let seats = take().map_err(|told| Refusal::new(id, code::SERVER, told))?;
@@ -471,11 +470,7 @@ pub(crate) fn piece_of(params: &Value) -> Option<Value> {
 }
 
 fn answer_to(envelope: &Envelope<'_>, result: &Value) -> Value {
-    let id = match envelope {
-        Envelope::Request { id, .. } => Some(id),
-        _ => None,
-    };
-    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+    json!({ "jsonrpc": "2.0", "id": envelope.wanted(), "result": result })
 }
 
 impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {

@@ -62,6 +62,16 @@ pub enum Envelope<'a> {
     },
 }
 
+impl Envelope<'_> {
+    /// The id of what wants an answer.
+    pub fn wanted(&self) -> Option<&Id> {
+        match self {
+            Self::Request { id, .. } => Some(id),
+            Self::Notification { .. } | Self::Response { .. } => None,
+        }
+    }
+}
+
 /// What one frame holds.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {

@@ -7,7 +7,7 @@ use super::{
     listen::Peer,
     oauth,
 };
-use crate::{Caller, Origin, Shown, Via};
+use crate::{Caller, Origin, Shown, Via, door::STRANGER};
 use axum::{
     extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
@@ -258,7 +258,7 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
 }
 
 fn unauthorized(web: &Web, token: Option<&str>) -> Response {
-    let mut response = super::body::json(&json!({ "detail": "Invalid API key" }));
+    let mut response = super::body::json(&json!({ "detail": STRANGER }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth::challenge(web, token));
     response

@@ -52,7 +52,7 @@ pub(super) async fn answer<H: ServerHandler>(
             let admitted = verdicts.into_iter().enumerate().map(|(at, verdict)| {
                 let envelope = verdict?;
                 // The post was counted at the door; the rest of its members are counted here.
-                if let Envelope::Request { id, .. } = &envelope
+                if let Some(id) = envelope.wanted()
                     && at > 0
                 {
                     count(&*shared.web.door, &origin.caller, id)?;
@@ -130,7 +130,7 @@ fn admit(origin: &Origin, envelope: &Envelope<'_>) -> Result<Admitted, Refusal> 
         Gate::Refuse(refusal) => return Err(refusal),
         Gate::Drop => return Ok(Admitted::Nothing),
         Gate::Answer(result) => {
-            let Envelope::Request { id, .. } = envelope else { return Ok(Admitted::Nothing) };
+            let Some(id) = envelope.wanted() else { return Ok(Admitted::Nothing) };
             return Ok(Admitted::Answered(json!({ "jsonrpc": "2.0", "id": id, "result": result })));
         }
     };

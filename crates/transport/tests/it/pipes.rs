@@ -115,11 +115,13 @@ async fn a_token_in_initialize_opens_a_locked_link() {
     };
     let mut pipes = locked();
     assert_eq!(code(&pipes.ask(request(1, "ping", &json!({}))).await), -32600);
-    let wrong = json!({"auth": {"type": "bearer", "token": "wrong"}});
-    assert_eq!(
-        pipes.ask(request(2, "initialize", &wrong)).await["error"]["message"],
-        "Invalid API key"
-    );
+    for (token, told) in
+        [("wrong", "Invalid API key"), ("odd", "Invalid API key: it is \"odd\"\r\nx: y")]
+    {
+        let wrong = json!({"auth": {"type": "bearer", "token": token}});
+        let answer = pipes.ask(request(2, "initialize", &wrong)).await;
+        assert_eq!(answer["error"]["message"], told);
+    }
     let right = json!({"auth": {"type": "bearer", "token": "s3cret"}});
     assert!(pipes.ask(request(3, "initialize", &right)).await["result"].is_object());
     let answer = pipes.ask(call(4, "echo")).await;
