@@ -8,7 +8,7 @@ use super::{
     listen::Peer,
     oauth, plain,
     recorded::recorded,
-    session,
+    session, stateless,
 };
 use crate::{
     Origin, Seat,
@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(super) const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+pub(super) const VERSION: &str = "mcp-protocol-version";
 
 /// Any request to the endpoint.
 pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<Body>) -> Response {
@@ -162,6 +162,12 @@ async fn answer<H: ServerHandler>(
             Ok(Checked::Answer(answer)) if in_session(&parts.headers) => {
                 session::accept(shared, &parts.headers, *answer).await
             }
+            Ok(Checked::Stateless(request)) => {
+                match stateless::answer(shared, &parts.headers, *request).await {
+                    Some(response) => response,
+                    None => pass(shared, parts, bytes.clone()).await,
+                }
+            }
             Ok(_) => pass(shared, parts, bytes.clone()).await,
         },
         Frame::One(Err(refusal)) => refused(StatusCode::BAD_REQUEST, &refusal),
@@ -218,6 +224,8 @@ enum Checked {
     Shutdown(Id),
     /// A request of the session era.
     Request(Box<ClientJsonRpcMessage>),
+    /// A request that brings its revision with it.
+    Stateless(Box<ClientJsonRpcMessage>),
     /// The answer to a request of ours.
     Answer(Box<ClientJsonRpcMessage>),
     /// Anything else.
@@ -249,7 +257,8 @@ fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
     }
     Ok(match decode(envelope, origin)? {
         Some(message) if modern.is_none() => Checked::Request(Box::new(message)),
-        _ => Checked::Other,
+        Some(message) => Checked::Stateless(Box::new(message)),
+        None => Checked::Other,
     })
 }
 

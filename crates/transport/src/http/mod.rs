@@ -16,6 +16,7 @@ mod recorded;
 mod session;
 mod sessions;
 mod sse;
+mod stateless;
 mod ws;
 
 pub use bounds::{Bounds, Tally};

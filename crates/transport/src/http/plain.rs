@@ -22,8 +22,8 @@ use futures::{StreamExt, stream};
 use rmcp::{
     RoleServer, ServerHandler,
     model::{
-        ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ServerJsonRpcMessage,
-        ServerNotification,
+        ClientJsonRpcMessage, GetExtensions, InitializeRequestParams, JsonRpcMessage,
+        ServerJsonRpcMessage, ServerNotification,
     },
     service::serve_directly_with_ct,
     transport::OneshotTransport,
@@ -89,7 +89,7 @@ async fn one<H: ServerHandler>(
         Ok(Admitted::Answered(value)) => json(&value),
         Ok(Admitted::Request(message, dialect)) => {
             let streams = streams(&message);
-            let mut call = Call::start(shared, *message);
+            let mut call = Call::start((shared.make)(), *message, None);
             if streams {
                 return call.into_pieces(dialect);
             }
@@ -110,7 +110,7 @@ async fn answer_member<H: ServerHandler>(
         Ok(Admitted::Nothing) => None,
         Ok(Admitted::Answered(value)) => Some(value.to_string().into_bytes()),
         Ok(Admitted::Request(message, dialect)) => {
-            let answer = Call::start(&shared, *message).last().await?;
+            let answer = Call::start((shared.make)(), *message, None).last().await?;
             Some(encode(dialect, &answer))
         }
     }
@@ -151,23 +151,33 @@ fn streams(message: &ClientJsonRpcMessage) -> bool {
 }
 
 /// One request being served. Dropping it cancels the work.
-struct Call {
+pub(super) struct Call {
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
     _cancel: DropGuard,
 }
 
 impl Call {
-    fn start<H: ServerHandler>(shared: &Arc<Shared<H>>, message: ClientJsonRpcMessage) -> Self {
+    /// `caller` is what a handshake would have told.
+    pub(super) fn start(
+        handler: impl ServerHandler,
+        message: ClientJsonRpcMessage,
+        caller: Option<InitializeRequestParams>,
+    ) -> Self {
         let (transport, messages) = OneshotTransport::<RoleServer>::new(message);
         let cancel = CancellationToken::new();
-        let running = serve_directly_with_ct((shared.make)(), transport, None, cancel.clone());
+        let running = serve_directly_with_ct(handler, transport, caller, cancel.clone());
         tokio::spawn(running.waiting());
         Self { messages, _cancel: cancel.drop_guard() }
     }
 
+    /// What is said next.
+    pub(super) async fn next(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.messages.recv().await
+    }
+
     /// The final answer; nobody listens to what comes before it.
     async fn last(&mut self) -> Option<ServerJsonRpcMessage> {
-        while let Some(message) = self.messages.recv().await {
+        while let Some(message) = self.next().await {
             if matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
                 return Some(message);
             }
@@ -179,7 +189,7 @@ impl Call {
     fn into_pieces(self, dialect: Dialect) -> Response {
         let pieces = stream::unfold(self, move |mut call| async move {
             loop {
-                let message = call.messages.recv().await?;
+                let message = call.next().await?;
                 if let Some(value) = piece(dialect, &message) {
                     let line = Bytes::from(format!("{value}\n"));
                     return Some((Ok::<_, std::convert::Infallible>(line), call));

@@ -13,8 +13,9 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomNotification,
-        InitializeRequestParams, InitializeResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ServerCapabilities, ServerConfig, ServerNotification,
+        ErrorCode, InitializeRequestParams, InitializeResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        ServerNotification, Tool,
     },
     service::RequestContext,
 };
@@ -131,15 +132,23 @@ pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
 }
 
 /// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first, `last` says
-/// something and answers when the server has begun to close.
+/// something and answers when the server has begun to close, `none` is not there, and headers repeat an argument of
+/// `marked`. How many were given up is counted.
 #[derive(Clone)]
 pub(crate) struct Echo {
     closing: CancellationToken,
+    given_up: Arc<AtomicUsize>,
 }
 
 impl ServerHandler for Echo {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let schema = json!({"properties": {"deep": {"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}}});
+        let schema = schema.as_object().filter(|_| name == "marked").cloned()?;
+        Some(Tool::new(name.to_owned(), "", schema))
     }
 
     async fn initialize(
@@ -172,8 +181,10 @@ impl ServerHandler for Echo {
         match &*request.name {
             "wait" => {
                 context.ct.cancelled().await;
+                self.given_up.fetch_add(1, Ordering::SeqCst);
                 return Err(ErrorData::internal_error("cancelled", None));
             }
+            "none" => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "none", None)),
             // Long enough for its answer to come as events.
             "later" => tokio::time::sleep(Duration::from_millis(100)).await,
             "last" => {
@@ -209,7 +220,7 @@ pub(crate) fn serve_on(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) -> JoinHandle<std::io::Result<()>> {
-    let echo = Echo { closing: setup.closing.clone() };
+    let echo = Echo { closing: setup.closing.clone(), given_up: Arc::default() };
     tokio::spawn(stdio::serve_on(echo, setup, reader, writer))
 }
 
@@ -292,6 +303,7 @@ pub(crate) struct Site {
     pub(crate) closing: CancellationToken,
     pub(crate) serving: JoinHandle<std::io::Result<()>>,
     pub(crate) tally: Arc<Tally>,
+    pub(crate) given_up: Arc<AtomicUsize>,
 }
 
 /// What a site has beside its door.
@@ -337,9 +349,10 @@ impl Site {
             closing: closing.clone(),
             stopped: closing.clone(),
         };
-        let echo = Echo { closing: closing.clone() };
+        let given_up = Arc::<AtomicUsize>::default();
+        let echo = Echo { closing: closing.clone(), given_up: Arc::clone(&given_up) };
         let serving = tokio::spawn(http::serve(listener, Arc::new(move || echo.clone()), web));
-        Self { port, closing, serving, tally }
+        Self { port, closing, serving, tally, given_up }
     }
 
     /// One request on a connection of its own: status, headers in lower case, body.

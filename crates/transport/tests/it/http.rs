@@ -13,7 +13,7 @@ fn ping() -> Value {
     request(1, "ping", &json!({}))
 }
 
-const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
+pub(crate) const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
 
 async fn open_session(site: &Site, version: &str, auth: &[(&str, &str)]) -> (u16, String) {
     let opening = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -265,7 +265,7 @@ async fn closing_lets_open_requests_end() {
 }
 
 /// Reads until the text has come, or to the end.
-async fn read_until(socket: &mut TcpStream, text: &str) -> String {
+pub(crate) async fn read_until(socket: &mut TcpStream, text: &str) -> String {
     let mut heard = Vec::new();
     while !String::from_utf8_lossy(&heard).contains(text) {
         if socket.read_buf(&mut heard).await.unwrap() == 0 {
@@ -273,34 +273,6 @@ async fn read_until(socket: &mut TcpStream, text: &str) -> String {
         }
     }
     String::from_utf8(heard).unwrap()
-}
-
-#[tokio::test]
-async fn a_stateless_stream_gets_its_answer_while_the_server_closes() {
-    let site = Site::open(TestDoor::default()).await;
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-    });
-    let call = request(7, "tools/call", &json!({"name": "last", "arguments": {}, "_meta": meta}));
-    let headers = [
-        BOTH,
-        ("Content-Type", "application/json"),
-        ("MCP-Protocol-Version", "2026-07-28"),
-        ("Mcp-Method", "tools/call"),
-        ("Mcp-Name", "last"),
-    ];
-    let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
-    let ask = site.raw("POST /mcp", &headers, &call.to_string());
-    socket.write_all(ask.as_bytes()).await.unwrap();
-    let begun = read_until(&mut socket, "begun").await;
-    assert!(begun.contains("text/event-stream"), "{begun}");
-    site.closing.cancel();
-    let rest = read_until(&mut socket, "\"id\":7").await;
-    assert!(rest.contains("\"id\":7"), "{rest}");
-    drop(socket);
-    site.serving.await.unwrap().unwrap();
 }
 
 #[tokio::test]

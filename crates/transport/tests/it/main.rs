@@ -7,4 +7,5 @@ mod loris;
 mod oauth;
 mod pipes;
 mod socket;
+mod stateless;
 mod tls;
