@@ -40,9 +40,10 @@ class Body:
             self.handler.begin_events()
 
     def finish(self):
-        self.done = True
-        if self.started:
+        # Once: a second end would be taken for the beginning of the next answer.
+        if self.started and not self.done:
             self.handler.end_events()
+        self.done = True
 
     def hold(self, wait):
         # The other side sees that the request is taken, and the stream can be seen to close.
