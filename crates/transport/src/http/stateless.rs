@@ -40,8 +40,11 @@ pub(super) async fn answer<H: ServerHandler>(
 ) -> Option<Response> {
     let JsonRpcMessage::Request(request) = &message else { return None };
     let ClientRequest::CallToolRequest(call) = &request.request else { return None };
+    if !agrees(headers, call) {
+        return None;
+    }
     let handler = (shared.make)();
-    if !agrees(headers, call) || is_repeated(&handler, &call.params.name) {
+    if is_repeated(&handler, &call.params.name) {
         return None;
     }
     let mut caller =

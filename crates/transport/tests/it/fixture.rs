@@ -133,11 +133,11 @@ pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
 
 /// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first, `last` says
 /// something and answers when the server has begun to close, `none` is not there, and headers repeat an argument of
-/// `marked`. How many were given up is counted.
+/// `marked`. How many wait is counted.
 #[derive(Clone)]
 pub(crate) struct Echo {
     closing: CancellationToken,
-    given_up: Arc<AtomicUsize>,
+    waiting: Arc<AtomicUsize>,
 }
 
 impl ServerHandler for Echo {
@@ -180,8 +180,9 @@ impl ServerHandler for Echo {
         let origin = Origin::of(&context.extensions).cloned().unwrap();
         match &*request.name {
             "wait" => {
+                self.waiting.fetch_add(1, Ordering::SeqCst);
                 context.ct.cancelled().await;
-                self.given_up.fetch_add(1, Ordering::SeqCst);
+                self.waiting.fetch_sub(1, Ordering::SeqCst);
                 return Err(ErrorData::internal_error("cancelled", None));
             }
             "none" => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "none", None)),
@@ -220,7 +221,7 @@ pub(crate) fn serve_on(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
 ) -> JoinHandle<std::io::Result<()>> {
-    let echo = Echo { closing: setup.closing.clone(), given_up: Arc::default() };
+    let echo = Echo { closing: setup.closing.clone(), waiting: Arc::default() };
     tokio::spawn(stdio::serve_on(echo, setup, reader, writer))
 }
 
@@ -303,7 +304,7 @@ pub(crate) struct Site {
     pub(crate) closing: CancellationToken,
     pub(crate) serving: JoinHandle<std::io::Result<()>>,
     pub(crate) tally: Arc<Tally>,
-    pub(crate) given_up: Arc<AtomicUsize>,
+    pub(crate) waiting: Arc<AtomicUsize>,
 }
 
 /// What a site has beside its door.
@@ -349,10 +350,10 @@ impl Site {
             closing: closing.clone(),
             stopped: closing.clone(),
         };
-        let given_up = Arc::<AtomicUsize>::default();
-        let echo = Echo { closing: closing.clone(), given_up: Arc::clone(&given_up) };
+        let waiting = Arc::<AtomicUsize>::default();
+        let echo = Echo { closing: closing.clone(), waiting: Arc::clone(&waiting) };
         let serving = tokio::spawn(http::serve(listener, Arc::new(move || echo.clone()), web));
-        Self { port, closing, serving, tally, given_up }
+        Self { port, closing, serving, tally, waiting }
     }
 
     /// One request on a connection of its own: status, headers in lower case, body.

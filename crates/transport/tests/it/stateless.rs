@@ -6,7 +6,11 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::{sync::atomic::Ordering, time::Duration};
-use tokio::{io::AsyncWriteExt, net::TcpStream, time::sleep};
+use tokio::{
+    io::AsyncWriteExt,
+    net::TcpStream,
+    time::{sleep, timeout},
+};
 
 type Header = (&'static str, &'static str);
 
@@ -93,16 +97,18 @@ async fn an_error_about_the_request_itself_has_a_status() {
 async fn a_call_is_given_up_with_its_connection() {
     let site = Site::open(TestDoor::default()).await;
     let socket = ask(&site, "wait").await;
-    sleep(Duration::from_millis(100)).await;
-    assert_eq!(site.given_up.load(Ordering::SeqCst), 0);
+    until_waiting(&site, 1).await;
     drop(socket);
-    for _ in 0..1000 {
-        if site.given_up.load(Ordering::SeqCst) == 1 {
-            return;
+    until_waiting(&site, 0).await;
+}
+
+async fn until_waiting(site: &Site, wanted: usize) {
+    let reached = async {
+        while site.waiting.load(Ordering::SeqCst) != wanted {
+            sleep(Duration::from_millis(10)).await;
         }
-        sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it runs on");
+    };
+    timeout(Duration::from_secs(10), reached).await.unwrap();
 }
 
 #[tokio::test]
