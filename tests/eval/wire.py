@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+import tempfile
 
 # Nothing of the user's own configuration is to count.
-ENVIRONMENT = {"HOME": "/nonexistent", "NO_COLOR": "1"}
+HOME = tempfile.TemporaryDirectory(prefix="docent-eval-")
+ENVIRONMENT = {"HOME": HOME.name, "NO_COLOR": "1"}
 
 
 class Server:

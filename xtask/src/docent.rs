@@ -12,6 +12,7 @@ use std::{
     process::Command,
     time::Duration,
 };
+use tempfile::TempDir;
 
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
@@ -42,26 +43,29 @@ impl Depth {
 #[derive(Debug)]
 pub(crate) struct Docent {
     program: PathBuf,
+    /// Holds nothing but what docent itself puts there, and goes with this value.
+    home: TempDir,
 }
 
 impl Docent {
     /// A binary that is there already.
-    pub(crate) fn at(program: PathBuf) -> Self {
-        Self { program }
+    pub(crate) fn at(program: PathBuf) -> Result<Self> {
+        let home = tempfile::tempdir().context("making a home for docent")?;
+        Ok(Self { program, home })
     }
 
     /// The binary that was given, or the release build of this workspace.
     pub(crate) fn given_or_built(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
         if let Some(program) = given {
             ensure!(program.is_file(), "{} is no file", program.display());
-            return Ok(Self::at(fs::canonicalize(program)?));
+            return Self::at(fs::canonicalize(program)?);
         }
         eprintln!("building docent");
         // Both packages at once, as the tests build them: features are unified over what is built together.
         let packages = ["build", "--release", "-p", "docent", "-p", "docent-testkit"];
         let mut build = workspace.cargo(packages);
         process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
-        Ok(Self::at(workspace.binary("release", "docent")))
+        Self::at(workspace.binary("release", "docent"))
     }
 
     /// What it calls itself, and the commit that is checked out.
@@ -128,7 +132,7 @@ impl Docent {
     /// In an environment that configures nothing.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.env_clear().env("HOME", "/nonexistent").env("NO_COLOR", "1");
+        command.env_clear().env("HOME", self.home.path()).env("NO_COLOR", "1");
         command
     }
 
@@ -166,10 +170,10 @@ mod tests {
                       echo \"{\\\"said\\\": \\\"$*\\\", \\\"home\\\": \\\"$HOME\\\"}\"\n";
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let docent = Docent::at(program);
+        let docent = Docent::at(program).unwrap();
         let said = format!("analyze --depth deep --format json {}", folder.path().display());
         let found = docent.report(folder.path(), Depth::Deep).unwrap();
-        assert_eq!(found, json!({"said": said, "home": "/nonexistent"}));
+        assert_eq!(found, json!({"said": said, "home": docent.home.path()}));
         let problem = docent.report(Path::new("/nowhere"), Depth::Quick).unwrap_err().to_string();
         assert!(
             problem.contains("--depth quick /nowhere") && problem.contains("progress"),

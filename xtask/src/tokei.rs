@@ -63,8 +63,8 @@ impl Tokei {
     pub(crate) fn count(&self, tree: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("--hidden").arg(tree);
-        // The user's own settings for tokei and git must not change what is counted.
-        command.env_clear().env("HOME", "/nonexistent").current_dir("/");
+        // The user's own settings for tokei and git must not change what is counted, and nothing lies below a device.
+        command.env_clear().env("HOME", "/dev/null").current_dir("/");
         command
     }
 

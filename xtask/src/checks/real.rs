@@ -32,7 +32,7 @@ struct Known {
 }
 
 pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let docent = Docent::at(context.release_binary("docent")?);
+    let docent = Docent::at(context.release_binary("docent")?)?;
     let mut total = Vec::new();
     for name in names(context)? {
         if context.filter.is_some_and(|word| !name.contains(word)) {

@@ -72,7 +72,7 @@ fn a_program_is_looked_for_before_the_child_is_confined() {
     let expected = folder.join("script").into_os_string();
     for (program, path, cwd) in [
         ("script", path, None),
-        ("script", &format!("relative:/nonexistent::{path}"), None),
+        ("script", &format!("relative:/dev/null/missing::{path}"), None),
         (expected.to_str().unwrap(), "", None),
     ] {
         assert_eq!(find(program, path, cwd).unwrap(), expected, "{program} in {path}");
@@ -86,7 +86,7 @@ fn a_program_is_looked_for_before_the_child_is_confined() {
         ("script", "."),
         ("file", path),
         ("outside", stage.path("").to_str().unwrap()),
-        ("/nonexistent", ""),
+        ("/dev/null/missing", ""),
         ("", path),
         ("..", path),
     ] {
@@ -123,7 +123,7 @@ fn the_hidden_subcommand_refuses_what_it_does_not_understand() {
         (&["[", "--", "/bin/true"], "EOF"),
         (&[r#"{"mode":"none","confinement":{}}"#, "--", "/bin/true"], "unknown variant"),
         (&[r#"{"mode":"off","confinement":{"x":1}}"#, "--", "/bin/true"], "unknown field"),
-        (&[description, "--", "/nonexistent"], "can't be executed"),
+        (&[description, "--", "/dev/null/missing"], "can't be executed"),
         (&[description, "--", "/etc/passwd"], "can't be executed"),
     ] {
         let output = Command::new(PROBE).arg("__confine").args(args).output().unwrap();
