@@ -3,7 +3,7 @@
 use super::changeable;
 use crate::config::{Config, TEMPORARY, real, settled};
 use std::{
-    fs,
+    fs::{self, FileType},
     path::{Path, PathBuf},
 };
 
@@ -193,8 +193,9 @@ fn beside(home: &Path) -> Vec<PathBuf> {
 /// What hidden links in a home lead to: whoever keeps settings elsewhere has them there. Outside of the home, what has
 /// programs in it is an installation.
 fn behind_hidden(home: &Path) -> Vec<PathBuf> {
-    let hidden = listed(home).into_iter().filter(|path| is_hidden(path, Some(home)));
-    let ends = hidden.filter(|path| path.is_symlink()).map(|link| real(&link));
+    let links =
+        entries(home).filter(|(path, kind)| kind.is_symlink() && is_hidden(path, Some(home)));
+    let ends = links.map(|(link, _)| real(&link));
     ends.filter(|end| end.starts_with(home) || !end.join("bin").is_dir()).collect()
 }
 
@@ -205,9 +206,14 @@ fn is_hidden(path: &Path, home: Option<&Path>) -> bool {
     first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-fn listed(folder: &Path) -> Vec<PathBuf> {
+/// What is in a folder, and what it is as the folder itself tells: `/dev` alone has hundreds, and every start asks.
+fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, FileType)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).collect()
+    entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?)))
+}
+
+fn listed(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    entries(folder).map(|(path, _)| path)
 }
 
 pub(super) fn caches(home: Option<&Path>) -> Vec<PathBuf> {
@@ -221,7 +227,7 @@ fn secrets_in(etc: &Path) -> Vec<PathBuf> {
         name.starts_with("ssh_host_") && name.ends_with("_key")
     };
     let mut secrets: Vec<PathBuf> = OF_ROOT.iter().map(|place| etc.join(place)).collect();
-    secrets.extend(listed(&etc.join("ssh")).into_iter().filter(is_host_key));
+    secrets.extend(listed(&etc.join("ssh")).filter(is_host_key));
     secrets
 }
 
@@ -229,20 +235,20 @@ fn secrets_in(etc: &Path) -> Vec<PathBuf> {
 #[cfg(unix)]
 fn disks_in(devices: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::FileTypeExt;
-    let kind = |path: &Path| path.symlink_metadata().ok().map(|found| found.file_type());
-    let all = listed(devices);
-    let folders = all.iter().filter(|path| kind(path).is_some_and(|kind| kind.is_dir()));
-    let inner: Vec<PathBuf> = folders.flat_map(|folder| listed(folder)).collect();
-    let disks = all.into_iter().chain(inner);
-    let is_disk = |path: &Path| {
+    let is_raw = |path: &Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let is_numbered = |rest: &str| rest.starts_with(|first: char| first.is_ascii_digit());
         DISKS.iter().any(|disk| name.strip_prefix(disk).is_some_and(is_numbered))
     };
-    let disks = disks.filter(|path| {
-        kind(path)
-            .is_some_and(|kind| kind.is_block_device() || kind.is_char_device() && is_disk(path))
-    });
+    let around = |(path, kind): (PathBuf, FileType)| {
+        let mut all: Vec<_> = kind.is_dir().then(|| entries(&path)).into_iter().flatten().collect();
+        all.push((path, kind));
+        all
+    };
+    let disks = entries(devices)
+        .flat_map(around)
+        .filter(|(path, kind)| kind.is_block_device() || kind.is_char_device() && is_raw(path));
+    let disks = disks.map(|(path, _)| path);
     disks.chain(["mem", "kmem", "port"].map(|memory| devices.join(memory))).collect()
 }
 
@@ -256,8 +262,9 @@ fn disks_in(_devices: &Path) -> Vec<PathBuf> {
 /// is started anew. So the folder is opened as a whole where the secrets have their modes to protect them, and split for
 /// whoever can read one of them, which is root.
 fn open_but(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
-    let files =
-        |secret: &PathBuf| if secret.is_dir() { listed(secret) } else { vec![secret.clone()] };
+    let files = |secret: &PathBuf| {
+        if secret.is_dir() { listed(secret).collect() } else { vec![secret.clone()] }
+    };
     if secrets.iter().flat_map(files).any(|file| is_readable(&file)) {
         without(folder, secrets)
     } else {
@@ -280,14 +287,12 @@ fn is_readable(file: &Path) -> bool {
 /// itself, and a rule for the link would open it.
 fn without(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
     let mut open = Vec::new();
-    for path in listed(folder).into_iter().filter(|path| !path.is_symlink()) {
-        if secrets.contains(&path) {
-            continue;
-        }
-        if secrets.iter().any(|secret| secret.starts_with(&path)) {
-            open.extend(without(&path, secrets));
-        } else {
+    for (path, _) in entries(folder).filter(|(_, kind)| !kind.is_symlink()) {
+        // Most hold none, so that this is asked first.
+        if !secrets.iter().any(|secret| secret.starts_with(&path)) {
             open.push(path);
+        } else if !secrets.contains(&path) {
+            open.extend(without(&path, secrets));
         }
     }
     open
