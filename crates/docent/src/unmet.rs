@@ -19,7 +19,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
             named.is_some_and(|server| suites.contains(&server))
         };
         let tools = providers.iter().flat_map(|provider| provider.tools());
-        let tools: Vec<String> = tools.map(|tool| tool.info().name).collect();
+        let tools: Vec<String> = tools.map(|tool| tool.name().to_owned()).collect();
         for name in config
             .limits
             .tools

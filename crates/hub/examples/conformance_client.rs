@@ -93,7 +93,7 @@ async fn ask_for_everything(server: &dyn Provider, context: &Value) -> Vec<(Stri
     let mut failed = Vec::new();
     let tools = server.tools();
     let tools: BTreeMap<String, &Arc<dyn AnyTool>> =
-        tools.iter().map(|tool| (own_name(&tool.info().name), tool)).collect();
+        tools.iter().map(|tool| (own_name(tool.name()), tool)).collect();
     for (name, arguments) in calls(context, &tools) {
         let Some(tool) = tools.get(&name) else { continue };
         if let Err(error) = tool.call(arguments, &in_person()).await {

@@ -70,7 +70,7 @@ impl Server {
     pub(crate) fn catalogue_with(&self, tool: &str) -> Arc<Catalogue> {
         let catalogue = self.catalogue();
         let has = |provider: &Arc<dyn Provider>| {
-            provider.tools().iter().any(|known| known.info().name == tool)
+            provider.tools().iter().any(|known| known.name() == tool)
         };
         if catalogue.find(tool).is_none() && with_parts(self.providers()).iter().any(has) {
             self.rebuild();

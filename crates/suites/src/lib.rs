@@ -79,7 +79,7 @@ fn test_index(folder: &std::path::Path) -> indexing::Opener {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_tool::{Block, Completing, CompletionTarget, nobody};
+    use docent_tool::{AnyTool, Block, Completing, CompletionTarget, nobody};
     use serde_json::json;
     use std::fs;
 
@@ -100,8 +100,11 @@ mod tests {
         let (_root, all) = fixture();
         let keys: Vec<_> = all.iter().map(|provider| provider.key()).collect();
         assert_eq!(keys, ["repo", "code", "docs", "web", "prompts"]);
-        let mut tools: Vec<_> =
-            all.iter().flat_map(|p| p.tools()).map(|tool| tool.info().name).collect();
+        let named = |tool: Arc<dyn AnyTool>| {
+            assert_eq!(tool.name(), tool.info().name);
+            tool.name().to_owned()
+        };
+        let mut tools: Vec<_> = all.iter().flat_map(|p| p.tools()).map(named).collect();
         tools.sort();
         let want = [
             "analyze_code",

@@ -40,7 +40,7 @@ impl PromptSuite {
     pub fn new(roots: Roots, collections: Vec<String>, providers: &[Arc<dyn Provider>]) -> Self {
         let tool = |name: &str| {
             let mut tools = providers.iter().flat_map(|provider| provider.tools());
-            tools.find(|tool| tool.info().name == name)
+            tools.find(|tool| tool.name() == name)
         };
         let (analyze, search) = (tool("analyze_repository"), tool("search_documentation"));
         Self {

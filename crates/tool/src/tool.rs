@@ -6,7 +6,10 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 /// What a client may assume of a tool before calling it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +93,8 @@ pub struct ToolInfo {
 
 /// A tool whose types have been erased.
 pub trait AnyTool: Send + Sync {
+    /// What it is called by, without the rest of [`AnyTool::info`], which may be long.
+    fn name(&self) -> &str;
     /// What a list says of it, as of now.
     fn info(&self) -> ToolInfo;
     /// Parses, runs, serialises. The arguments have already passed the schema.
@@ -102,22 +107,28 @@ pub trait AnyTool: Send + Sync {
 
 struct Typed<T: Tool> {
     tool: T,
-    output_schema: Arc<Object>,
+    /// Made for the first list: many tools are only ever called.
+    output_schema: OnceLock<Arc<Object>>,
 }
 
 /// Erases the types once, at registration.
 pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
-    Arc::new(Typed { tool, output_schema: Arc::new(answer_schema::<T::Answer>()) })
+    Arc::new(Typed { tool, output_schema: OnceLock::new() })
 }
 
 impl<T: Tool> AnyTool for Typed<T> {
+    fn name(&self) -> &str {
+        T::NAME
+    }
+
     fn info(&self) -> ToolInfo {
+        let output_schema = || Arc::new(answer_schema::<T::Answer>());
         ToolInfo {
             name: T::NAME.to_owned(),
             title: Some(T::TITLE.to_owned()),
             about: T::ABOUT.to_owned(),
             input_schema: Arc::new(self.tool.input_schema()),
-            output_schema: Some(Arc::clone(&self.output_schema)),
+            output_schema: Some(Arc::clone(self.output_schema.get_or_init(output_schema))),
             hints: Some(T::HINTS),
             app: T::APP,
             ..ToolInfo::default()

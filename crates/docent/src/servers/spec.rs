@@ -214,7 +214,7 @@ mod tests {
         hub.configure(vec![Spec::new("s", Way::Remote { url: String::new(), sse: None, headers })]);
         let providers = crate::serve::suites(&config).unwrap().providers;
         let own = providers.iter().flat_map(|provider| provider.tools()).chain(hub.tools());
-        let mut own: Vec<String> = own.map(|tool| tool.info().name).collect();
+        let mut own: Vec<String> = own.map(|tool| tool.name().to_owned()).collect();
         let mut known = TOOLS.to_vec();
         own.sort_unstable();
         known.sort_unstable();

@@ -42,6 +42,10 @@ struct Shown {
 }
 
 impl AnyTool for Shown {
+    fn name(&self) -> &str {
+        self.tool.name()
+    }
+
     fn info(&self) -> ToolInfo {
         // They stand for hundreds of tools, and are read with every request: every word counts.
         ToolInfo {

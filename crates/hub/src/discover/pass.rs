@@ -23,9 +23,13 @@ struct Args {
 }
 
 impl AnyTool for Call {
+    fn name(&self) -> &'static str {
+        "call_mcp_tool"
+    }
+
     fn info(&self) -> ToolInfo {
         ToolInfo {
-            name: "call_mcp_tool".into(),
+            name: self.name().into(),
             title: Some("Call a server's tool".into()),
             about: "Call a tool of a server".into(),
             input_schema: Arc::new(argument_schema::<Args>()),

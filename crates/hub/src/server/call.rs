@@ -33,6 +33,10 @@ pub(crate) fn shown(object: Object) -> Object {
 }
 
 impl AnyTool for Proxied {
+    fn name(&self) -> &str {
+        self.definition.public.as_str()
+    }
+
     fn info(&self) -> ToolInfo {
         let definition = &self.definition;
         let mut fields = definition.fields.clone();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn own(hub: &Arc<Hub>, name: &str) -> Arc<dyn AnyTool> {
-    hub.tools().into_iter().find(|tool| tool.info().name == name).unwrap()
+    hub.tools().into_iter().find(|tool| tool.name() == name).unwrap()
 }
 
 /// Calls one of the four, for somebody whose own calls reach the servers.

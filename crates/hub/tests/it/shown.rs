@@ -9,7 +9,7 @@ use std::sync::Arc;
 async fn asked(hub: &Arc<Hub>, name: &str, arguments: Value) -> Value {
     let Value::Object(arguments) = arguments else { panic!("{arguments}") };
     let all = hub.tools();
-    let tool = all.iter().find(|tool| tool.info().name == name).unwrap();
+    let tool = all.iter().find(|tool| tool.name() == name).unwrap();
     tool.call(arguments.into_iter().collect::<Object>(), &nobody())
         .await
         .unwrap()

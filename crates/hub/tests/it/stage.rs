@@ -184,7 +184,10 @@ pub(crate) async fn tools(hub: &Arc<Hub>) -> BTreeMap<String, Arc<dyn AnyTool>> 
     let mut all = BTreeMap::new();
     for part in hub.parts() {
         part.settled().await;
-        all.extend(part.tools().into_iter().map(|tool| (tool.info().name, tool)));
+        for tool in part.tools() {
+            assert_eq!(tool.name(), tool.info().name);
+            all.insert(tool.name().to_owned(), tool);
+        }
     }
     all
 }
@@ -306,7 +309,7 @@ impl Audience for Person {
         let parts = self.hub.as_ref().unwrap().parts();
         let tools = parts.into_iter().filter(|part| part.key() == server);
         let mut tools = tools.flat_map(|part| part.tools());
-        let tool = tools.find(|tool| tool.info().name == name).unwrap();
+        let tool = tools.find(|tool| tool.name() == name).unwrap();
         Box::pin(async move { tool.call(arguments, &nobody()).await })
     }
 }

@@ -95,6 +95,9 @@ struct Acting {
 }
 
 impl AnyTool for Acting {
+    fn name(&self) -> &str {
+        &self.info.name
+    }
     fn info(&self) -> ToolInfo {
         self.info.clone()
     }

@@ -67,7 +67,7 @@ async fn call_in(
     args: Value,
     context: &CallContext,
 ) -> Result<Outcome, ToolError> {
-    let found = suite.tools().into_iter().find(|one| one.info().name == tool).unwrap();
+    let found = suite.tools().into_iter().find(|one| one.name() == tool).unwrap();
     let Value::Object(args) = args else { panic!("arguments are an object") };
     // A busy machine may answer before everything is read, and says so.
     for _ in 0..100 {

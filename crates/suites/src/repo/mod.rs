@@ -57,16 +57,27 @@ const COMPLETIONS: usize = 100;
 const LOOKED_AT: usize = 5000;
 
 /// Offers `analyze_repository` and `check_documentation`.
-#[derive(Debug)]
 pub struct RepoSuite {
     roots: Roots,
     kept: Arc<Kept>,
+    tools: Vec<Arc<dyn AnyTool>>,
+}
+
+impl std::fmt::Debug for RepoSuite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RepoSuite").field("roots", &self.roots).finish_non_exhaustive()
+    }
 }
 
 impl RepoSuite {
     /// Over these folders.
     pub fn new(roots: Roots) -> Self {
-        Self { roots, kept: Arc::default() }
+        let kept = Arc::<Kept>::default();
+        let tools = vec![
+            erase(AnalyzeRepository { roots: roots.clone(), kept: Arc::clone(&kept) }),
+            erase(CheckDocumentation { roots: roots.clone() }),
+        ];
+        Self { roots, kept, tools }
     }
 }
 
@@ -76,10 +87,7 @@ impl Provider for RepoSuite {
     }
 
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
-        vec![
-            erase(AnalyzeRepository { roots: self.roots.clone(), kept: Arc::clone(&self.kept) }),
-            erase(CheckDocumentation { roots: self.roots.clone() }),
-        ]
+        self.tools.clone()
     }
 
     fn apps(&self) -> Vec<App> {

@@ -193,6 +193,10 @@ pub(super) fn telling_errors(tool: Arc<dyn AnyTool>) -> Arc<dyn AnyTool> {
 struct TellingErrors(Arc<dyn AnyTool>);
 
 impl AnyTool for TellingErrors {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
     fn info(&self) -> ToolInfo {
         self.0.info()
     }

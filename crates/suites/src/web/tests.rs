@@ -68,7 +68,7 @@ async fn call(
     context: &CallContext,
 ) -> Result<Outcome, ToolError> {
     let tools = WebSuite::new(settings).tools();
-    let tool = tools.iter().find(|known| known.info().name == tool).unwrap();
+    let tool = tools.iter().find(|known| known.name() == tool).unwrap();
     tool.call(args.as_object().unwrap().clone(), context).await
 }
 

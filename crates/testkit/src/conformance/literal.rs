@@ -23,6 +23,10 @@ where
     F: Fn(Object, CallContext) -> Fut + Send + Sync,
     Fut: Future<Output = Called> + Send + 'static,
 {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn info(&self) -> ToolInfo {
         ToolInfo {
             name: self.name.to_owned(),

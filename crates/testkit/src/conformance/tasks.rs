@@ -69,6 +69,10 @@ fn tasked(when: &'static str, tool: Arc<dyn AnyTool>) -> Arc<dyn AnyTool> {
 }
 
 impl AnyTool for Tasked {
+    fn name(&self) -> &str {
+        self.tool.name()
+    }
+
     fn info(&self) -> ToolInfo {
         let meta = Object::from_iter([(TASK_KEY.to_owned(), self.when.into())]);
         ToolInfo { meta: Some(meta), ..self.tool.info() }

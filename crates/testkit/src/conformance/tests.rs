@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 fn tool(name: &str) -> Arc<dyn AnyTool> {
-    let found = Fixture::new().tools().into_iter().find(|tool| tool.info().name == name);
+    let found = Fixture::new().tools().into_iter().find(|tool| tool.name() == name);
     found.unwrap_or_else(|| panic!("no tool is called {name}"))
 }
 
@@ -34,7 +34,7 @@ fn keys(needed: &InputNeeded) -> Vec<&str> {
 #[test]
 fn every_name_is_offered_once() {
     let fixture = Fixture::new();
-    let names: Vec<_> = fixture.tools().iter().map(|tool| tool.info().name).collect();
+    let names: Vec<_> = fixture.tools().iter().map(|tool| tool.name().to_owned()).collect();
     let distinct: HashSet<_> = names.iter().collect();
     assert_eq!(distinct.len(), names.len(), "{names:?}");
     for name in [
@@ -138,8 +138,7 @@ async fn a_cancelled_call_stops() {
 async fn a_touch_changes_the_resource_and_says_so() {
     let fixture = Fixture::new();
     let mut changes = fixture.changes().unwrap();
-    let touch =
-        fixture.tools().into_iter().find(|tool| tool.info().name == "touch_resource").unwrap();
+    let touch = fixture.tools().into_iter().find(|tool| tool.name() == "touch_resource").unwrap();
     let args = json!({"uri": "test://tick"});
     touch.call(args.as_object().unwrap().clone(), &nobody()).await.unwrap();
     assert_eq!(changes.recv().await.unwrap(), Change::Updated("test://tick".into()));
