@@ -5,11 +5,15 @@ use crate::{
     wire::{Wire, code, key, legacy_dialects, modern, origin, setup, text},
 };
 use docent_server::{Audit, Limits, Server};
+use docent_tool::{AnyTool, CallContext, Object, Outcome, Running, ToolError, ToolInfo};
 use docent_wire::Dialect;
 use serde_json::{Value, json};
 use std::{
     io,
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tracing_subscriber::{fmt::MakeWriter, layer::SubscriberExt};
@@ -116,6 +120,39 @@ async fn what_is_unknown_is_named() {
     assert_eq!((code(&reply), &reply["error"]["data"]["method"]), (-32601, &json!("no/such")));
     let reply = wire.ask("tools/call", json!({"arguments": {}})).await;
     assert_eq!((code(&reply), &reply["error"]["data"]["parameter"]), (-32602, &json!("name")));
+}
+
+/// Counts how often it is asked for all that there is to say of it.
+struct Asked(Arc<AtomicUsize>);
+
+impl AnyTool for Asked {
+    fn name(&self) -> &'static str {
+        "asked"
+    }
+
+    fn info(&self) -> ToolInfo {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        ToolInfo { name: self.name().into(), ..ToolInfo::default() }
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: Object,
+        _: &'a CallContext,
+    ) -> Running<'a, Result<Outcome, ToolError>> {
+        Box::pin(async { Ok(Outcome::default()) })
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_has_makes_no_definition() {
+    let (fixture, times) = (Fixture::new(), Arc::new(AtomicUsize::new(0)));
+    fixture.extra.lock().unwrap().push(Arc::new(Asked(Arc::clone(&times))));
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let before = times.load(Ordering::SeqCst);
+    assert_eq!(code(&wire.call("nobody_has_it", json!({})).await), -32602);
+    assert_eq!(times.load(Ordering::SeqCst), before);
 }
 
 #[tokio::test]
