@@ -107,7 +107,7 @@ pub trait AnyTool: Send + Sync {
 
 struct Typed<T: Tool> {
     tool: T,
-    /// Made for the first list: many tools are only ever called.
+    /// Made when it is first told: some tools are made anew for each search by name, and then only called.
     output_schema: OnceLock<Arc<Object>>,
 }
 
