@@ -1,4 +1,5 @@
-//! `cargo xtask ci`: everything that a change has to pass, cheapest first, and then the same steps as `test`.
+//! `cargo xtask ci`: everything that a change has to pass, cheapest first, and then the same steps as `test`. The
+//! workspace's own tests run from a clone under /tmp, and as an ordinary user too.
 
 use crate::{
     checks, docs, install,

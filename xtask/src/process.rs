@@ -9,6 +9,7 @@ use std::{
     io::{BufRead, BufReader, Read},
     net::{SocketAddr, TcpListener, TcpStream},
     os::unix::process::CommandExt,
+    path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -58,6 +59,11 @@ impl Finished {
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
     all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
+}
+
+/// A path as one word of a shell's line.
+pub(crate) fn shell_word(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
 /// Runs a command to its end.
@@ -281,6 +287,15 @@ mod tests {
         assert_eq!((lines, done.ending.as_str()), (vec!["err", "out"], "exit status: 3"));
         let said = done.or_fail("the script").unwrap_err().to_string();
         assert!(said.starts_with("the script failed (exit status: 3):"), "{said}");
+    }
+
+    #[test]
+    fn a_shell_reads_a_path_as_one_word() {
+        for path in ["/a", "/some dir/it's", "/$HOME`x`\"  y"] {
+            let mut echo = shell(&format!("printf %s {}", shell_word(Path::new(path))));
+            let done = run(&mut echo, Duration::from_mins(1), Output::Kept).unwrap();
+            assert_eq!(done.text.trim_end(), path);
+        }
     }
 
     #[test]

@@ -56,10 +56,10 @@ impl Workspace {
         self.target.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// A cargo command that runs in the repository's root.
+    /// A cargo command that runs in the repository's root and builds into its target directory.
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(cargo());
-        command.args(arguments).current_dir(&self.root);
+        command.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
         command
     }
 

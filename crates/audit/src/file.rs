@@ -5,9 +5,12 @@ use crate::{
     chain::{Chain, Hash, Head, Sealed, plain, seq_of},
     event::{Begun, Event},
 };
+use docent_files::{Access, DataFile, Folder, Identity};
 use std::{
-    fs::{self, File, Metadata, OpenOptions, TryLockError},
+    ffi::{OsStr, OsString},
+    fs::{self, File, TryLockError},
     io::{self, Read, Seek, SeekFrom},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -15,67 +18,27 @@ use std::{
 /// Bytes at the end of a file among which its last line is looked for.
 const WINDOW: u64 = 2 * MAX_LINE as u64;
 
-/// Which file it is, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identity {
-    #[cfg(unix)]
-    device_and_inode: (u64, u64),
-    #[cfg(not(unix))]
-    created: Option<std::time::SystemTime>,
+/// The file at a path, if there is one.
+pub(crate) fn identity_at(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|metadata| Identity::of(&metadata))
 }
 
-impl Identity {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            Self { device_and_inode: (metadata.dev(), metadata.ino()) }
-        }
-        #[cfg(not(unix))]
-        Self { created: metadata.created().ok() }
-    }
-
-    /// The file at a path, if there is one.
-    pub(crate) fn at(path: &Path) -> Option<Self> {
-        fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
-    }
-}
-
-/// Opens a log for lines at its end. A file that others could read is made private.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // Opening a pipe waits for somebody to read it, and a folder's error says little.
-    if let Ok(there) = fs::metadata(path)
-        && (there.is_dir() || is_pipe(&there))
-    {
+/// Opens a log for lines at its end. A file that others could read is made private; a link is not followed.
+pub(crate) fn open(folder: &Folder, name: &OsStr) -> io::Result<DataFile> {
+    // Opening a pipe waits for a reader, and a folder's error says little.
+    if folder.status(name)?.is_some_and(|there| there.is_folder() || there.is_channel()) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "the audit file is no file; set audit.file to a file",
         ));
     }
-    let mut options = OpenOptions::new();
-    options.append(true).read(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    #[cfg(unix)]
-    make_private(&file, path)?;
+    let file = folder.append(name, Access::Private)?;
+    make_private(file.as_file(), &folder.path().join(name))?;
     Ok(file)
 }
 
-#[cfg(unix)]
-fn is_pipe(metadata: &Metadata) -> bool {
-    std::os::unix::fs::FileTypeExt::is_fifo(&metadata.file_type())
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: &Metadata) -> bool {
-    false
-}
-
 /// Devices keep their rights: they are not ours.
-#[cfg(unix)]
 fn make_private(file: &File, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let metadata = file.metadata()?;
     if metadata.is_file()
         && metadata.permissions().mode() & 0o177 != 0
@@ -87,7 +50,7 @@ fn make_private(file: &File, path: &Path) -> io::Result<()> {
 }
 
 /// Takes the lock that lines are written under, unless another process has it. It is gone once the file is closed.
-pub(crate) fn lock(file: &File) -> io::Result<()> {
+pub(crate) fn lock(file: &DataFile) -> io::Result<()> {
     taken(file.try_lock())
 }
 
@@ -169,19 +132,15 @@ pub(crate) fn first_seq(mut file: &File) -> io::Result<Option<u64>> {
     Ok(seq_of(&beginning))
 }
 
-fn numbered(path: &Path, number: usize) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
+fn numbered(name: &OsStr, number: usize) -> OsString {
+    let mut name = name.to_owned();
     name.push(format!(".{number}"));
-    name.into()
+    name
 }
 
-/// The older files of a log with their numbers, the newest (`.1`) first.
-pub(crate) fn older(path: &Path) -> Vec<(usize, PathBuf)> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Vec::new() };
+/// The numbers of the older files of a log, the newest (1) first.
+fn older_numbers(folder: &Path, name: &OsStr) -> Vec<usize> {
+    let Some(name) = name.to_str() else { return Vec::new() };
     let number = |entry: fs::DirEntry| -> Option<usize> {
         let found = entry.file_name();
         let digits = found.to_str()?.strip_prefix(name)?.strip_prefix('.')?;
@@ -191,36 +150,49 @@ pub(crate) fn older(path: &Path) -> Vec<(usize, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let mut numbers: Vec<usize> = entries.filter_map(|entry| number(entry.ok()?)).collect();
     numbers.sort_unstable();
-    numbers.into_iter().map(|number| (number, numbered(path, number))).collect()
+    numbers
+}
+
+/// The names of the older files of a log, the newest first.
+pub(crate) fn older(folder: &Folder, name: &OsStr) -> Vec<OsString> {
+    let numbers = older_numbers(folder.path(), name);
+    numbers.into_iter().map(|number| numbered(name, number)).collect()
 }
 
 /// The files of the log at `path` that are there, oldest first.
 pub fn files(path: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = older(path).into_iter().rev().map(|(_, path)| path).collect();
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let name = path.file_name().unwrap_or_default();
+    let older = older_numbers(folder, name).into_iter().rev();
+    let mut all: Vec<PathBuf> =
+        older.map(|number| path.with_file_name(numbered(name, number))).collect();
     if path.exists() {
         all.push(path.to_owned());
     }
     all
 }
 
-/// Makes the file at `path` the newest of the older ones. Its lock must be held. None is removed: that is for later,
+/// Makes the file with this name the newest of the older ones. Its lock must be held. No file is removed: that is for later,
 /// when the log has said that they are let go.
-pub(crate) fn turn_over(path: &Path) -> io::Result<()> {
-    let older = older(path);
+pub(crate) fn turn_over(folder: &Folder, name: &OsStr) -> io::Result<()> {
+    let older = older_numbers(folder.path(), name);
     // Only those up to the first free number must make room. Were all to move, a file that can't be renamed would push
     // the older ones out, one with each attempt.
-    let moving = older.iter().zip(1..).take_while(|((number, _), next)| number == next).count();
-    for (number, old) in older.iter().take(moving).rev() {
-        fs::rename(old, numbered(path, number + 1))?;
+    let moving = older.iter().zip(1..).take_while(|(number, next)| *number == next).count();
+    for number in older.iter().take(moving).rev() {
+        folder.rename(numbered(name, *number), numbered(name, number + 1))?;
     }
-    // Last of all: until the path is free, no other process begins a new file.
-    fs::rename(path, numbered(path, 1))
+    // Last of all: until the name is free, no other process begins a new file.
+    folder.rename(name, numbered(name, 1))
 }
 
-/// The older files that are more than `keep`, by their numbers.
-pub(crate) fn beyond(path: &Path, keep: usize) -> Vec<PathBuf> {
-    let older = older(path).into_iter().filter(|(number, _)| *number > keep);
-    older.map(|(_, path)| path).collect()
+/// The names of the older files that are more than `keep`, by their numbers.
+pub(crate) fn beyond(folder: &Folder, name: &OsStr, keep: usize) -> Vec<OsString> {
+    let numbers = older_numbers(folder.path(), name).into_iter().filter(|number| *number > keep);
+    numbers.map(|number| numbered(name, number)).collect()
 }
 
 /// What a file says of itself where it begins.
@@ -270,14 +242,14 @@ mod tests {
         ] {
             let folder = tempfile::tempdir().unwrap();
             touch(folder.path(), &["a", "a.1", "a.3", "a.4", "a.9"]);
-            let path = folder.path().join("a");
-            turn_over(&path).unwrap();
-            assert!(!path.exists());
-            for old in beyond(&path, keep) {
-                fs::remove_file(old).unwrap();
+            let (log, name) = (Folder::from(folder.path()), OsStr::new("a"));
+            turn_over(&log, name).unwrap();
+            assert!(!folder.path().join("a").exists());
+            for old in beyond(&log, name, keep) {
+                log.remove(old).unwrap();
             }
-            let held: Vec<String> =
-                older(&path).iter().map(|(_, path)| fs::read_to_string(path).unwrap()).collect();
+            let read = |name: &OsString| fs::read_to_string(folder.path().join(name)).unwrap();
+            let held: Vec<String> = older(&log, name).iter().map(read).collect();
             assert_eq!(held, want, "{keep}");
         }
     }
@@ -286,11 +258,11 @@ mod tests {
     fn a_file_that_can_not_be_moved_pushes_no_other_out() {
         let folder = tempfile::tempdir().unwrap();
         touch(folder.path(), &["a.1", "a.2"]);
-        let path = folder.path().join("a");
+        let log = Folder::from(folder.path());
         for _ in 0..5 {
-            assert!(turn_over(&path).is_err(), "there is no such file");
+            assert!(turn_over(&log, OsStr::new("a")).is_err(), "there is no such file");
         }
-        assert_eq!(names(&files(&path)), ["a.3", "a.2"]);
+        assert_eq!(names(&files(&folder.path().join("a"))), ["a.3", "a.2"]);
     }
 
     #[test]
@@ -325,10 +297,8 @@ mod tests {
         assert_eq!(ends(&long).head, Some(first));
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_file_is_private_and_a_folder_is_not_touched() {
-        use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let set = |path: &Path, mode| {
@@ -336,14 +306,17 @@ mod tests {
         };
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         set(folder.path(), 0o755);
-        open(&path).unwrap();
+        let log = Folder::from(folder.path());
+        open(&log, OsStr::new("a")).unwrap();
         assert_eq!(mode(&path), 0o600);
         for wide in [0o644, 0o666, 0o640, 0o700] {
             set(&path, wide);
-            open(&path).unwrap();
+            open(&log, OsStr::new("a")).unwrap();
             assert_eq!(mode(&path), 0o600, "{wide:o}");
         }
         assert_eq!(mode(folder.path()), 0o755);
-        assert!(open(folder.path()).unwrap_err().to_string().contains("no file"));
+        fs::create_dir(folder.path().join("b")).unwrap();
+        let error = open(&log, OsStr::new("b")).unwrap_err();
+        assert!(error.to_string().contains("no file"), "{error}");
     }
 }

@@ -1,9 +1,7 @@
 //! Following a log: each new line as it comes, also when files are turned over.
 
-use crate::{
-    Filter, Line, MAX_LINE, ReadError,
-    file::{self, Identity},
-};
+use crate::{Filter, Line, MAX_LINE, ReadError, file, read};
+use docent_files::Identity;
 use std::{
     cell::Cell,
     fs::File,
@@ -38,7 +36,7 @@ struct Open {
 
 impl Open {
     fn new(path: &Path, at_end: bool) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = read::open(path)?;
         let metadata = file.metadata()?;
         let at = if at_end { metadata.len() } else { 0 };
         Ok(Self { file, identity: Identity::of(&metadata), at, rest: Vec::new(), skipping: false })
@@ -118,15 +116,16 @@ impl Follow {
             return Ok(ControlFlow::Break(()));
         }
         let here = open.as_ref().map(|open| open.identity);
-        let now = Identity::at(path);
+        let now = file::identity_at(path);
         if now.is_none() || now == here {
             return Ok(ControlFlow::Continue(()));
         }
         // Turned over: what was written to the old file after the last look, then every newer file.
         let files = file::files(path);
-        let passed = files.iter().position(|file| here.is_some() && Identity::at(file) == here);
+        let passed =
+            files.iter().position(|file| here.is_some() && file::identity_at(file) == here);
         for file in files.into_iter().skip(passed.unwrap_or(0)) {
-            if Identity::at(&file) != here || here.is_none() {
+            if file::identity_at(&file) != here || here.is_none() {
                 // One that was turned over once more in between comes up under its next name.
                 let Ok(next) = Open::new(&file, false) else { continue };
                 if file == *path && file::first_seq(&next.file).ok().flatten() == Some(1) {

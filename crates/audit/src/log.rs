@@ -4,9 +4,11 @@ use crate::{
     Entry,
     chain::{Chain, Head},
     event::{Begun, Event},
-    file::{self, Identity},
+    file,
 };
+use docent_files::{DataFile, Folder, Identity};
 use std::{
+    ffi::{OsStr, OsString},
     fs::File,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -70,13 +72,24 @@ impl std::fmt::Debug for Settings {
 
 /// A line can't be written, and the call is to be refused.
 #[derive(Debug, thiserror::Error)]
-#[error("audit line can't be written: {0}")]
+#[error("audit line can't be written: {}", reason(.0))]
 pub struct WriteError(#[source] io::Error);
+
+/// Why a line can't be written, for clients: where the log is stays on the server.
+fn reason(error: &io::Error) -> String {
+    if docent_files::is_link_error(error) {
+        "the log was replaced by a symbolic link".to_owned()
+    } else {
+        error.to_string()
+    }
+}
 
 /// A log that lines are written to. Shared between threads; several processes may write to one file.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
+    folder: Folder,
+    name: OsString,
     settings: Settings,
     chain: Chain,
     state: Mutex<State>,
@@ -87,10 +100,10 @@ pub struct Log {
 
 #[derive(Debug, Default)]
 struct State {
-    file: Option<File>,
+    file: Option<DataFile>,
     known: Option<Known>,
     /// The file that was written to before it was moved away.
-    left: Option<File>,
+    left: Option<DataFile>,
     /// Since when every attempt has found another process with the lock.
     held_since: Option<Instant>,
     /// Lines that could not be written, and since when.
@@ -128,14 +141,23 @@ struct Place {
     /// What is to be said of a file that has no line yet.
     begun: Option<Event>,
     /// Older files that are removed once that is said.
-    beyond: Vec<PathBuf>,
+    beyond: Vec<OsString>,
 }
 
 impl Log {
     /// A log at `path`. The file is opened with the first line, or with the first question whether it is ready.
+    ///
+    /// Neither the file nor its folder may be a symbolic link; links further up are followed once, here.
     pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
+        let path = path.into();
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => Folder::from(folder),
+            _ => Folder::resolve(Path::new(".")),
+        };
         Self {
-            path: path.into(),
+            folder,
+            name: path.file_name().unwrap_or_default().to_owned(),
+            path,
             chain: Chain::new(settings.key.as_deref()),
             settings,
             state: Mutex::default(),
@@ -271,12 +293,12 @@ impl Log {
     }
 
     /// Opens and locks the file at the path, and finds out how the chain goes on in it.
-    fn enter(&self, state: &mut State) -> io::Result<(File, Place)> {
+    fn enter(&self, state: &mut State) -> io::Result<(DataFile, Place)> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let file = match state.file.take() {
                 Some(file) => file,
-                None => file::open(&self.path)?,
+                None => file::open(&self.folder, &self.name)?,
             };
             if let Err(error) = file::lock(&file) {
                 state.file = (error.kind() == io::ErrorKind::WouldBlock).then_some(file);
@@ -284,7 +306,8 @@ impl Log {
             }
             let metadata = file.metadata()?;
             let identity = Identity::of(&metadata);
-            if Identity::at(&self.path) != Some(identity) {
+            let there = self.folder.status(&self.name)?.map(|there| there.identity);
+            if there != Some(identity) {
                 // Moved away, perhaps by another of us. Its lock is given back: others may still wait for it.
                 // Closing the file gives it back as well.
                 file.unlock().unwrap_or_default();
@@ -305,10 +328,26 @@ impl Log {
                 beyond: Vec::new(),
             };
             let left = state.left.take();
-            let place = self.place(empty, &file, state.known, left.as_ref())?;
+            self.report_replaced(state.known, identity);
+            let place = self.place(empty, file.as_file(), state.known, left.as_ref())?;
             return Ok((file, place));
         }
         Err(io::Error::other("the audit file is moved away again and again"))
+    }
+
+    /// Logs that the file is not the one that this process wrote to last, unless it was turned over.
+    fn report_replaced(&self, known: Option<Known>, now: Identity) {
+        let Some(known) = known.filter(|known| !known.turned && known.identity != now) else {
+            return;
+        };
+        let is_old = |name: &OsString| {
+            let there = self.folder.status(name).ok().flatten();
+            there.is_some_and(|there| there.identity == known.identity)
+        };
+        if !file::older(&self.folder, &self.name).iter().any(is_old) {
+            let (path, from, to) = (self.path.display(), known.first, known.head.seq);
+            tracing::warn!(%path, from, to, "the audit file was replaced: these lines are in none of the files of the log");
+        }
     }
 
     /// How the chain goes on in a file. The newest line that is known decides, so that a file that was put back to an
@@ -318,7 +357,7 @@ impl Log {
         mut place: Place,
         file: &File,
         known: Option<Known>,
-        left: Option<&File>,
+        left: Option<&DataFile>,
     ) -> io::Result<Place> {
         if let Some(known) = known
             && known.identity == place.identity
@@ -329,7 +368,7 @@ impl Log {
         }
         let mut newest = known.map(|known| known.head);
         if let Some(left) = left {
-            newest = newer(newest, self.last_of(left)?);
+            newest = newer(newest, self.last_of(left.as_file())?);
         }
         if place.length > 0 {
             let ending = file::ending(file, place.length, &self.chain)?;
@@ -341,9 +380,12 @@ impl Log {
                 return Ok(place);
             }
         }
-        let before = file::older(&self.path).into_iter().next();
-        let before = before.and_then(|(_, path)| File::open(path).ok());
-        let last = before.as_ref().and_then(|file| self.last_of(file).ok()?);
+        let before = file::older(&self.folder, &self.name).into_iter().next();
+        let before = before.map_or(Ok(None), |name| self.read_older(&name))?;
+        let last = match &before {
+            Some(file) => self.last_of(file.as_file())?,
+            None => None,
+        };
         let head = newer(newest, last);
         place.head = head.unwrap_or(Head::NONE);
         if place.length == 0 && place.head != Head::NONE {
@@ -354,11 +396,24 @@ impl Log {
         }
         if let Some(before) = before.filter(|_| place.regular && last.is_some()) {
             let first = place.head.seq.saturating_add(1);
-            let begun = file::begun(&before, &self.chain)?.unwrap_or(Begun::FIRST);
+            let begun = file::begun(before.as_file(), &self.chain)?.unwrap_or(Begun::FIRST);
             place.begun = Some(Event::Begun(begun.next(first, self.settings.keep)));
-            place.beyond = file::beyond(&self.path, self.settings.keep);
+            place.beyond = file::beyond(&self.folder, &self.name, self.settings.keep);
         }
         Ok(place)
+    }
+
+    /// The file before the one that begins. One that can't be read at this moment is an error: without what it says of
+    /// itself, files that are removed later would count as missing. One that can never be read is left out.
+    fn read_older(&self, name: &OsStr) -> io::Result<Option<DataFile>> {
+        use io::ErrorKind::{InvalidData, InvalidInput, NotFound, PermissionDenied};
+        match self.folder.read(name) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) => match error.kind() {
+                NotFound | PermissionDenied | InvalidData | InvalidInput => Ok(None),
+                _ => Err(error),
+            },
+        }
     }
 
     fn last_of(&self, file: &File) -> io::Result<Option<Head>> {
@@ -390,8 +445,13 @@ impl Log {
     }
 
     /// Begins a new file, or goes on in the old one if that can't be: the record is worth more than the bound.
-    fn turn_over(&self, state: &mut State, file: File, place: Place) -> io::Result<(File, Place)> {
-        if let Err(error) = file::turn_over(&self.path) {
+    fn turn_over(
+        &self,
+        state: &mut State,
+        file: DataFile,
+        place: Place,
+    ) -> io::Result<(DataFile, Place)> {
+        if let Err(error) = file::turn_over(&self.folder, &self.name) {
             if is_time_to_tell(&mut state.told_of_size) {
                 let path = self.path.display();
                 tracing::error!(%path, %error, "the audit file can't be turned over, and grows past audit.max_bytes");
@@ -407,7 +467,7 @@ impl Log {
     fn put(
         &self,
         state: &mut State,
-        (mut file, place): (File, Place),
+        (mut file, place): (DataFile, Place),
         buffer: &[u8],
         head: Head,
     ) -> io::Result<()> {
@@ -430,10 +490,11 @@ impl Log {
             file.sync_data()?;
         }
         for old in &place.beyond {
-            if let Err(error) = std::fs::remove_file(old)
+            if let Err(error) = self.folder.remove(old)
                 && is_time_to_tell(&mut state.told_of_size)
             {
-                let path = old.display();
+                let path = self.path.with_file_name(old);
+                let path = path.display();
                 tracing::error!(%path, %error, "the audit file is one more than audit.keep, and can't be removed");
             }
         }

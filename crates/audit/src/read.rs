@@ -1,9 +1,7 @@
 //! Reading a log: its files as they are at one moment, their lines one by one, in bounded memory.
 
-use crate::{
-    MAX_LINE,
-    file::{self, Identity},
-};
+use crate::{MAX_LINE, file};
+use docent_files::{Identity, LinkError};
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Take},
@@ -43,12 +41,9 @@ pub(crate) struct Source {
 impl Source {
     fn open(path: PathBuf) -> Result<Self, ReadError> {
         let open = || {
-            let file = File::open(&path)?;
-            let metadata = file.metadata()?;
-            if !metadata.is_file() {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-            }
-            Ok((file, metadata.len()))
+            let file = open(&path)?;
+            let length = file.metadata()?.len();
+            Ok((file, length))
         };
         let (file, length) = open().map_err(ReadError::at(&path))?;
         Ok(Self { path, file, length })
@@ -59,19 +54,32 @@ impl Source {
     }
 }
 
+/// Opens a regular file. A pipe is refused before it is opened, because that would wait for another program.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    File::open(path)
+}
+
 /// These files, in this order.
 pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<Source>, ReadError> {
     files.iter().cloned().map(Source::open).collect()
 }
 
 /// The files of the log at `path`, oldest first. No file is turned over, and no line written, while they are opened.
+///
+/// A link in the place of the log is an error: docent wrote none of its lines through it.
 pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, ReadError> {
+    if path.is_symlink() {
+        return Err(ReadError::at(path)(LinkError { path: path.to_owned() }.into()));
+    }
     for _ in 0..8 {
-        let Ok(current) = File::open(path) else { break };
+        let Ok(current) = open(path) else { break };
         // A log whose lock can't be had is read all the same: it may only look torn at its end.
         let held = file::lock_shared(&current, PATIENCE);
         let identity = current.metadata().ok().map(|metadata| Identity::of(&metadata));
-        if held.is_ok() && Identity::at(path) != identity {
+        if held.is_ok() && file::identity_at(path) != identity {
             continue;
         }
         return named(&file::files(path));

@@ -1,6 +1,6 @@
 //! What comes back for a message: values told to the listener one by one, and the ids that are still waited for.
 
-use crate::{Event, Listener, courier::shortened};
+use crate::{Event, Listener, courier::shortened, message};
 use serde_json::Value;
 
 /// The answers that are still to come on one stream.
@@ -71,7 +71,7 @@ fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener)
 
 /// Tells text that should be JSON.
 pub(crate) fn deliver_text(text: &[u8], awaited: &mut Awaited, listener: &dyn Listener) {
-    match serde_json::from_slice(text) {
+    match message::parse(text) {
         Ok(value) => deliver(value, awaited, listener),
         Err(_) => listener.event(Event::Noise(shortened(&String::from_utf8_lossy(text)))),
     }

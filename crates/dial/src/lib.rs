@@ -10,6 +10,7 @@ pub mod events;
 pub mod headers;
 pub mod http;
 mod line;
+mod message;
 pub mod oauth;
 pub mod pipes;
 mod sign_in;

@@ -1,6 +1,6 @@
 //! Pipes: one message a line, to the input of a program and from its output.
 
-use crate::{Event, Failure, Line, Listener, Outgoing, Running};
+use crate::{Event, Failure, Line, Listener, Outgoing, Running, message};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::{
@@ -170,7 +170,7 @@ fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn Listener) {
 }
 
 fn deliver(line: &[u8], listener: &dyn Listener) {
-    match serde_json::from_slice::<Value>(line) {
+    match message::parse(line) {
         Ok(Value::Array(batch)) if batch.iter().all(Value::is_object) => {
             for message in batch {
                 listener.event(Event::Message { message, request: None });

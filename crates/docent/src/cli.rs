@@ -14,7 +14,7 @@ use crate::{
     logging,
     policy::{self, Caller, Question},
     run::{self, Asked},
-    sandbox,
+    sandbox, scripts,
     search::{self, SearchFlags},
     serve::{self, Start},
     servers::{self, ServersCommand},
@@ -219,7 +219,7 @@ struct SettingFlags {
     /// Require this key of every client (a shell may keep it in its history; `MCP_API_KEY` in the environment does not)
     #[arg(long, value_name = "TOKEN")]
     auth: Option<String>,
-    /// Requests a minute allowed to one client; 0 lifts the limit [default: 100]
+    /// Requests a minute allowed to one client; 0 lifts the limit; unset, standard input has none [default: 100]
     #[arg(long, value_name = "N")]
     rate_limit: Option<u32>,
     /// Whether a session must open with `initialize` [default: required]
@@ -289,6 +289,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     if args.get(1).is_some_and(|word| word == docent_keeper::SUBCOMMAND) {
         return docent_keeper::run();
+    }
+    if args.get(1).is_some_and(|word| word == scripts::SUBCOMMAND) {
+        return scripts::run_worker(args.get(2).map(OsString::as_os_str));
     }
     let cli = match Cli::try_parse_from(shell::args::settle_json(args.clone())) {
         Ok(cli) => cli,

@@ -6,10 +6,10 @@ use crate::{
     state::StateDir,
 };
 use anyhow::{Context as _, bail};
-use cap_std::{ambient_authority, fs::Dir};
+use docent_files::{Access, Folder};
 use docent_net::{Client, Crawled, End, FolderShelf, Limits, PAGES, Site, Watch, crawl, parse_url};
 use docent_suites::docs::{Collection, Origin};
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf};
 
 /// Every collection, in the order written.
 pub(crate) fn of(config: &Config) -> Vec<Collection> {
@@ -52,17 +52,18 @@ fn origin(config: &Config, name: &str, one: &config::Collection) -> Origin {
 
 /// Where the pages of a collection are kept that is fetched from the web.
 pub(crate) fn mirror(config: &Config, name: &str) -> PathBuf {
-    let state = StateDir::open(config).map(|state| state.path().to_owned());
-    let state = state.unwrap_or_else(|_| config.first_root().join(".docent"));
-    state.join("web").join(name)
+    mirrors(config).join(name).path().to_owned()
+}
+
+/// The folder of the pages of all collections.
+pub(crate) fn mirrors(config: &Config) -> Folder {
+    let state = StateDir::open(config).map(|state| state.folder().clone());
+    state.unwrap_or_else(|_| Folder::resolve(config.first_root()).join(".docent")).join("web")
 }
 
 /// Where each page came from.
 fn addresses(config: &Config, name: &str) -> BTreeMap<String, String> {
-    let Ok(folder) = Dir::open_ambient_dir(mirror(config, name), ambient_authority()) else {
-        return BTreeMap::new();
-    };
-    let pages = FolderShelf::new(folder).pages().unwrap_or_default();
+    let pages = FolderShelf::new(mirrors(config).join(name)).pages().unwrap_or_default();
     let within = |file: String| match file.strip_prefix(PAGES) {
         Some(rest) => rest.trim_start_matches('/').to_owned(),
         None => file,
@@ -80,10 +81,9 @@ pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawle
     let mut site = Site::new(parse_url(url).with_context(wrong)?);
     site.include.clone_from(&one.include);
     site.exclude.clone_from(&one.exclude);
-    let folder = mirror(config, name);
-    let unmade = || format!("{} can't be made", folder.display());
-    fs::create_dir_all(&folder).with_context(unmade)?;
-    let folder = Dir::open_ambient_dir(&folder, ambient_authority()).with_context(unmade)?;
+    let folder = mirrors(config).join(name);
+    let failed = || format!("cannot create {}", folder.path().display());
+    folder.make(Access::Private).with_context(failed)?;
     let client = Client::new(config.policy.network.clone(), Limits::default());
     let mut shelf = FolderShelf::new(folder);
     let crawled = progress(|callbacks| {

@@ -7,14 +7,18 @@ use crate::{
     embedding,
     indexing::{Site, counted},
 };
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use docent_index::{Settings, Store as _};
 use docent_net::{Crawled, End};
-use docent_suites::docs::{self, Collection, CollectionReport, DocsReport, Origin};
+use docent_suites::{
+    docs::{self, Collection, CollectionReport, DocsReport, Origin},
+    files::Kind,
+};
 use serde_json::{Map, Value, json};
 use std::{
     fmt::Write as _,
+    io,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -154,6 +158,12 @@ fn keys(
         let path = inputs.working_dir.join(&flags.place).canonicalize().with_context(|| {
             format!("{} can't be read: name a folder or a file that exists", flags.place)
         })?;
+        if let Ok(found @ Kind::Special(_)) = path.metadata().map(|found| Kind::of_open(&found)) {
+            bail!(
+                "{} is not a regular file or directory ({found}): name one that is",
+                path.display()
+            );
+        }
         outside = !config.roots.iter().any(|root| path.starts_with(root));
         // Whoever shares the project has it elsewhere.
         let shown = match path.strip_prefix(config.first_root()) {
@@ -196,10 +206,12 @@ fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Resu
     };
     // With no collection named, only what is no more is taken out of the index.
     let (site, _) = run_sync(&inputs, &|_| false)?;
-    let mirror = collections::mirror(&site.config, name);
-    if mirror.is_dir() {
-        std::fs::remove_dir_all(&mirror)
-            .with_context(|| format!("{} can't be removed", mirror.display()))?;
+    match collections::mirrors(&site.config).remove_all(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let mirror = collections::mirror(&site.config, name);
+            return Err(error).with_context(|| format!("cannot remove {}", mirror.display()));
+        }
+        _ => {}
     }
     let text = if common.json {
         format!("{:#}\n", json!({"removed": name, "file": edited.path}))

@@ -10,12 +10,12 @@ use crate::{
     strangers, unmet,
 };
 use docent_audit::OnFull;
+use docent_files::{Access, Folder};
 use docent_sandbox::{Control, Launch, Mode, Offered, Refused, State};
 use docent_server::Strangers;
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
-    fs::OpenOptions,
     io,
     net::{TcpListener, TcpStream, ToSocketAddrs},
     path::Path,
@@ -218,12 +218,14 @@ fn kept(config: &Config) -> String {
 /// Tries to open for appending; a file made by the attempt is removed again.
 fn writable(check: &'static str, file: &Path, key: &str, report: &mut Report) {
     let existed = file.exists();
-    let parent = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-    match parent.and_then(|()| OpenOptions::new().create(true).append(true).open(file)) {
+    let folder = Folder::resolve(file.parent().unwrap_or(Path::new(".")));
+    let name = file.file_name().unwrap_or_default();
+    let opened = folder.make(Access::Private).and_then(|()| folder.append(name, Access::Private));
+    match opened {
         Ok(_) => {
             if !existed {
                 // Left behind, it would only be an empty file.
-                std::fs::remove_file(file).unwrap_or_default();
+                folder.remove(name).unwrap_or_default();
             }
             report.add(check, Mark::Ok, format!("{} can be written to", file.display()));
         }
@@ -303,7 +305,9 @@ fn safety(config: &Config, report: &mut Report) {
 fn limits(config: &Config, report: &mut Report) {
     let limits = &config.limits;
     let rate = config.server.rate_limit.map_or("no rate limit".to_owned(), |rate| {
-        format!("{} requests in {} ms", rate.requests, rate.window.as_millis())
+        let (requests, window) = (rate.requests, rate.window.as_millis());
+        let stdio = if rate.holds_on_stdio { "" } else { " on the network" };
+        format!("{requests} requests in {window} ms{stdio}")
     });
     let detail = format!(
         "{} bytes a message, {} bytes a page, {} ms a call, {rate}, {} calls in flight, {} sessions, {} streams",

@@ -9,8 +9,9 @@ use crate::{
 };
 use anyhow::Context as _;
 use clap::Args;
+use docent_files::Folder;
 use docent_index::{
-    Embedded, Settings, StoreError,
+    Embedded, LockWait, Settings, StoreError,
     embed::{Embedder, Table},
 };
 use docent_suites::{
@@ -27,7 +28,7 @@ use std::{
     process::ExitCode,
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -56,7 +57,7 @@ pub(crate) struct Site {
     pub(crate) config: Config,
     pub(crate) roots: Roots,
     pub(crate) collections: Vec<Collection>,
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl Site {
@@ -101,8 +102,8 @@ impl Site {
         embedder: Arc<dyn Embedder>,
         patience: Duration,
     ) -> Result<Embedded, StoreError> {
-        let settings = Settings { patience, ..Settings::default() };
-        Embedded::open(&self.folder, embedder, settings)
+        let settings = Settings { patience, on_wait: Some(print_wait), ..Settings::default() };
+        Embedded::open(self.folder.clone(), embedder, settings)
     }
 
     /// Brings the index in step; a terminal sees how far it is.
@@ -134,8 +135,9 @@ pub(crate) fn opener(config: Config) -> Opener {
     Arc::new(move || {
         let folder = StateDir::open(&config)?.index(&config)?;
         let open = |embedder: Arc<dyn Embedder>| -> Result<Opened, StoreError> {
-            let settings = Settings { patience: SERVER_PATIENCE, ..Settings::default() };
-            let store = Embedded::open(&folder, Arc::clone(&embedder), settings)?;
+            let patience = SERVER_PATIENCE;
+            let settings = Settings { patience, on_wait: Some(log_wait), ..Settings::default() };
+            let store = Embedded::open(folder.clone(), Arc::clone(&embedder), settings)?;
             Ok(Opened { store: Arc::new(store), embedder })
         };
         match embedding::connect(&config) {
@@ -148,6 +150,37 @@ pub(crate) fn opener(config: Config) -> Opener {
             }
         }
     })
+}
+
+/// Says on standard error what is waited for. Standard output is for the answer, with `--json` too.
+fn print_wait(wait: &LockWait<'_>) {
+    let began = SystemTime::now().checked_sub(wait.waited).unwrap_or(UNIX_EPOCH);
+    writeln!(io::stderr(), "{}", describe_wait(wait, began)).unwrap_or_default();
+}
+
+fn describe_wait(wait: &LockWait<'_>, began: SystemTime) -> String {
+    let (holder, advice) = match wait.holder {
+        Some(holder) => {
+            (format!("process {holder}"), format!("let it finish, or end it with: kill {holder}"))
+        }
+        None => ("another process".into(), "let it finish, or end that process".into()),
+    };
+    let second = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() % (24 * 60 * 60);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!(
+        "waiting for the index in {}: {holder} is writing to it (waiting since {hour:02}:{minute:02}:{second:02} UTC, for {} s at most); {advice}",
+        wait.folder.display(),
+        wait.patience.as_secs(),
+    )
+}
+
+fn log_wait(wait: &LockWait<'_>) {
+    tracing::warn!(
+        folder = %wait.folder.display(),
+        holder = wait.holder,
+        waited_seconds = wait.waited.as_secs(),
+        "waiting for the index: another process is writing to it"
+    );
 }
 
 fn bar() -> ProgressBar {

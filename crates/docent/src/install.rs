@@ -2,11 +2,15 @@
 
 use crate::{
     analyze::{Printed, UsedWrongly},
-    config::{self, Flags, Inputs},
+    config::{
+        self, Flags, Inputs,
+        regular::{self, MAX_REGISTRY_BYTES},
+    },
     servers::places,
 };
 use anyhow::{Context as _, bail};
 use clap::Args;
+use docent_files::{Access, Durability, Folder};
 use docent_registry::{
     Client, Folders, Form, Plan, Receipt, Scope, Server, Source, Way, candidates, is_installed,
     undo,
@@ -142,6 +146,8 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
     let path = target(client, flags, inputs)?.path;
     let plan = Plan::install(client, &path, &entry(flags, inputs)?, flags.force);
     let plan = match plan {
+        // In a project its author decides where a link leads.
+        Ok(plan) if flags.project => plan.refusing_links(),
         Err(error) if !flags.force && there(client, &path, &flags.name).is_some() => {
             bail!("{error}: --force replaces it, --name gives docent another name")
         }
@@ -246,12 +252,13 @@ fn removal(
             there.summary()
         );
     }
-    Ok(Plan::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?)
+    let plan = Plan::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
+    Ok(if flags.project { plan.refusing_links() } else { plan })
 }
 
 /// The entry of this name that a client's file has.
 fn there(client: Client, path: &Path, name: &str) -> Option<Server> {
-    let bytes = fs::read(path).ok()?;
+    let bytes = regular::read(path, MAX_REGISTRY_BYTES).ok()?;
     let reading = docent_registry::read(Form::Client(client), path, &bytes);
     reading.servers.into_iter().find(|server| server.name == name)
 }
@@ -322,8 +329,12 @@ impl Store {
             Some(older) => (older.file, receipt.since(older.receipt, plan)),
             None => (self.free(receipt.client), receipt),
         };
-        fs::create_dir_all(self.0.join("receipts"))?;
-        fs::write(file, serde_json::to_vec_pretty(&receipt)?)
+        let folder = Folder::from(self.0.join("receipts"));
+        let name = file.file_name().unwrap_or_default();
+        let bytes = serde_json::to_vec_pretty(&receipt)?;
+        folder
+            .make(Access::Private)
+            .and_then(|()| folder.replace(name, &bytes, Access::Private, Durability::Synced))
             .context("the receipt can't be kept: undo will take the entry out instead")
     }
 

@@ -22,6 +22,7 @@ mod policy;
 mod reload;
 mod run;
 mod sandbox;
+mod scripts;
 mod search;
 pub mod serve;
 mod servers;

@@ -4,15 +4,17 @@
 //! into `.docent` when it is cloned and whenever it is pulled, but not into a folder whose name takes the user's own key to
 //! know.
 
+use docent_files::{Access, Folder};
 use ring::{
     hmac::{HMAC_SHA256, Key, sign},
     rand::{SecureRandom as _, SystemRandom},
 };
 use std::{
+    ffi::OsStr,
     fmt::Write as _,
     fs,
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime},
 };
 
@@ -29,12 +31,17 @@ const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
 const OTHERS: usize = 2;
 
 /// The folder for the index in a state directory of a root. Without a key nobody can tell whose an index is: it is emptied.
-pub(crate) fn index_folder(state: &Path, cache: Option<&Path>) -> io::Result<PathBuf> {
+/// `place` is the directory as it is configured, which the name is made of.
+pub(crate) fn index_folder(
+    state: &Folder,
+    place: &Path,
+    cache: Option<&Path>,
+) -> io::Result<Folder> {
     let cache = cache.ok_or_else(|| io::Error::other("there is no home directory"));
-    match cache.and_then(|cache| name(state, cache)) {
+    match cache.and_then(|cache| name(place, cache)) {
         Ok(name) => {
             let folder = state.join(name);
-            if !folder.exists() {
+            if !folder.path().exists() {
                 forget_others(state);
             }
             Ok(folder)
@@ -44,9 +51,9 @@ pub(crate) fn index_folder(state: &Path, cache: Option<&Path>) -> io::Result<Pat
                 "the index is built anew at every start, because the key in docent's cache can't be used: {error}"
             );
             let folder = state.join(INDEX);
-            match fs::remove_dir_all(&folder) {
+            match state.remove_all(INDEX) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let told = format!("remove {} by hand: {error}", folder.display());
+                    let told = format!("remove {} by hand: {error}", folder.path().display());
                     Err(io::Error::new(error.kind(), told))
                 }
                 _ => Ok(folder),
@@ -68,32 +75,32 @@ fn name(state: &Path, cache: &Path) -> io::Result<String> {
 
 /// Removes indexes that nobody uses: one without a key in its name, those that were left long ago, and all but the last of
 /// others', which a machine without a lasting cache makes at each start.
-fn forget_others(state: &Path) {
+fn forget_others(state: &Folder) {
     let mut others = Vec::new();
-    for entry in fs::read_dir(state).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(state.path()).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let Some(rest) = name.as_encoded_bytes().strip_prefix(INDEX.as_bytes()) else { continue };
         let changed = entry.metadata().and_then(|found| found.modified());
         if rest.is_empty() {
-            remove(&entry.path());
+            remove(state, &name);
         } else if rest.starts_with(b"-")
             && let Ok(changed) = changed
         {
-            others.push((changed, entry.path()));
+            others.push((changed, name));
         }
     }
     others.sort();
     let now = SystemTime::now();
-    for (nth, (changed, path)) in others.iter().rev().enumerate() {
+    for (nth, (changed, name)) in others.iter().rev().enumerate() {
         let is_old = now.duration_since(*changed).is_ok_and(|age| age > FORGOTTEN);
         if is_old || nth >= OTHERS {
-            remove(path);
+            remove(state, name);
         }
     }
 }
 
-fn remove(index: &Path) {
-    if let Err(error) = fs::remove_dir_all(index) {
+fn remove(state: &Folder, index: &OsStr) {
+    if let Err(error) = state.remove_all(index) {
         tracing::debug!("an index that nobody uses stays: {error}");
     }
 }
@@ -109,9 +116,10 @@ fn key(cache: &Path) -> io::Result<Vec<u8>> {
             let unwritable = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", cache.display()))
             };
-            fs::create_dir_all(cache).map_err(unwritable)?;
+            let folder = Folder::resolve(cache);
+            folder.make(Access::Private).map_err(unwritable)?;
             // Another docent may have been faster: then its key counts.
-            if write_once(&place, &key).map_err(unwritable)? { key } else { fs::read(&place)? }
+            if write_once(&folder, &key).map_err(unwritable)? { key } else { fs::read(&place)? }
         }
         known => known?,
     };
@@ -122,22 +130,28 @@ fn key(cache: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a file where there is none yet, whole or not at all, for the user alone; says whether it was made.
-fn write_once(place: &Path, bytes: &[u8]) -> io::Result<bool> {
-    let folder = place.parent().unwrap_or_else(|| Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    match file.persist_noclobber(place) {
-        Ok(_) => Ok(true),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(error.error),
+fn write_once(folder: &Folder, bytes: &[u8]) -> io::Result<bool> {
+    let (new, mut file) = folder.create_temporary(Access::Private)?;
+    let written = file.write_all(bytes).and_then(|()| folder.rename_new(&new, KEY));
+    if written.is_err() {
+        folder.remove(&new).unwrap_or_default();
+    }
+    match written {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
+    use std::{fs::File, path::PathBuf};
     use tempfile::{TempDir, tempdir};
+
+    fn index_of(state: &Path, cache: Option<&Path>) -> PathBuf {
+        index_folder(&Folder::resolve(state), state, cache).unwrap().path().to_owned()
+    }
 
     /// A folder with such an index in it.
     fn put(state: &TempDir, name: &str, age: Duration) -> PathBuf {
@@ -154,7 +168,7 @@ mod tests {
         let (cache, other) = (tempdir().unwrap(), tempdir().unwrap());
         let folder = |state: &TempDir, cache: &TempDir| {
             let cache = cache.path().join("docent");
-            let folder = index_folder(state.path(), Some(&cache)).unwrap();
+            let folder = index_of(state.path(), Some(&cache));
             folder.strip_prefix(state.path()).unwrap().to_owned()
         };
         let own = folder(&state, &cache);
@@ -174,12 +188,12 @@ mod tests {
         let newer = ["index-1", "index-3"].map(|name| put(&state, name, Duration::ZERO));
         let third = put(&state, "index-4", Duration::from_mins(1));
         let foreign = put(&state, "indexed", month);
-        let own = index_folder(state.path(), Some(cache.path())).unwrap();
+        let own = index_of(state.path(), Some(cache.path()));
         assert!(!came.exists() && !left.exists() && !third.exists());
         assert!(newer.iter().all(|index| index.exists()) && foreign.exists());
         fs::create_dir(own).unwrap();
         let late = put(&state, "index-2", month);
-        index_folder(state.path(), Some(cache.path())).unwrap();
+        index_of(state.path(), Some(cache.path()));
         assert!(late.exists(), "it is looked for once an index is made");
     }
 
@@ -189,7 +203,7 @@ mod tests {
         fs::write(cache.path().join(KEY), "short").unwrap();
         for cache in [None, Some(cache.path())] {
             let came = put(&state, "index", Duration::ZERO);
-            assert_eq!(index_folder(state.path(), cache).unwrap(), came);
+            assert_eq!(index_of(state.path(), cache), came);
             assert!(!came.exists());
         }
         assert_eq!(fs::read(cache.path().join(KEY)).unwrap(), b"short", "a key is not replaced");
@@ -200,7 +214,7 @@ mod tests {
     fn the_key_is_for_the_user_alone() {
         use std::os::unix::fs::PermissionsExt;
         let (state, cache) = (tempdir().unwrap(), tempdir().unwrap());
-        index_folder(state.path(), Some(cache.path())).unwrap();
+        index_of(state.path(), Some(cache.path()));
         let mode = fs::metadata(cache.path().join(KEY)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);

@@ -14,10 +14,11 @@ use crate::{
     serve,
     state::StateDir,
 };
+use docent_files::{Access, Folder};
 use docent_net::Url;
 use docent_sandbox::{Confinement, InForce, Limits, Mode, Ports, Refused, Skipped};
 use std::{
-    fs::{self, OpenOptions},
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -39,12 +40,11 @@ pub(crate) fn mode(config: &Config) -> Mode {
 pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
     // What is to be opened must be there. Whoever writes to it tells why it can't be made.
     for file in [&config.audit.file, &config.server.logging.file].into_iter().flatten() {
-        file.parent().map(fs::create_dir_all).transpose().unwrap_or_default();
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(file).map(drop).unwrap_or_default();
+        let folder = Folder::resolve(file.parent().unwrap_or(Path::new(".")));
+        let name = file.file_name().unwrap_or_default();
+        let created =
+            folder.make(Access::Private).and_then(|()| folder.create(name, Access::Private));
+        created.map(drop).unwrap_or_default();
     }
     // Rights can't be changed in the sandbox. Those of a log stay as somebody has set them; who called what is nobody
     // else's affair.
@@ -52,7 +52,7 @@ pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
     audit_file(config).map(|file| make_private(&file)).unwrap_or_default();
     // Who has no settings yet may make some while docent runs.
     for folder in config.cache_dir.iter().chain(config.config_folders.first()) {
-        fs::create_dir_all(folder).unwrap_or_default();
+        Folder::resolve(folder).make(Access::Private).unwrap_or_default();
     }
     docent_sandbox::confine(&own(config), mode(config))
 }
@@ -67,9 +67,12 @@ fn audit_file(config: &Config) -> Option<PathBuf> {
 #[cfg(unix)]
 fn make_private(file: &Path) {
     use std::os::unix::fs::PermissionsExt;
-    let wide = |there: &fs::Metadata| there.is_file() && there.permissions().mode() & 0o177 != 0;
-    if file.metadata().is_ok_and(|there| wide(&there)) {
-        fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap_or_default();
+    let folder = Folder::from(file.parent().unwrap_or(Path::new(".")));
+    // What a link leads to is not docent's.
+    let Ok(file) = folder.read(file.file_name().unwrap_or_default()) else { return };
+    if file.metadata().is_ok_and(|there| there.permissions().mode() & 0o177 != 0) {
+        let private = fs::Permissions::from_mode(0o600);
+        file.as_file().set_permissions(private).unwrap_or_default();
     }
 }
 
@@ -368,6 +371,7 @@ fn ports(config: &Config) -> Vec<u16> {
 mod tests {
     use super::*;
     use crate::config::{Flags, Inputs};
+    use docent_testenv::{folder_outside_temporary, or_skip};
 
     /// A user with folders, files and links, and what a guarded server of theirs may touch.
     struct World {
@@ -539,22 +543,17 @@ mod tests {
         }
     }
 
-    /// A folder outside of the temporary ones, in which every link may be changed.
-    #[cfg(unix)]
-    fn apart() -> tempfile::TempDir {
-        let program = std::env::current_exe().unwrap().canonicalize().unwrap();
-        let is_temporary =
-            TEMPORARY.iter().any(|place| program.starts_with(real(Path::new(place))));
-        assert!(!is_temporary, "set CARGO_TARGET_DIR to a place outside of temporary folders");
-        tempfile::tempdir_in(program.parent().unwrap()).unwrap()
+    #[test]
+    fn tests_know_which_folders_are_temporary() {
+        assert_eq!(docent_testenv::TEMPORARY_FOLDERS, TEMPORARY);
     }
 
     #[test]
     #[cfg(unix)]
     fn a_home_behind_a_link_is_open_by_its_name_as_well() {
         use std::os::unix::fs::symlink;
-        let place = apart();
-        let at = place.path().canonicalize().unwrap();
+        let place = or_skip!(folder_outside_temporary());
+        let at = place.path();
         for folder in ["homes/u/.npm", "homes/u/notes", "homes/u/.ssh", "nvm", "root"] {
             fs::create_dir_all(at.join(folder)).unwrap();
         }
@@ -589,8 +588,8 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn no_rule_is_opened_by_a_link_that_servers_may_change() {
-        let place = apart();
-        let at = place.path().canonicalize().unwrap();
+        let place = or_skip!(folder_outside_temporary());
+        let at = place.path();
         for folder in ["root/sub", "kept", "data"] {
             fs::create_dir_all(at.join(folder)).unwrap();
         }

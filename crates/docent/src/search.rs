@@ -158,7 +158,7 @@ fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Re
     let (report, reason) = match synced {
         Ok(report) => (Some(report), None),
         Err(StoreError::Embedding(error)) if store.status()?.units == 0 => return Err(error.into()),
-        Err(error @ (StoreError::Embedding(_) | StoreError::Busy(_))) => (None, Some(error)),
+        Err(error @ (StoreError::Embedding(_) | StoreError::Busy { .. })) => (None, Some(error)),
         Err(error) => return Err(error.into()),
     };
     let behind = if report.is_some() { Behind::default() } else { behind(site, &store)? };

@@ -8,8 +8,8 @@ use crate::{
     inspect::{self, Clerk, Inside},
     logging,
     reload::{Network, Reload},
-    servers::{self, Means},
-    state::{StateDir, StateError},
+    servers::{self, KeeperWatch, Means},
+    state::{StateDir, StateError, resolve_folder},
     strangers, unmet,
 };
 use anyhow::{Context, anyhow};
@@ -58,6 +58,9 @@ const HURRY_AFTER: Duration = Duration::from_secs(4);
 /// arenas do not grow with the number of clients. Further calls wait for one.
 const AT_WORK: usize = 64;
 
+/// How many of them calls may take. The others are for what docent does itself, such as checking tokens.
+const CALL_THREADS: usize = 48;
+
 /// What is made before the sandbox is entered.
 pub(crate) struct Start {
     pub(crate) means: Means,
@@ -93,6 +96,8 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     let traffic = door.as_ref().and_then(Door::traffic);
     let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
     let Suites { mut providers, docs } = suites_on(config, &network)?;
+    let closing = CancellationToken::new();
+    let watch = KeeperWatch::start(means.keeper.clone(), &closing);
     let (hub, dial) = servers::hub(config, means, traffic.clone());
     providers.push(Arc::clone(&hub) as Arc<dyn Provider>);
     let oddities = Oddities::new(config, &inputs);
@@ -134,7 +139,6 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         last: Mutex::new(config.clone()),
     };
     tokio::spawn(reload.on_signal());
-    let closing = CancellationToken::new();
     tokio::spawn(close_on_signal(closing.clone()));
     let stopped = CancellationToken::new();
     tokio::spawn(stop_when_closed(Arc::clone(&server), closing.clone(), stopped.clone()));
@@ -164,7 +168,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     server.stop();
     // Servers that take longer are ended when their keeper sees that docent is gone.
     drop(tokio::time::timeout(Duration::from_secs(2), hub.close()).await);
-    ended
+    watch.outcome(ended)
 }
 
 /// Serves the process's own pipes, where that is configured.
@@ -312,9 +316,14 @@ fn limits(config: &Config) -> Limits {
         tool_timeouts: tool_timeouts.collect::<BTreeMap<_, _>>(),
         tool_rates: tool_rates.collect::<BTreeMap<_, _>>(),
         rate,
+        stdio_rate: rate
+            .filter(|_| config.server.rate_limit.is_some_and(|limit| limit.holds_on_stdio)),
         calls_in_flight: config.limits.calls_in_flight,
         sessions: config.limits.sessions,
+        sessions_per_client: config.limits.sessions_per_client,
         streams: config.limits.streams,
+        streams_per_client: config.limits.streams_per_client,
+        blocking_threads: CALL_THREADS,
         result_ttl: config.limits.result_ttl,
     }
 }
@@ -360,8 +369,9 @@ pub(crate) fn hoped_for(error: &StateError) -> PathBuf {
 
 fn audit_file(config: &Config) -> Result<PathBuf, StateError> {
     match &config.audit.file {
-        Some(file) => Ok(file.clone()),
-        None => StateDir::open(config).map(|state| state.path().join("audit.jsonl")),
+        // Without a state directory it is still known.
+        Some(file) => Ok(resolve_folder(file)),
+        None => StateDir::open(config).map(|state| state.audit_file(config)),
     }
 }
 

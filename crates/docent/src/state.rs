@@ -2,6 +2,7 @@
 //! read-only.
 
 use crate::{config::Config, owner};
+use docent_files::{Access, Folder};
 use std::{
     fs,
     io::{self, Write},
@@ -39,6 +40,8 @@ pub enum StateError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateDir {
     path: PathBuf,
+    /// The same, for writing: no link in it is followed.
+    folder: Folder,
     in_root: bool,
     /// What makes the folder of the root unfit, though it could be written to.
     unfit: Option<String>,
@@ -61,16 +64,18 @@ impl StateDir {
 
     fn open_in(root: &Path, cache: Option<&Path>) -> Result<Self, StateError> {
         let path = root.join(".docent");
-        let Err(source) = prepare(&path) else {
-            return Ok(Self { path, in_root: true, unfit: None });
+        let folder = Folder::resolve(root).join(".docent");
+        let Err(source) = prepare(&folder) else {
+            return Ok(Self { path, folder, in_root: true, unfit: None });
         };
         let Some(cache) = cache else { return Err(StateError::NoCache { root: path, source }) };
+        let folder = Folder::resolve(cache).join(name_for(root));
         let cache = cache.join(name_for(root));
         let kept = || format!("{source}; state is kept in {}", cache.display());
-        match prepare(&cache) {
+        match prepare(&folder) {
             Ok(()) => {
                 let unfit = (source.kind() == io::ErrorKind::InvalidInput).then(kept);
-                Ok(Self { path: cache, in_root: false, unfit })
+                Ok(Self { path: cache, folder, in_root: false, unfit })
             }
             Err(source) => Err(StateError::ReadOnly { root: path, cache, source }),
         }
@@ -79,6 +84,11 @@ impl StateDir {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The directory for writing to it.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// Whether it lies under the root.
@@ -92,36 +102,48 @@ impl StateDir {
     }
 
     /// The folder of the index. In a root it has a name that nobody knows who does not have the user's key.
-    pub fn index(&self, config: &Config) -> io::Result<PathBuf> {
+    pub fn index(&self, config: &Config) -> io::Result<Folder> {
         if self.in_root {
-            return owner::index_folder(&self.path, config.cache_dir.as_deref());
+            return owner::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
         }
-        Ok(self.path.join("index"))
+        Ok(self.folder.join("index"))
     }
 
-    /// The audit file in force.
+    /// The audit file in force. Links on the way to one that is configured are the user's own; its name is not followed.
     pub fn audit_file(&self, config: &Config) -> PathBuf {
-        config.audit.file.clone().unwrap_or_else(|| self.path.join("audit.jsonl"))
+        match &config.audit.file {
+            Some(file) => resolve_folder(file),
+            None => self.path.join("audit.jsonl"),
+        }
+    }
+}
+
+/// A path whose folder is resolved, so that a link that takes the place of a part of it later is noticed.
+pub(crate) fn resolve_folder(file: &Path) -> PathBuf {
+    match (file.parent(), file.file_name()) {
+        (Some(folder), Some(name)) => Folder::resolve(folder).path().join(name),
+        _ => file.to_owned(),
     }
 }
 
 /// Makes the directory with its .gitignore, and shows that a file can be made in it.
-fn prepare(path: &Path) -> io::Result<()> {
-    if let Some(found) = leading_elsewhere(path)? {
+fn prepare(folder: &Folder) -> io::Result<()> {
+    if let Some(found) = leading_elsewhere(folder.path())? {
         let reason =
             format!("{} is a symbolic link, a pipe or the like: remove it", found.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    fs::create_dir_all(path)?;
-    match fs::File::create_new(path.join(".gitignore")) {
+    folder.make(Access::Private)?;
+    match folder.create(".gitignore", Access::Shared) {
         Ok(mut ignore) => ignore.write_all(b"*\n")?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
     // Rights alone don't tell: the file system may be mounted read-only, or full.
-    let mut probe = tempfile::Builder::new().prefix(".probe-").tempfile_in(path)?;
-    probe.write_all(b"ok")?;
-    probe.close()
+    let (name, mut probe) = folder.create_temporary(Access::Private)?;
+    let written = probe.write_all(b"ok");
+    folder.remove(&name)?;
+    written
 }
 
 /// Something in a folder, or the folder itself, that is no plain file or folder. A repository may come with such a folder:

@@ -2,6 +2,7 @@
 //! otherwise show only as something that silently never happens.
 
 use crate::config::{Collection, Config, Scope};
+use docent_suites::files::Kind;
 use docent_tool::Provider;
 use std::{path::PathBuf, sync::Arc};
 
@@ -72,7 +73,12 @@ fn collection_problem(collection: &Collection, roots: &[PathBuf]) -> Option<Stri
                 "names {shown}, which lies outside the roots, and a project's own file can't open that; add it with `docent docs add`, or add the directory to `roots`"
             ))
         }
-        Ok(_) => None,
+        Ok(real) => match real.metadata().map(|found| Kind::of_open(&found)) {
+            Ok(found @ Kind::Special(_)) => {
+                Some(format!("names {shown}, which is not a regular file or directory ({found})"))
+            }
+            _ => None,
+        },
         Err(error) => Some(format!("names {shown}, which can't be opened: {error}")),
     }
 }

@@ -1,8 +1,8 @@
 //! All servers together: one provider with a part for each, and tools that find, describe and call.
 
 use crate::{
-    Dialer, Downstream, Exposure, Memory, Spec, Status,
-    discover::Discover,
+    Dialer, Downstream, Exposure, Memory, SchemaCheck, Spec, Status,
+    discover::{Discover, ParkedScripts},
     server::{Addresses, Shared, provider_part},
 };
 use docent_tool::{AnyTool, Change, Provider, Running};
@@ -28,8 +28,12 @@ pub struct Settings {
     pub patience: Duration,
     /// Bounds of scripts.
     pub script: docent_script::Limits,
+    /// What runs scripts. Without it, none can be run.
+    pub workers: Option<Arc<docent_script::Workers>>,
     /// Where messages to and from servers are recorded.
     pub traffic: Option<Arc<Traffic>>,
+    /// Checks the schemas of tools. A tool whose schema fails is left out.
+    pub schema_check: SchemaCheck,
 }
 
 impl Default for Settings {
@@ -39,7 +43,9 @@ impl Default for Settings {
             auto_tokens: 10_000,
             patience: Duration::from_secs(10),
             script: docent_script::Limits::default(),
+            workers: None,
             traffic: None,
+            schema_check: |_| Ok(()),
         }
     }
 }
@@ -50,6 +56,8 @@ pub struct Hub {
     settings: Settings,
     shared: Arc<Shared>,
     servers: RwLock<Vec<Arc<Downstream>>>,
+    /// Scripts that wait for their client.
+    parked: ParkedScripts,
 }
 
 impl Hub {
@@ -62,12 +70,14 @@ impl Hub {
             changes: broadcast::Sender::new(CHANGES),
             addresses: Addresses::default(),
             sampling: Mutex::default(),
+            schema_check: settings.schema_check,
         };
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             settings,
             shared: Arc::new(shared),
             servers: RwLock::default(),
+            parked: ParkedScripts::default(),
         })
     }
 
@@ -83,6 +93,10 @@ impl Hub {
 
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub(crate) fn parked(&self) -> &ParkedScripts {
+        &self.parked
     }
 
     /// Brings the servers in step with what is configured: what is new is added, what is gone is ended, what is different

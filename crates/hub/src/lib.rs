@@ -14,12 +14,14 @@ mod spec;
 mod stderr;
 mod tokens;
 mod tolerant;
+mod waiting;
 
 pub use handshake::{Opened, handshake};
 pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
 pub use peer::{Era, Hears, Peer, Request, RequestError, Stream};
-pub use server::{Downstream, Health, Held, Named, State, Status};
+pub use server::{Downstream, Health, Held, Named, SchemaCheck, State, Status};
 pub use spec::{About, Dialer, Exposure, Spec, Visibility, Way};
 pub use stderr::{Pace, Tail, Told};
 pub use tokens::estimate as estimate_tokens;
+pub use waiting::TimeLimit;

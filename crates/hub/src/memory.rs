@@ -5,12 +5,13 @@ use crate::{
     Era, Spec,
     server::{Addresses, Definition, Known},
 };
+use docent_files::{Access, Durability, Folder};
 use docent_tool::Object;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsStr,
     fs, io,
-    io::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -40,6 +41,8 @@ pub struct Remembered {
     pub held_back: BTreeMap<String, Object>,
     /// Those of them that a person has looked at and refused.
     pub refused: BTreeMap<String, Object>,
+    /// Tools that can't be used, by their names, and why.
+    pub left_out: BTreeMap<String, String>,
     /// Whether what was approved before could not be read. Until all that is held back is approved, what is new is held back
     /// as well: being seen first approves of nothing then.
     pub doubted: bool,
@@ -66,6 +69,15 @@ impl Remembered {
         all.map(move |(tool, now)| (tool.as_str(), approved.get(tool.as_str()).copied(), now))
     }
 
+    /// Why a definition is held back whose approved one is given, or of which there is none.
+    pub fn why_held(&self, approved: Option<&Object>) -> &'static str {
+        match approved {
+            Some(_) => "its definition has changed since it was approved",
+            None if self.doubted => "what was approved of it can't be read",
+            None => "it is new since the server's tools were approved",
+        }
+    }
+
     /// Those of them that nobody has decided on.
     pub fn undecided(&self) -> impl Iterator<Item = (&str, Option<&Object>, &Object)> {
         self.held().filter(|(tool, _, now)| self.refused.get(*tool) != Some(*now))
@@ -79,7 +91,7 @@ impl Remembered {
         if let Some(approved) = self.tools.iter_mut().find(is_it) {
             *approved = changed;
         } else {
-            // What it was before could not be read.
+            // It is new, or what it was before could not be read.
             self.tools.push(changed);
         }
         self.doubted &= !self.held_back.is_empty();
@@ -236,7 +248,7 @@ impl Memory {
     /// Forgets a server.
     pub fn forget(&self, name: &str) {
         if let Some(path) = self.path(name)
-            && let Err(error) = fs::remove_file(&path)
+            && let Err(error) = remove(&path)
             && !is_absent(&error)
         {
             tracing::warn!(path = %path.display(), %error, "what was remembered of a server can't be removed");
@@ -254,13 +266,13 @@ fn is_absent(error: &io::Error) -> bool {
 fn set_aside(path: &Path, known: &Remembered) -> io::Result<PathBuf> {
     for number in 1..MOST_ASIDE {
         let aside = path.with_extension(format!("damaged-{number}"));
-        match fs::hard_link(path, &aside) {
+        match link(path, &aside) {
             Ok(()) => {
                 return match replace(path, known) {
                     Ok(()) => Ok(aside),
                     Err(error) => {
                         // The damaged file is still in its place, and a name more would be left at every attempt.
-                        fs::remove_file(&aside).unwrap_or_default();
+                        remove(&aside).unwrap_or_default();
                         Err(error)
                     }
                 };
@@ -273,12 +285,25 @@ fn set_aside(path: &Path, known: &Remembered) -> io::Result<PathBuf> {
 }
 
 fn replace(path: &Path, known: &Remembered) -> io::Result<()> {
+    let (folder, name) = located(path);
+    folder.make(Access::Private)?;
+    folder.replace(name, &serde_json::to_vec(known)?, Access::Private, Durability::Cached)
+}
+
+fn link(path: &Path, aside: &Path) -> io::Result<()> {
+    let (folder, name) = located(path);
+    folder.link(name, located(aside).1)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    let (folder, name) = located(path);
+    folder.remove(name)
+}
+
+/// The folder of a file, which may not be a link, and the file's name.
+fn located(path: &Path) -> (Folder, &OsStr) {
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&serde_json::to_vec(known)?)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    (Folder::from(folder), path.file_name().unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -379,6 +404,33 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "{", "nothing takes its place unseen");
         fs::remove_file(&path).unwrap();
         assert_eq!(memory.load(&spec), None, "what is not there was never seen");
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_written_to() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let (servers, victim) = (place.path().join("servers"), place.path().join("victim"));
+        let memory = Memory::new(servers.clone());
+        let known = Remembered { era: Some(Era::Stateless), ..Remembered::default() };
+        memory.save("s", &known);
+        // A link in the place of a file is replaced, and what it leads to stays as it is.
+        let path = memory.path("s").unwrap();
+        fs::write(&victim, serde_json::to_vec(&Remembered::default()).unwrap()).unwrap();
+        let before = fs::read(&victim).unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink(&victim, &path).unwrap();
+        memory.save("s", &known);
+        assert_eq!(fs::read(&victim).unwrap(), before);
+        assert_eq!(memory.read("s").unwrap(), Some(known.clone()));
+        // A link in the place of the folder is refused.
+        let elsewhere = place.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::rename(&servers, place.path().join("moved")).unwrap();
+        symlink(&elsewhere, &servers).unwrap();
+        memory.save("s", &known);
+        memory.forget("s");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 
     #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! The client's side of one connection: ids, answers that come in any order, progress, questions.
 
-use crate::tolerant;
+use crate::{TimeLimit, tolerant, waiting};
 use docent_dial::{Event, Failure, Line, Listener, Outgoing};
 use docent_tool::{Object, Progress};
 use docent_traffic::{Direction, Kind, More, Tap};
@@ -61,6 +61,9 @@ pub enum RequestError {
     /// Nothing was heard of it for this long.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
+    /// It reported progress, and no answer came within this time.
+    #[error("progress, but no answer within {} s", .0.as_secs_f64())]
+    OverLimit(Duration),
 }
 
 fn cut(message: &str) -> Cow<'_, str> {
@@ -83,6 +86,8 @@ pub struct Request {
     pub patience: Option<Duration>,
     /// Starts the time anew as well.
     pub heard: Arc<Notify>,
+    /// The most that it may take, however much progress is heard of.
+    pub limit: Option<Arc<TimeLimit>>,
     /// What it is recorded with.
     pub more: More,
     /// Names whoever asks: what comes on the stream of this request is about them.
@@ -361,7 +366,8 @@ impl Peer {
 
     /// Asks, and waits for the answer. Dropping the future cancels the request at the server.
     pub async fn request(&self, method: &str, request: Request) -> Result<Value, RequestError> {
-        let Request { mut params, headers, progress, patience, heard, more, caller } = request;
+        let Request { mut params, headers, progress, patience, heard, limit, more, caller } =
+            request;
         let id = self.core.next.fetch_add(1, Ordering::Relaxed);
         if progress.is_some() || self.era.get() == Some(&Era::Stateless) {
             self.add_meta(&mut params, progress.is_some().then_some(id));
@@ -390,7 +396,7 @@ impl Peer {
             self.core.pending().remove(&id);
             return Err(failure.into());
         }
-        let result = wait(answered, patience, &heard).await?;
+        let result = waiting::for_answer(answered, patience, &heard, limit.as_deref()).await?;
         open.done = true;
         result
     }
@@ -469,24 +475,6 @@ impl Peer {
         self.line.close().await;
         let failure = Failure::Lost("docent closed the connection".into());
         self.core.lose(self.core.closed.get_or_init(|| failure));
-    }
-}
-
-async fn wait(
-    answered: oneshot::Receiver<Result<Value, RequestError>>,
-    patience: Option<Duration>,
-    heard: &Notify,
-) -> Result<Result<Value, RequestError>, RequestError> {
-    let gone = |_| Failure::Lost("the connection ended".into()).into();
-    let Some(patience) = patience else { return answered.await.map_err(gone) };
-    let mut answered = answered;
-    loop {
-        tokio::select! {
-            biased;
-            answer = &mut answered => return answer.map_err(gone),
-            () = heard.notified() => {}
-            () = tokio::time::sleep(patience) => return Err(RequestError::TimedOut(patience)),
-        }
     }
 }
 

@@ -1,13 +1,22 @@
 //! What is configured of a server, and how it is reached.
 
-use crate::Tail;
+use crate::{
+    Tail,
+    server::{TASK_TIME, TRIES},
+};
 use docent_dial::{Failure, Line, Listener, Running};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
+/// How many times its timeout a call may take where nothing else is configured.
+pub(crate) const LIMIT_FACTOR: u32 = 10;
+/// What any call may take.
+const LONGEST_EXCHANGE: Duration = Duration::from_hours(24 * 365);
+
 /// One server.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Spec {
     /// Names it in routes, scopes and audit lines.
     pub name: String,
@@ -23,6 +32,8 @@ pub struct Spec {
     pub start_timeout: Duration,
     /// How long nothing may be heard of a call. Progress starts the time anew.
     pub timeout: Duration,
+    /// The most that a call may take, progress or not; ten times `timeout` where there is none.
+    pub max_timeout: Option<Duration>,
     /// Calls that may run at once.
     pub concurrency: usize,
     /// How long answers of tools that only read are kept where the server says nothing of it.
@@ -35,8 +46,10 @@ pub struct Spec {
     pub only: Vec<String>,
     /// Other descriptions for its tools.
     pub describe: BTreeMap<String, String>,
-    /// Whether definitions that change are held back.
+    /// Whether definitions that change, and tools that are new, are held back.
     pub pinned: bool,
+    /// Whether tools that are not among those approved are offered without approval, where definitions are pinned.
+    pub accepts_new_tools: bool,
     /// Whether what was approved counts on another way to it as well. So it must where somebody else says what the way is.
     pub keeps_pins: bool,
     /// Folders that it is told of when no client can be asked.
@@ -150,6 +163,7 @@ impl Spec {
             idle: Some(Duration::from_mins(10)),
             start_timeout: Duration::from_secs(30),
             timeout: Duration::from_mins(1),
+            max_timeout: None,
             concurrency: 64,
             cache: None,
             rename: BTreeMap::new(),
@@ -157,10 +171,26 @@ impl Spec {
             only: Vec::new(),
             describe: BTreeMap::new(),
             pinned: true,
+            accepts_new_tools: false,
             keeps_pins: false,
             roots: Vec::new(),
             other: String::new(),
         }
+    }
+
+    /// The most that a call may take, whatever progress the server reports. A task has at least the time that the server is
+    /// asked to keep it.
+    pub(crate) fn call_limit(&self, is_task: bool) -> Duration {
+        let limit = self.max_timeout.unwrap_or_else(|| self.timeout.saturating_mul(LIMIT_FACTOR));
+        if is_task { limit.max(TASK_TIME) } else { limit }
+    }
+
+    /// The most that a call may take in all: its turn, the start of the server, and each try.
+    pub(crate) fn longest_exchange(&self, is_task: bool) -> Duration {
+        let tries = self.call_limit(is_task).saturating_mul(TRIES);
+        // The caller adds this to the present.
+        let most = self.timeout.saturating_add(self.start_timeout).saturating_add(tries);
+        most.min(LONGEST_EXCHANGE)
     }
 
     /// Tells one way from another without telling the secrets in it. What was learned of a server holds for its way alone.

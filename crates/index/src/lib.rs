@@ -18,7 +18,7 @@ pub use shortlist::{Item, Shortlist};
 pub use store::{
     Candidate, Candidates, Change, Found, Nearby, Repairs, Row, Statistics, Status, Store,
     StoreError, Tally, View,
-    embedded::{Embedded, Settings},
+    embedded::{Embedded, LockWait, Settings},
 };
 pub use synonyms::{SynonymError, Synonyms};
 pub use unit::{Digest, Genre, Source, Span, Unit};

@@ -7,11 +7,16 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use docent_transport::Origin;
-use std::net::IpAddr;
+use docent_transport::{
+    Origin,
+    http::{Authority, WebOrigin},
+};
 
 /// What a browser says of the page that a request is for.
 const FETCH_SITE: &str = "sec-fetch-site";
+
+/// Longest body of a request to the inspector's API.
+pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// Lets a request through, or says why not.
 pub(crate) async fn check(state: State, request: Request, next: Next) -> Response {
@@ -37,38 +42,42 @@ fn refuse(inside: &Inside, request: &Request) -> Option<Response> {
         return Some(forbidden("the inspector answers this machine alone"));
     }
     let headers = request.headers();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !is_loopback(host) {
+    let named = headers.get(header::HOST).and_then(|host| Authority::parse(host.to_str().ok()?));
+    let Some(host) = named.filter(Authority::is_loopback) else {
         return Some(forbidden("open the inspector by 127.0.0.1 or localhost"));
-    }
-    if !is_own(headers, host, request.method()) {
+    };
+    if !is_own(headers, &host, request.method()) {
         return Some(forbidden("the inspector answers its own page alone"));
     }
     let below = request.uri().path().strip_prefix(PATH).unwrap_or_default();
     let token = below.trim_start_matches('/').split('/').next().unwrap_or_default();
-    (!inside.token.is(token)).then(no_token)
+    if !inside.token.is(token) {
+        return Some(no_token());
+    }
+    is_over_long(request).then(too_long)
 }
 
-/// A name can be made to point here by whoever owns it; these can't.
-fn is_loopback(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+/// Whether a body is announced to be longer than any that the API reads.
+fn is_over_long(request: &Request) -> bool {
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    length.is_some_and(|length| length > MAX_BODY_BYTES)
+}
+
+fn too_long() -> Response {
+    let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
+    let reason = format!("a request to the inspector has at most {MAX_BODY_BYTES} bytes\n");
+    (StatusCode::PAYLOAD_TOO_LARGE, close, reason).into_response()
 }
 
 /// Whether a request is the page's own, or a person's who typed the address. What changes something, and every socket,
 /// must name its origin.
-fn is_own(headers: &HeaderMap, host: &str, method: &Method) -> bool {
+fn is_own(headers: &HeaderMap, host: &Authority, method: &Method) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let site = text(FETCH_SITE).is_none_or(|site| matches!(site, "same-origin" | "none"));
     let is_socket = headers.contains_key(header::UPGRADE);
     let origin = match text(header::ORIGIN.as_str()) {
-        Some(origin) => origin.split_once("://").is_some_and(|(scheme, authority)| {
-            matches!(scheme, "http" | "https") && authority == host
-        }),
+        Some(origin) => WebOrigin::parse(origin).is_some_and(|origin| origin.is_of_host(host)),
         None => method == Method::GET && !is_socket,
     };
     site && origin
@@ -89,21 +98,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_names() {
-        for (host, want) in [
-            ("127.0.0.1:80", true),
-            ("127.9.9.9", true),
-            ("localhost:1", true),
-            ("LOCALHOST", true),
-            ("[::1]:80", true),
-            ("evil.example", false),
-            ("localhost.evil.example", false),
-            ("127.0.0.1.evil.example:80", false),
-            ("10.0.0.1", false),
-            ("", false),
+    fn a_body_that_is_announced_too_long_is_refused_before_it_comes() {
+        for (length, want) in [
+            (MAX_BODY_BYTES.to_string(), false),
+            ((MAX_BODY_BYTES + 1).to_string(), true),
+            (String::new(), false),
         ] {
-            assert_eq!(is_loopback(host), want, "{host}");
+            let mut request = Request::default();
+            if !length.is_empty() {
+                request.headers_mut().insert(header::CONTENT_LENGTH, length.parse().unwrap());
+            }
+            assert_eq!(is_over_long(&request), want, "{length}");
         }
+        let response = too_long();
+        assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(response.headers()[header::CONNECTION], "close");
     }
 
     #[track_caller]
@@ -112,7 +121,8 @@ mod tests {
             (name.parse::<header::HeaderName>().unwrap(), HeaderValue::from_static(value))
         });
         let map: HeaderMap = all.collect();
-        assert_eq!(is_own(&map, "127.0.0.1:80", method), want, "{method} {headers:?}");
+        let host = Authority::parse("127.0.0.1:80").unwrap();
+        assert_eq!(is_own(&map, &host, method), want, "{method} {headers:?}");
     }
 
     #[test]
@@ -128,6 +138,8 @@ mod tests {
         check(&Method::GET, &[("origin", "null")], false);
         check(&Method::GET, &[("origin", "http://127.0.0.1:81")], false);
         check(&Method::GET, &[("origin", "file://127.0.0.1:80")], false);
+        check(&Method::GET, &[("origin", "http://127.0.0.1:80@evil.example")], false);
+        check(&Method::GET, &[("origin", "http://[::ffff:127.0.0.1]:80")], false);
         check(&Method::POST, &[], false);
         check(&Method::POST, &[own], true);
         check(&Method::POST, &[("origin", "http://evil.example")], false);

@@ -13,7 +13,7 @@ pub use token::Token;
 
 use axum::{
     Router,
-    extract::{Path, Request},
+    extract::{DefaultBodyLimit, Path, Request},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     middleware,
     response::{IntoResponse, Redirect, Response},
@@ -145,6 +145,7 @@ pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Route
         .route(&format!("{PATH}/"), get(nobody))
         .route(&format!("{PATH}/{{token}}"), get(slash))
         .nest(&format!("{PATH}/{{token}}/"), below)
+        .layer(DefaultBodyLimit::max(guard::MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(Arc::clone(&inside), guard::check))
         .with_state(inside)
 }

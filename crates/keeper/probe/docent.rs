@@ -18,6 +18,20 @@ fn keeper() -> io::Result<Keeper> {
     Keeper::start(Settings::new(std::env::current_exe()?))
 }
 
+/// The process number of the keeper itself, which is the guard's only child.
+pub(crate) fn keeper_pid(keeper: &Keeper) -> io::Result<u32> {
+    let guard = keeper.guard_pid();
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(30) {
+        let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"))?;
+        if let Some(pid) = children.split_whitespace().next().and_then(|pid| pid.parse().ok()) {
+            return Ok(pid);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err(io::Error::other("the guard has no child"))
+}
+
 fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
@@ -31,7 +45,8 @@ fn launch(args: &[&str], mode: Mode) -> io::Result<Launch> {
 /// Starts programs in each of the modes named, passes on what they say, and waits to be killed.
 pub(crate) fn wait_to_be_killed(modes: &[String]) -> Outcome {
     let keeper = keeper()?;
-    say(&format!("keeper {}", keeper.pid()));
+    say(&format!("keeper {}", keeper_pid(&keeper)?));
+    say(&format!("guard {}", keeper.guard_pid()));
     runtime()?.block_on(async {
         let mut children = Vec::new();
         for mode in modes {
@@ -123,7 +138,8 @@ type Holdings = [(usize, usize, BTreeSet<String>); 2];
 /// What docent and its keeper hold once they hold `expected`, or the same twice without a program; or when patience is at
 /// its end.
 async fn settled(keeper: &Keeper, expected: Option<&Holdings>) -> io::Result<Holdings> {
-    let look = || Ok::<_, io::Error>([holdings(std::process::id())?, holdings(keeper.pid())?]);
+    let look =
+        || Ok::<_, io::Error>([holdings(std::process::id())?, holdings(keeper_pid(keeper)?)?]);
     let mut now = look()?;
     for _ in 0..1000 {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -166,7 +182,7 @@ pub(crate) fn measure(count: u64) -> Outcome {
     for (name, times) in names.into_iter().zip(times) {
         say(&format!("{name}: {}", summary(times)));
     }
-    let memory = fs::read_to_string(format!("/proc/{}/smaps_rollup", keeper.pid()))?;
+    let memory = fs::read_to_string(format!("/proc/{}/smaps_rollup", keeper_pid(&keeper)?))?;
     for line in memory.lines().filter(|line| {
         line.starts_with("Rss") || line.starts_with("Pss:") || line.starts_with("Private_D")
     }) {

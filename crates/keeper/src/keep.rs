@@ -1,7 +1,10 @@
-//! The keeper's side: a process with one thread that starts programs, adopts what they leave behind, and ends it all.
+//! The keeper's side: a process with one thread that starts programs, adopts what they leave behind, and ends it all, and its
+//! guard, which starts it again when it is killed.
 
 mod family;
+mod guard;
 mod marks;
+mod oom;
 mod program;
 mod start;
 
@@ -12,6 +15,7 @@ use crate::{
 };
 use docent_sandbox::Offered;
 use marks::Mark;
+use oom::OomScores;
 use program::{Program, State};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -41,8 +45,8 @@ const TURN: usize = 64;
 /// How long to wait where the kernel can't say what there is to do.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The keeper's main function. Its standard input is the socket to docent; it returns when docent is gone and every program
-/// has ended. To be called before the process has a second thread.
+/// The main function of the keeper and its guard. Standard input is the socket to docent; it returns when docent is gone and
+/// every program has ended. To be called before the process has a second thread.
 pub fn run() -> ExitCode {
     match keep() {
         Ok(()) => ExitCode::SUCCESS,
@@ -75,11 +79,18 @@ fn keep() -> io::Result<()> {
     // Looked at while docent makes up its mind.
     let offered = Offered::look();
     let Some(setup) = setup(&docent)? else { return Ok(()) };
-    let grace = Duration::from_millis(setup.grace_ms);
-    let starter = Starter::new(setup, offered);
-    let mut keep = Keep { docent: Some(docent), signals, starter, grace, programs: Vec::new() };
-    while keep.turn() {}
-    Ok(())
+    let scores = OomScores::apply();
+    guard::run(&docent, || {
+        let mut keep = Keep {
+            docent: Some(docent.try_clone()?),
+            signals: signals.try_clone()?,
+            grace: Duration::from_millis(setup.grace_ms),
+            starter: Starter::new(setup.clone(), offered.clone(), scores),
+            programs: Vec::new(),
+        };
+        while keep.turn() {}
+        Ok(())
+    })
 }
 
 /// A socket that can be read after a signal. The handlers also keep the signals from ending this process, and unlike an

@@ -6,6 +6,9 @@
 //! keeper's side: a process with one thread that adopts whatever its programs leave behind. A socket that closes ends its
 //! program with all descendants; the closed socket of docent ends them all.
 //!
+//! The process that docent starts is a guard: it forks the keeper, and forks another one when that is killed, after it has
+//! ended all that the killed one had started. [`Keeper::watch`] tells docent. Where the guard is killed, the keeper goes on.
+//!
 //! The crate knows programs, pipes and signals. It must not know MCP or docent's configuration. Linux only.
 
 mod commands;
@@ -21,9 +24,12 @@ pub use docent_sandbox::{
     Confinement, Dropped, Environment, Launch, Limits, Mode, Origin, Ports, clean_environment,
 };
 pub use keep::run;
-pub use keeper::{Begun, Keeper, Settings};
+pub use keeper::{Begun, Keeper, KeeperEvent, Settings};
 pub use outcome::{Ended, Failed};
 pub use process::{Child, Process};
+
+/// The program of a [`Launch`] that starts the keeper's own executable, even where another file has its name by now.
+pub const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
 /// The hidden subcommand that [`run`] is behind.
 pub const SUBCOMMAND: &str = "__keep";

@@ -13,6 +13,7 @@ use std::{
 pub(crate) struct Setup {
     pub(crate) executable: Word,
     pub(crate) commands: Commands,
+    pub(crate) own: Option<String>,
     pub(crate) grace_ms: u64,
     pub(crate) most: usize,
 }
@@ -37,6 +38,14 @@ pub(crate) enum Answer {
     Failed(Failed),
     /// It has ended.
     Ended(Ended),
+}
+
+/// What the keeper's guard tells docent on the socket of the keeper.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Notice {
+    /// The keeper ended in this way, all programs with it, and another one is started.
+    Restarted(Ended),
 }
 
 /// A program to start.

@@ -12,7 +12,7 @@ pub enum Ended {
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// Nobody knows: its keeper is gone, and the kernel ends the program with it.
+    /// With its keeper, which was killed: the programs of a killed keeper are killed as well.
     KeeperGone,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for Ended {
                 None => write!(f, "it was ended by signal {number}"),
             },
             Self::KeeperGone => {
-                f.write_str("it was ended because the process that keeps programs is gone")
+                f.write_str("it was ended because the process that starts programs was killed")
             }
         }
     }
@@ -119,7 +119,9 @@ pub enum Failed {
         reason: String,
     },
     /// The keeper is gone.
-    #[error("the process that starts programs is gone; restart docent")]
+    #[error(
+        "the process that starts programs was killed; try again, and restart docent if that doesn't help"
+    )]
     KeeperGone,
     /// docent's own side of it.
     #[error("the process that starts programs can't be reached; try again, or restart docent")]

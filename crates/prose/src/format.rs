@@ -63,6 +63,9 @@ pub enum Unreadable {
         /// How many it may have.
         limit: u64,
     },
+    /// The caller stopped the work, or its time was up.
+    #[error("reading it took too long and was stopped")]
+    Stopped,
 }
 
 impl Format {
@@ -189,6 +192,19 @@ impl Format {
 
     /// Reads a document. The path tells its name, and what its links are relative to.
     pub fn read(self, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
+        self.read_until(path, bytes, &|| false)
+    }
+
+    /// Reads a document, and asks `stopped` at each page, chapter or cell of the formats that may be large.
+    pub fn read_until(
+        self,
+        path: &str,
+        bytes: &[u8],
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Document, Unreadable> {
+        if stopped() {
+            return Err(Unreadable::Stopped);
+        }
         match self {
             Self::Html => Ok(read::html::read(path, &encoding::marked_up(bytes)?)),
             Self::Markdown => Ok(read::markdown::read(path, &encoding::text(bytes)?)),
@@ -196,10 +212,10 @@ impl Format {
             Self::Rst => Ok(read::rst::read(path, &encoding::text(bytes)?)),
             Self::AsciiDoc => Ok(read::asciidoc::read(path, &encoding::text(bytes)?)),
             Self::Man => read::man::read(path, bytes),
-            Self::Notebook => read::notebook::read(path, &encoding::text(bytes)?),
+            Self::Notebook => read::notebook::read(path, &encoding::text(bytes)?, stopped),
             Self::OpenApi => read::openapi::read(path, &encoding::text(bytes)?),
-            Self::Pdf => read::pdf::read(path, bytes),
-            Self::Epub => read::epub::read(path, bytes),
+            Self::Pdf => read::pdf::read(path, bytes, stopped),
+            Self::Epub => read::epub::read(path, bytes, stopped),
             Self::Docx => read::docx::read(path, bytes),
             Self::Odt => read::odt::read(path, bytes),
         }

@@ -23,7 +23,7 @@ pub use edit::{Edited, with_server, with_table, without_server, without_table};
 pub use entry::FIELDS;
 pub use expand::{expand, expand_text};
 pub use places::{Places, Platform, Scope, Source, candidates, find, is_installed};
-pub use plan::{Folders, Plan, PlanError, Receipt, undo};
+pub use plan::{Folders, Links, Plan, PlanError, Receipt, undo};
 pub use problem::Problem;
 pub use read::{Form, Input, Reading, read, read_tables};
 pub use secrets::{secret_text, with_secrets};

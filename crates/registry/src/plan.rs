@@ -6,13 +6,16 @@ use crate::{
     problem::Problem,
     server::Server,
 };
+use docent_files::{Access, Durability, Folder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
 use std::{
+    ffi::OsStr,
     fmt::Write as _,
     fs, io,
     io::Write as _,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -31,6 +34,18 @@ pub struct Plan {
     pub after: String,
     /// Whether the block of servers is made for the entry.
     pub block: bool,
+    /// What happens where the file is a symbolic link.
+    pub links: Links,
+}
+
+/// Whether a file that is a symbolic link is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// The file that the link leads to is changed: many users keep their configuration elsewhere and link to it. A link of
+    /// another user is refused.
+    FollowOwn,
+    /// The link is refused: in a project its author decides where it leads.
+    Refuse,
 }
 
 /// Whether folders that are missing are made.
@@ -83,6 +98,12 @@ pub enum PlanError {
     /// A link that leads nowhere.
     #[error("{} is a link that leads nowhere; mend it or take it away", path.display())]
     DeadLink {
+        /// The link.
+        path: PathBuf,
+    },
+    /// A link of another user.
+    #[error("{} is a symbolic link of another user, who decides where it leads; replace it with a file", path.display())]
+    ForeignLink {
         /// The link.
         path: PathBuf,
     },
@@ -139,7 +160,8 @@ impl Plan {
             None => String::new(),
         };
         let (client, name, path) = (receipt.client, receipt.name.clone(), receipt.path.clone());
-        Ok(Self { client, name, path, before, after, block: receipt.block })
+        let (block, links) = (receipt.block, Links::FollowOwn);
+        Ok(Self { client, name, path, before, after, block, links })
     }
 
     fn of(
@@ -151,7 +173,13 @@ impl Plan {
     ) -> Result<Self, PlanError> {
         let Edited { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
         let (name, path) = (name.to_owned(), path.to_owned());
-        Ok(Self { client, name, path, before, after, block })
+        Ok(Self { client, name, path, before, after, block, links: Links::FollowOwn })
+    }
+
+    /// The same plan for a file that is not changed where any part of its path is a link.
+    #[must_use]
+    pub fn refusing_links(self) -> Self {
+        Self { links: Links::Refuse, ..self }
     }
 
     /// Whether there is nothing to do.
@@ -171,7 +199,10 @@ impl Plan {
     /// Changes the file: keeps the old one in `backups`, and puts the new one in its place at once. A file that is no
     /// longer as the plan found it is left alone.
     pub fn apply(&self, backups: &Path, folders: Folders) -> Result<Receipt, PlanError> {
-        let target = target_of(&self.path)?;
+        let target = match self.links {
+            Links::FollowOwn => target_of(&self.path)?,
+            Links::Refuse => self.path.clone(),
+        };
         let now = read_if_there(&target)?;
         if now.as_deref() != self.before.as_ref().map(String::as_bytes) {
             let remedy = "run the command again";
@@ -222,7 +253,8 @@ pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
     let target = &receipt.target;
     receipt.check(read_if_there(target)?.as_deref())?;
     let Some(backup) = &receipt.backup else {
-        fs::remove_file(target).map_err(failed("removing", target))?;
+        let (folder, name) = located(target);
+        folder.remove(name).map_err(failed("removing", target))?;
         for folder in receipt.folders.iter().rev() {
             // One that is in use by now stays.
             if fs::remove_dir(folder).is_err() {
@@ -260,12 +292,23 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlanError> {
 
 /// The file that a path leads to: many keep their configuration elsewhere and link to it.
 fn target_of(path: &Path) -> Result<PathBuf, PlanError> {
+    if path.is_symlink() && !is_own_link(path).map_err(failed("following", path))? {
+        return Err(PlanError::ForeignLink { path: path.to_owned() });
+    }
     match fs::canonicalize(path) {
         Ok(target) => Ok(target),
         Err(_) if path.is_symlink() => Err(PlanError::DeadLink { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
         Err(error) => Err(failed("following", path)(error)),
     }
+}
+
+/// Whether a link belongs to the user whose folder it is in, or to the administrator.
+fn is_own_link(link: &Path) -> io::Result<bool> {
+    let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = fs::metadata(folder.unwrap_or(Path::new(".")))?;
+    let owner = fs::symlink_metadata(link)?.uid();
+    Ok(owner == folder.uid() || owner == 0)
 }
 
 fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanError> {
@@ -281,89 +324,59 @@ fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanErr
     if folders == Folders::Keep {
         return Err(PlanError::NoFolder { path: folder.to_owned() });
     }
-    fs::create_dir_all(folder).map_err(failed("making the folder", folder))?;
+    Folder::resolve(folder).make(Access::Shared).map_err(failed("making the folder", folder))?;
     missing.reverse();
     Ok(missing)
 }
 
 /// Copies the file into the folder of backups, under a name that is free.
 fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanError> {
-    fs::create_dir_all(backups).map_err(failed("making the folder", backups))?;
+    let folder = Folder::from(backups);
+    folder.make(Access::Private).map_err(failed("making the folder", backups))?;
     let name =
         target.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let bytes = plan.before.as_deref().unwrap_or_default().as_bytes();
     let mut place = digest(target.as_os_str().as_encoded_bytes());
     place.truncate(8);
-    let mode = fs::metadata(target).map_err(failed("reading", target))?.permissions();
     for number in 1_u32.. {
-        let path = backups.join(format!("{}-{place}-{number}-{name}", plan.client.id()));
+        let name = format!("{}-{place}-{number}-{name}", plan.client.id());
+        let path = backups.join(&name);
         if path.exists() {
             continue;
         }
-        let mut copy = temporary(backups)?;
-        copy.write_all(bytes).map_err(failed("writing", &path))?;
-        copy.as_file().set_permissions(mode.clone()).map_err(failed("writing", &path))?;
-        copy.as_file().sync_all().map_err(failed("writing", &path))?;
-        match copy.persist_noclobber(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed("writing", &path)(error.error)),
+        match write_new(&folder, &name, bytes) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed("writing", &path)(error)),
         }
     }
     Err(failed("writing", backups)(io::Error::other("no name is free")))
 }
 
-/// A file that nobody but its owner can read until it is given a mode.
-fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile, PlanError> {
-    tempfile::Builder::new()
-        .prefix(".docent-")
-        .tempfile_in(folder)
-        .map_err(failed("writing into", folder))
+/// Writes a file that is not there yet, whole or not at all.
+fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let (new, mut file) = folder.create_temporary(Access::Private)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| folder.rename_new(&new, name));
+    if written.is_err() {
+        folder.remove(&new).unwrap_or_default();
+    }
+    written
 }
 
-/// Puts a file in the place of another at once. It keeps the mode and the owner of the one that goes.
+/// Puts a file in the place of another at once. It keeps the mode and the owner of the one that goes. The path is resolved
+/// by now: what has become a link since is not followed.
 fn replace(target: &Path, bytes: &[u8]) -> Result<(), PlanError> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = match fs::metadata(target) {
-        Ok(old) => {
-            let file = temporary(folder.unwrap_or(Path::new(".")))?;
-            keep_owner(file.as_file(), &old).map_err(failed("keeping the owner of", target))?;
-            file.as_file().set_permissions(old.permissions()).map_err(failed("writing", target))?;
-            file
-        }
-        Err(_) => fresh(folder.unwrap_or(Path::new(".")))?,
-    };
-    file.write_all(bytes).map_err(failed("writing", target))?;
-    file.as_file().sync_all().map_err(failed("writing", target))?;
-    file.persist(target).map_err(|error| failed("writing", target)(error.error))?;
-    Ok(())
+    let (folder, name) = located(target);
+    folder.replace(name, bytes, Access::Kept, Durability::Synced).map_err(failed("writing", target))
 }
 
-/// A new file has the mode that the user's other files get.
-fn fresh(folder: &Path) -> Result<tempfile::NamedTempFile, PlanError> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".docent-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder).map_err(failed("writing into", folder))
-}
-
-#[cfg(unix)]
-fn keep_owner(file: &fs::File, old: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, fchown};
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(old.uid()), Some(old.gid()))
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
+fn located(target: &Path) -> (Folder, &OsStr) {
+    let folder = target.parent().unwrap_or(Path::new(""));
+    let folder = if folder.is_absolute() { Folder::exact(folder) } else { Folder::resolve(folder) };
+    (folder, target.file_name().unwrap_or_default())
 }
 
 fn digest(bytes: &[u8]) -> String {

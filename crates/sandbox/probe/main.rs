@@ -44,6 +44,14 @@ fn here(mut args: impl Iterator<Item = OsString>) -> Outcome {
         "thread" => {
             Ok(thread::spawn(|| "a thread ran").join().unwrap_or("a thread failed").to_owned())
         }
+        "read" => Ok(std::fs::read("/dev/null").map(|_| "done".to_owned())?),
+        "write" => Ok(std::fs::write("/dev/null", "x").map(|()| "done".to_owned())?),
+        // No process has the highest number that there can be.
+        "signal" => {
+            let nobody = rustix::process::Pid::from_raw(i32::MAX).ok_or("no number")?;
+            rustix::process::test_kill_process(nobody)?;
+            Ok("done".to_owned())
+        }
         "second-thread" => Ok(format!("confined beside {}", other.is_some())),
         other => Err(format!("{other:?} is no act").into()),
     }

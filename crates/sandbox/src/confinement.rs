@@ -73,6 +73,9 @@ pub struct Confinement {
     /// Whether owners, modes, timestamps and extended attributes may be changed. Landlock knows no path for these,
     /// so the permission holds for every file that the user owns.
     pub attributes: bool,
+    /// Whether no file can be opened by any path and no other process be signalled, also where the kernel has no Landlock:
+    /// for a process that has read all that it needs to start, and works on what its descriptors give it.
+    pub sealed: bool,
     /// What may be used up.
     pub limits: Limits,
 }
@@ -195,6 +198,13 @@ impl Confinement {
     #[must_use]
     pub fn attributes(mut self, allowed: bool) -> Self {
         self.attributes = allowed;
+        self
+    }
+
+    /// Sets whether no file can be opened by any path and no other process be signalled.
+    #[must_use]
+    pub fn sealed(mut self, sealed: bool) -> Self {
+        self.sealed = sealed;
         self
     }
 

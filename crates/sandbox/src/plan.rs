@@ -73,9 +73,9 @@ fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Con
     };
     vec![
         no_new_privileges(offered),
-        landlock("files", offered, 1, &paths),
-        landlock("truncation", offered, 3, "files outside can't be emptied"),
-        landlock("devices", offered, 5, "commands to devices outside are denied"),
+        by_name("files", confinement, offered, (1, &paths)),
+        by_name("truncation", confinement, offered, (3, "files outside can't be emptied")),
+        by_name("devices", confinement, offered, (5, "commands to devices outside are denied")),
         tcp("tcp-connect", &confinement.connect, confinement, offered),
         tcp("tcp-bind", &confinement.bind, confinement, offered),
         seccomp("udp", confinement.udp, offered, datagrams),
@@ -86,7 +86,7 @@ fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Con
             "only connected pairs can be made",
         ),
         abstract_unix(confinement, offered),
-        landlock("signals", offered, 6, "processes outside can't be signalled"),
+        by_name("signals", confinement, offered, (6, "processes outside can't be signalled")),
         spawn(confinement, offered, whom),
         seccomp(
             "attributes",
@@ -120,6 +120,19 @@ fn landlock(name: &'static str, offered: &Offered, since: u32, what: &str) -> Co
         ),
         abi => control(name, State::InForce, format!("Landlock ABI {abi}: {what}")),
     }
+}
+
+/// A control that Landlock brings, and the filter as well where nothing can be named at all.
+fn by_name(
+    name: &'static str,
+    confinement: &Confinement,
+    offered: &Offered,
+    (since, what): (u32, &str),
+) -> Control {
+    if confinement.sealed && offered.seccomp {
+        return control(name, State::InForce, "seccomp: no file or process can be named");
+    }
+    landlock(name, offered, since, what)
 }
 
 /// A control that the filter brings, unless the description `allows` what it denies.

@@ -1,9 +1,14 @@
 //! How long a script takes to start, and what a call costs: `cargo run --release -p docent-script --example start`.
-#![expect(clippy::print_stdout, reason = "a measurement for people")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement for people")]
 
-use docent_script::{CallError, Caller, Client, Limits, ToolDoc, run};
+#[path = "../tests/it/threads.rs"]
+mod threads;
+
+use docent_script::{
+    CallReply, Caller, Client, Limits, Script, ScriptCall, Step, ToolDoc, Workers,
+};
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -11,13 +16,9 @@ use tokio_util::sync::CancellationToken;
 struct Echo;
 
 impl Caller for Echo {
-    fn call<'a>(
-        &'a self,
-        _: &'a str,
-        _: &'a str,
-        arguments: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Value, CallError>> {
-        Box::pin(async move { Ok(json!({ "content": [], "structuredContent": arguments })) })
+    fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
+        let result = json!({ "content": [], "structuredContent": call.arguments });
+        Box::pin(async move { CallReply::Result(result) })
     }
 }
 
@@ -44,6 +45,9 @@ async fn main() {
     let nested = "(a=".repeat(5_000);
     let generic = "a<b<".repeat(4_000);
     let limits = Limits { time: Duration::from_mins(5), ..Limits::default() };
+    let workers = Workers::new(Arc::new(threads::Threads::default()));
+    let cancel = CancellationToken::new();
+    let caller: Arc<dyn Caller> = Arc::new(Echo);
     for (name, code, rounds) in [
         ("start, no client", "1", 20),
         ("start, 16 clients of 6 tools", "const x: number = 1; return x", 20),
@@ -56,8 +60,10 @@ async fn main() {
         let mut times = Vec::new();
         for _ in 0..rounds {
             let started = Instant::now();
-            let ended = run(code, clients, Arc::new(Echo), &limits, CancellationToken::new()).await;
-            assert!(ended.is_ok() || rounds == 1, "{ended:?}");
+            let script = Script { code, clients, limits: &limits, owner: "start" };
+            let mut run = workers.start(&script, &cancel).await.unwrap();
+            let step = run.next(&caller, &cancel).await;
+            assert!(matches!(&step, Step::Ended(Ok(_))) || rounds == 1, "{step:?}");
             times.push(started.elapsed());
         }
         times.sort();

@@ -5,9 +5,11 @@ use crate::draft::place_of;
 use crate::error::{Failure, ScriptErrorKind};
 use crate::names;
 use crate::shape::{Import, client_of};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A client as a script sees it: the names alone.
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Module {
     pub(crate) id: String,
     /// The function's name and the tool's.
@@ -42,7 +44,7 @@ pub(crate) fn resolve(
     let mut ids = Vec::with_capacity(imports.len());
     for import in imports {
         let wrong = |message: String, at: u32| {
-            Failure::new(ScriptErrorKind::Import, message).at(source, place_of(source, at as usize))
+            Failure::new(ScriptErrorKind::Import, message).at(place_of(source, at as usize))
         };
         let found = client_of(&import.module, modules.iter().map(|module| module.id.as_str()));
         let Some(module) = modules.iter().find(|module| Some(module.id.as_str()) == found) else {

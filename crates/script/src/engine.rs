@@ -1,23 +1,22 @@
 //! Owns the engine's thread: an engine for one script, its limits, and the loop that runs what is ready and waits for the rest.
 
+use crate::Limits;
 use crate::check::{Module, resolve};
 use crate::draft::{Place, Written, place_of};
 use crate::error::{Failure, ScriptErrorKind};
-use crate::host::{End, Finished, Host, Order, Shared, stopped};
+use crate::host::{End, Finished, Host, Outbox, StopFlag};
 use crate::shape::shape;
-use crate::{CallError, Limits};
 use rquickjs::context::EvalOptions;
 use rquickjs::function::{IntoArgs, IntoJsFunc};
 use rquickjs::{
     CatchResultExt, CaughtError, Context, Ctx, Function, Object, Persistent, Runtime, Value,
 };
-use serde_json::json;
+use serde_json::value::RawValue;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
-use tokio::sync::mpsc;
 
 /// What an engine may take of its thread's stack. A script that recurses deeper gets a `RangeError`.
 pub(crate) const ENGINE_STACK: usize = 1 << 20;
@@ -27,10 +26,12 @@ const SCRIPT: &str = "docent:script";
 
 const PRELUDE: &str = include_str!("prelude.js");
 
-/// The answer to an [`Order`].
-pub(crate) struct Answer {
-    pub(crate) id: u32,
-    pub(crate) result: Result<serde_json::Value, CallError>,
+/// What reaches a script from outside.
+pub(crate) enum Incoming {
+    /// A call has ended: its result, or an error.
+    Reply { id: u32, ok: bool, json: Box<RawValue> },
+    /// The stop flag is set.
+    Stop,
 }
 
 /// A script and all that its thread needs.
@@ -38,11 +39,10 @@ pub(crate) struct Job {
     pub(crate) code: String,
     pub(crate) modules: Vec<Module>,
     pub(crate) limits: Limits,
-    pub(crate) deadline: Instant,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) orders: mpsc::Sender<Order>,
-    /// Closed when nobody waits for the script any more.
-    pub(crate) answers: Receiver<Answer>,
+    pub(crate) stop: Arc<StopFlag>,
+    pub(crate) outbox: Arc<Outbox>,
+    /// Closed when docent is gone.
+    pub(crate) incoming: Receiver<Incoming>,
 }
 
 /// Runs a script to its end.
@@ -50,17 +50,17 @@ pub(crate) fn work(job: &Job) -> Result<Finished, Failure> {
     if let Some(at) = job.code.find('\0') {
         let failure =
             Failure::new(ScriptErrorKind::Syntax, "the code has a NUL character; leave it out");
-        return Err(failure.at(&job.code, place_of(&job.code, at)));
+        return Err(failure.at(place_of(&job.code, at)));
     }
     let mut shaped = shape(&job.code).map_err(|malformed| {
-        Failure::new(ScriptErrorKind::Syntax, malformed.message).at(&job.code, malformed.place)
+        Failure::new(ScriptErrorKind::Syntax, malformed.message).at(malformed.place)
     })?;
     let ids = resolve(&mut shaped.imports, &job.modules, &job.code)?;
     let written = shaped.write();
-    let host = Host::new(job.shared.clone(), job.limits, job.orders.clone());
+    let host = Host::new(job.limits, job.outbox.clone());
     let engine = Engine::new(job, host).map_err(|error| {
         // An interrupt or a small limit may also come this early.
-        stopped(&job.shared, job.deadline, job.limits.time).unwrap_or_else(|| no_engine(&error))
+        job.stop.failure().unwrap_or_else(|| no_engine(&error))
     })?;
     engine.start(job, &written, ids)?;
     engine.turn(job, &written)
@@ -87,7 +87,7 @@ struct Engine {
     context: Context,
     runtime: Runtime,
     host: Rc<RefCell<Host>>,
-    deadline: Instant,
+    stop: Arc<StopFlag>,
 }
 
 impl Drop for Engine {
@@ -102,10 +102,8 @@ impl Engine {
         let runtime = Runtime::new()?;
         runtime.set_memory_limit(job.limits.memory_bytes.max(1));
         runtime.set_max_stack_size(ENGINE_STACK);
-        let (shared, deadline) = (job.shared.clone(), job.deadline);
-        runtime.set_interrupt_handler(Some(Box::new(move || {
-            shared.is_stopped() || Instant::now() >= deadline
-        })));
+        let stop = job.stop.clone();
+        runtime.set_interrupt_handler(Some(Box::new(move || stop.is_set())));
         let context = Context::full(&runtime)?;
         let modules: Vec<_> = job.modules.iter().map(Module::to_json).collect();
         let modules = serde_json::Value::from(modules).to_string();
@@ -120,7 +118,7 @@ impl Engine {
                     .and_then(|tell| tell.call::<_, ()>((promise, reason, heard)));
             },
         )));
-        Ok(Self { prelude, context, runtime, host, deadline })
+        Ok(Self { prelude, context, runtime, host, stop: job.stop.clone() })
     }
 
     /// Compiles the script and runs it up to its first `await`.
@@ -149,7 +147,7 @@ impl Engine {
                 // The script is done; only calls that it does not wait for are not.
                 let dropped =
                     "calls that nobody awaited took longer than the script may, and were dropped";
-                self.host.borrow().print("warn", dropped);
+                self.host.borrow_mut().print("warn", dropped);
                 return Ok(value);
             }
             match self.host.borrow_mut().take_end() {
@@ -162,7 +160,7 @@ impl Engine {
                     };
                     let message = explained(kind, message, &job.limits);
                     let place = place_in(&stack).and_then(|place| written.back(&job.code, place));
-                    return Err(Failure::new(kind, message).at(&job.code, place));
+                    return Err(Failure::new(kind, message).at(place));
                 }
                 None => {}
             }
@@ -184,7 +182,7 @@ impl Engine {
 
     fn run_jobs(&self) -> Result<(), Failure> {
         loop {
-            if let Some(failure) = self.host.borrow().stopped(self.deadline) {
+            if let Some(failure) = self.stop.failure() {
                 return Err(failure);
             }
             match self.runtime.execute_pending_job() {
@@ -198,28 +196,29 @@ impl Engine {
         }
     }
 
-    /// Waits for an answer, for a timer, or for the end of the time.
+    /// Waits for the end of a call, for a timer, or to be stopped.
     fn wait(&self, job: &Job, open: usize, finished: bool) -> Result<(), Failure> {
         let timer = self.host.borrow().next_timer().filter(|_| !finished);
         if open == 0 && timer.is_none() {
             return Err(self.stalled(job));
         }
-        let until = timer.map_or(self.deadline, |timer| timer.min(self.deadline));
-        let answer = match job.answers.recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
-            Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => return Ok(()),
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled"));
+        let event = match timer {
+            Some(timer) => {
+                job.incoming.recv_timeout(timer.saturating_duration_since(Instant::now()))
             }
+            None => job.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
-        self.host.borrow_mut().answered();
-        let (ok, json) = match answer.result {
-            Ok(result) => (true, result.to_string()),
-            Err(error) => (false, error_json(error)),
-        };
-        self.invoke(&self.prelude.settle, (answer.id, ok, json));
-        Ok(())
+        match event {
+            Ok(Incoming::Reply { id, ok, json }) => {
+                self.host.borrow_mut().answered();
+                self.invoke(&self.prelude.settle, (id, ok, json.get()));
+                Ok(())
+            }
+            Ok(Incoming::Stop) | Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled"))
+            }
+        }
     }
 
     /// Calls a function of the prelude; what that throws is printed.
@@ -243,7 +242,7 @@ impl Engine {
             .and_then(|tell| tell.call::<_, ()>((error,)));
         if told.is_err() {
             let _shown = ctx.catch();
-            self.host.borrow().print("error", "an error that can't be shown was not caught");
+            self.host.borrow_mut().print("error", "an error that can't be shown was not caught");
         }
     }
 
@@ -270,7 +269,7 @@ impl Engine {
         written: &Written,
         kind: ScriptErrorKind,
     ) -> Failure {
-        if let Some(stopped) = self.host.borrow().stopped(self.deadline) {
+        if let Some(stopped) = self.stop.failure() {
             return stopped;
         }
         let (message, stack, full) = match caught {
@@ -286,7 +285,7 @@ impl Engine {
         };
         let kind = if full { ScriptErrorKind::Memory } else { kind };
         let place = place_in(&stack).and_then(|place| written.back(&job.code, place));
-        Failure::new(kind, explained(kind, message, &job.limits)).at(&job.code, place)
+        Failure::new(kind, explained(kind, message, &job.limits)).at(place)
     }
 }
 
@@ -304,20 +303,11 @@ fn is_out_of_memory(message: &str, code: &str) -> bool {
 fn explained(kind: ScriptErrorKind, message: String, limits: &Limits) -> String {
     match kind {
         ScriptErrorKind::Memory => format!(
-            "the script used more than {} bytes of memory; keep less at a time",
+            "the script used more than {} bytes of memory (limits.memoryBytes); keep less at a time",
             limits.memory_bytes
         ),
         _ => message,
     }
-}
-
-fn error_json(error: CallError) -> String {
-    let mut object = json!({ "message": error.message });
-    if let Some(fields) = object.as_object_mut() {
-        fields.extend(error.code.map(|code| ("code".to_owned(), code.into())));
-        fields.extend(error.data.map(|data| ("data".to_owned(), data)));
-    }
-    object.to_string()
 }
 
 /// The first place in a trace that is the script's.
@@ -362,10 +352,12 @@ fn host_object<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> rquickjs::Resul
     }
     let object = Object::new(ctx.clone())?;
     let own = host.clone();
-    put(&object, "print", move |level: String, text: String| own.borrow().print(&level, &text))?;
+    put(&object, "print", move |level: String, text: String| {
+        own.borrow_mut().print(&level, &text);
+    })?;
     let own = host.clone();
     put(&object, "call", move |id: u32, server: String, tool: String, json: String| {
-        own.borrow_mut().call(id, server, tool, &json).err().unwrap_or_default()
+        own.borrow_mut().call(id, server, tool, json).err().unwrap_or_default()
     })?;
     let own = host.clone();
     put(&object, "timer", move |id: u32, wait: f64| own.borrow_mut().set_timer(id, wait))?;

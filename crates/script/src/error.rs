@@ -1,11 +1,11 @@
 //! Owns what a script that did not succeed says: what went wrong, where, and what had been done by then.
 
-use crate::draft::{Place, line_text};
+use crate::draft::Place;
 use crate::{CallRecord, ConsoleLine};
 use std::time::Duration;
 
 /// Why a script ended without a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScriptErrorKind {
     /// It is not JavaScript or TypeScript, or uses a part that code mode does not run.
@@ -68,17 +68,15 @@ pub(crate) struct Failure {
     pub(crate) kind: ScriptErrorKind,
     pub(crate) message: String,
     pub(crate) place: Option<Place>,
-    pub(crate) source_line: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(kind: ScriptErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), place: None, source_line: None }
+        Self { kind, message: message.into(), place: None }
     }
 
-    pub(crate) fn at(mut self, source: &str, place: Option<Place>) -> Self {
+    pub(crate) fn at(mut self, place: Option<Place>) -> Self {
         self.place = place;
-        self.source_line = place.and_then(|place| line_text(source, place.line));
         self
     }
 }

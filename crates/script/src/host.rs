@@ -1,13 +1,14 @@
 //! Owns what a script can do to the world: print, ask for calls and timers, and say that it is done. All of it is bounded here.
 
 use crate::error::{Failure, ScriptErrorKind};
+use crate::protocol::{self, FromWorker, MAX_ARGUMENT_BYTES, StopReason};
 use crate::{ConsoleLevel, ConsoleLine, Limits};
-use serde_json::{Map, Value};
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// Timers that may wait at the same time.
 const MOST_TIMERS: usize = 10_000;
@@ -15,79 +16,78 @@ const MOST_TIMERS: usize = 10_000;
 /// What a printed line costs beyond its text, so that empty lines are bounded too.
 const LINE_COST: usize = 16;
 
-/// Stages of an engine: it runs, it runs and nobody waits for it, it has ended.
-const RUNS: u8 = 0;
-const LEFT: u8 = 1;
-const ENDED: u8 = 2;
+/// Whether a script has to end, and why.
+#[derive(Debug, Default)]
+pub(crate) struct StopFlag(AtomicU8);
 
-/// A call that the async side is asked to make.
-pub(crate) struct Order {
-    pub(crate) id: u32,
-    pub(crate) server: String,
-    pub(crate) tool: String,
-    pub(crate) arguments: Map<String, Value>,
+const TIME: u8 = 1;
+const CANCELLED: u8 = 2;
+
+impl StopFlag {
+    pub(crate) fn set(&self, reason: StopReason) {
+        let reason = match reason {
+            StopReason::Time => TIME,
+            StopReason::Cancelled => CANCELLED,
+        };
+        self.0.store(reason, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// The error of a script that has to end. docent says which limit it was.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        match self.0.load(Ordering::Relaxed) {
+            TIME => Some(Failure::new(ScriptErrorKind::Time, "the script took too long")),
+            CANCELLED => Some(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")),
+            _ => None,
+        }
+    }
 }
 
-/// What both sides see.
-pub(crate) struct Shared {
-    stop: AtomicBool,
-    stage: AtomicU8,
-    console: Mutex<Console>,
+/// The way to docent, shared by the scripts of a worker.
+pub(crate) struct Outbox(Mutex<Box<dyn Write + Send>>);
+
+impl Outbox {
+    pub(crate) fn new(output: Box<dyn Write + Send>) -> Self {
+        Self(Mutex::new(output))
+    }
+
+    pub(crate) fn send(&self, message: &FromWorker) {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // docent is gone when this fails, and the process ends with its input.
+        protocol::write(&mut **output, message).unwrap_or_default();
+    }
 }
 
-/// What was printed, as far as it is kept.
-#[derive(Default)]
-struct Console {
-    lines: Vec<ConsoleLine>,
+/// What was printed, as far as it is kept. A worker sends no more than this, and docent keeps no more of what it is sent.
+#[derive(Debug, Default)]
+pub(crate) struct Console {
+    pub(crate) lines: Vec<ConsoleLine>,
     bytes: usize,
-    cut: bool,
+    pub(crate) cut: bool,
 }
 
-impl Shared {
-    pub(crate) fn new() -> Self {
-        Self { stop: AtomicBool::new(false), stage: AtomicU8::new(RUNS), console: Mutex::default() }
-    }
-
-    /// Tells the engine to end as soon as it can.
-    pub(crate) fn stop(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Nobody waits any more. True when the engine still runs.
-    pub(crate) fn leave(&self) -> bool {
-        self.stage.compare_exchange(RUNS, LEFT, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
-    /// The engine has ended. True when nobody waited for it.
-    pub(crate) fn end(&self) -> bool {
-        self.stage.swap(ENDED, Ordering::Relaxed) == LEFT
-    }
-
-    /// What was printed, and whether some of it was left out. Nothing is printed after this.
-    pub(crate) fn take_console(&self) -> (Vec<ConsoleLine>, bool) {
-        let mut console = self.console();
-        (std::mem::take(&mut console.lines), console.cut)
-    }
-
-    fn console(&self) -> MutexGuard<'_, Console> {
-        self.console.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn print(&self, level: ConsoleLevel, text: &str, most: usize) {
-        let mut console = self.console();
-        let left = most.saturating_sub(console.bytes);
-        if console.cut || left <= LINE_COST {
-            console.cut = true;
-            return;
+impl Console {
+    /// As much of a text as may still be printed. The first that does not fit is the last.
+    pub(crate) fn admit<'t>(&mut self, text: &'t str, most: usize) -> Option<&'t str> {
+        let left = most.saturating_sub(self.bytes);
+        if self.cut || left <= LINE_COST {
+            self.cut = true;
+            return None;
         }
         let kept = cut(text, left - LINE_COST);
-        console.bytes += kept.len() + LINE_COST;
-        console.cut = kept.len() < text.len();
-        console.lines.push(ConsoleLine { level, text: kept.to_owned() });
+        self.bytes += kept.len() + LINE_COST;
+        self.cut = kept.len() < text.len();
+        Some(kept)
+    }
+
+    /// Keeps a line, as far as it fits.
+    pub(crate) fn keep(&mut self, level: ConsoleLevel, text: &str, most: usize) {
+        if let Some(kept) = self.admit(text, most) {
+            self.lines.push(ConsoleLine { level, text: kept.to_owned() });
+        }
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn cut(text: &str, bytes: usize) -> &str {
 
 /// A script's value.
 pub(crate) struct Finished {
-    pub(crate) value: Value,
+    pub(crate) value: Box<RawValue>,
     pub(crate) lost: Vec<String>,
     pub(crate) cut: bool,
 }
@@ -111,9 +111,9 @@ pub(crate) enum End {
 
 /// The engine's side; lives on its thread.
 pub(crate) struct Host {
-    shared: Arc<Shared>,
     limits: Limits,
-    orders: mpsc::Sender<Order>,
+    outbox: Arc<Outbox>,
+    console: Console,
     calls: usize,
     /// Calls without an answer.
     pub(crate) open: usize,
@@ -123,11 +123,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(shared: Arc<Shared>, limits: Limits, orders: mpsc::Sender<Order>) -> Self {
+    pub(crate) fn new(limits: Limits, outbox: Arc<Outbox>) -> Self {
         Self {
-            shared,
             limits,
-            orders,
+            outbox,
+            console: Console::default(),
             calls: 0,
             open: 0,
             timers: BTreeSet::new(),
@@ -136,7 +136,7 @@ impl Host {
         }
     }
 
-    pub(crate) fn print(&self, level: &str, text: &str) {
+    pub(crate) fn print(&mut self, level: &str, text: &str) {
         let level = match level {
             "info" => ConsoleLevel::Info,
             "warn" => ConsoleLevel::Warn,
@@ -144,7 +144,13 @@ impl Host {
             "debug" => ConsoleLevel::Debug,
             _ => ConsoleLevel::Log,
         };
-        self.shared.print(level, text, self.limits.output_bytes);
+        let was_cut = self.console.cut;
+        if let Some(kept) = self.console.admit(text, self.limits.output_bytes) {
+            self.outbox.send(&FromWorker::Log { level, text: kept.to_owned() });
+        }
+        if self.console.cut && !was_cut {
+            self.outbox.send(&FromWorker::LogCut);
+        }
     }
 
     /// Asks for a call. An error is its kind and, on the next line, a message for the script.
@@ -153,7 +159,7 @@ impl Host {
         id: u32,
         server: String,
         tool: String,
-        json: &str,
+        json: String,
     ) -> Result<(), String> {
         if self.calls >= self.limits.calls {
             return Err(format!(
@@ -161,14 +167,18 @@ impl Host {
                 self.limits.calls
             ));
         }
-        let arguments = serde_json::from_str(json).map_err(|error| {
-            format!("thrown\nthe arguments of {tool} of {server} can't be sent: {error}")
-        })?;
-        let order = Order { id, server, tool, arguments };
-        // The channel is closed only when nobody waits for this script.
-        self.orders
-            .blocking_send(order)
-            .map_err(|_| "thrown\nthe script was stopped".to_owned())?;
+        let unsendable = |why: String| {
+            format!("thrown\nthe arguments of {tool} of {server} can't be sent: {why}")
+        };
+        if json.len() > MAX_ARGUMENT_BYTES {
+            return Err(unsendable(format!(
+                "they have {} bytes of JSON, and {MAX_ARGUMENT_BYTES} are allowed",
+                json.len()
+            )));
+        }
+        let arguments =
+            RawValue::from_string(json).map_err(|error| unsendable(error.to_string()))?;
+        self.outbox.send(&FromWorker::Call { id, server, tool, arguments });
         self.calls += 1;
         self.open += 1;
         Ok(())
@@ -210,12 +220,13 @@ impl Host {
     /// The script has a value.
     pub(crate) fn finish(&mut self, json: &str, lost: Vec<String>) {
         let most = self.limits.output_bytes;
+        let as_text = |text: &str| to_raw_value(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
         let finished = if json.len() > most {
-            Finished { value: Value::from(cut(json, most)), lost, cut: true }
+            Finished { value: as_text(cut(json, most)), lost: bounded(lost, most), cut: true }
         } else {
-            // Made by JSON.stringify of a value that is shallow enough; text is the worst that it can be.
-            let value = serde_json::from_str(json).unwrap_or_else(|_| Value::from(json));
-            Finished { value, lost, cut: false }
+            // Made by JSON.stringify; text is the worst that it can be.
+            let value = RawValue::from_string(json.to_owned()).unwrap_or_else(|_| as_text(json));
+            Finished { value, lost: bounded(lost, most), cut: false }
         };
         self.end.get_or_insert(End::Value(finished));
     }
@@ -234,25 +245,16 @@ impl Host {
     pub(crate) fn take_end(&mut self) -> Option<End> {
         self.end.take()
     }
-
-    /// Why the engine was interrupted, when it was.
-    pub(crate) fn stopped(&self, deadline: Instant) -> Option<Failure> {
-        stopped(&self.shared, deadline, self.limits.time)
-    }
 }
 
-/// Why a script has to end now, when it has to.
-pub(crate) fn stopped(shared: &Shared, deadline: Instant, limit: Duration) -> Option<Failure> {
-    if shared.is_stopped() {
-        return Some(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled"));
-    }
-    (Instant::now() >= deadline).then(|| out_of_time(limit))
-}
-
-pub(crate) fn out_of_time(limit: Duration) -> Failure {
-    let message = format!(
-        "the script ran for longer than {} ms and was stopped; do less in one script",
-        limit.as_millis()
-    );
-    Failure::new(ScriptErrorKind::Time, message)
+/// As many lines as fit.
+pub(crate) fn bounded(mut lines: Vec<String>, bytes: usize) -> Vec<String> {
+    let mut used = 0;
+    let fit = lines.iter().take_while(|line| {
+        used += line.len() + LINE_COST;
+        used <= bytes
+    });
+    let fit = fit.count();
+    lines.truncate(fit);
+    lines
 }

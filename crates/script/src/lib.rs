@@ -1,5 +1,9 @@
 //! Runs JavaScript and TypeScript that call tools, in an engine without any other way out.
 //!
+//! A script runs in a worker process, because parts of the engine can't be interrupted: a worker that does not stop at its
+//! limits is killed. [`serve_worker`] is the worker's side. [`Workers`] is docent's side: it has workers started by a
+//! [`StartWorker`], bounds how many scripts run at once, and makes their calls through a [`Caller`].
+//!
 //! A script is a module (imports, top-level `await`, `export default`) or the body of a function (`return` at the top level).
 //! Its value is what it returns, else what it exports as default, else its last expression; a function is called for its value.
 //! Clients are modules, `mcp-clients/<id>`, and members of the global `mcp`. Code is strict. There is no file, process,
@@ -16,16 +20,21 @@ mod erase;
 mod error;
 mod host;
 mod names;
+mod pool;
+mod protocol;
 mod run;
 mod schema;
 mod shape;
+mod worker;
 
 pub use declare::{declarations, declarations_of_all};
 pub use error::{ScriptError, ScriptErrorKind};
-pub use run::run;
+pub use pool::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
+pub use run::{Run, Script, Step};
+pub use worker::{MAX_WORKER_STACK_BYTES, serve_worker};
 
 use futures::future::BoxFuture;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -55,13 +64,37 @@ pub struct ToolDoc {
 
 /// Makes the calls of a script.
 pub trait Caller: Send + Sync {
-    /// Calls a tool; the value is the `CallToolResult` as JSON. Dropping the future cancels the call.
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        arguments: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Value, CallError>>;
+    /// Calls a tool. Dropping the future cancels the call.
+    fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply>;
+
+    /// How long the calls have waited for a person's answer. It does not count against the script's time.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// A call that a script makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptCall {
+    /// Which call of the script it is, from one. A suspended call keeps its number.
+    pub number: usize,
+    /// The client's id.
+    pub server: String,
+    /// The tool's name on the server.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallReply {
+    /// With a `CallToolResult`, as JSON.
+    Result(Value),
+    /// Without a result.
+    Failed(CallError),
+    /// Not yet: it is made again in the next step of the run, when its caller knows more.
+    Suspended,
 }
 
 /// A call that got no result. The script sees an `Error` with these fields.
@@ -84,11 +117,11 @@ impl CallError {
 }
 
 /// How much a script may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Memory of the engine.
     pub memory_bytes: usize,
-    /// Time from start to end, calls included.
+    /// Time from start to end, calls included, but not what a person takes to answer a question.
     pub time: Duration,
     /// Calls in all.
     pub calls: usize,
@@ -137,7 +170,7 @@ pub struct ConsoleLine {
 }
 
 /// A function of `console`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConsoleLevel {
     /// `console.log`

@@ -1,230 +1,473 @@
-//! Owns the async side of a run: starts the engine's thread, makes the calls that it asks for, and never waits for it longer
-//! than the limit.
+//! Owns docent's side of a run: sends the script to a worker, makes the calls that it asks for, and ends it at its limits.
+//!
+//! The worker is not trusted: its messages are bounded, and it can do nothing but what a script may do.
 
 use crate::check::Module;
-use crate::engine::{Answer, ENGINE_STACK, Job, work};
+use crate::draft::line_text;
 use crate::error::{Failure, ScriptError, ScriptErrorKind};
-use crate::host::{Finished, Order, Shared, out_of_time};
-use crate::shape::tokens_at_most;
-use crate::{CallRecord, Caller, Client, Limits, Ran};
+use crate::host::{Console, bounded, cut};
+use crate::pool::{Lease, WorkerExit};
+use crate::protocol::{FromWorker, StopReason, ToWorker, encode, max_frame_bytes};
+use crate::{CallError, CallRecord, CallReply, Caller, Client, Limits, Ran, ScriptCall};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
-use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::mem::take;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Tokens that a script may have. The parser recurses, at worst once for each, and may read each once more for every bracket
-/// around it.
-const MOST_TOKENS: usize = 16_384;
+/// How long a worker has to end a script by itself. After that it is killed.
+const STOP_GRACE: Duration = Duration::from_millis(250);
 
-/// Twice the stack that the parser takes for a token at worst in a build without optimizations. Only a script that is nested
-/// so deep touches it.
-const STACK_PER_TOKEN: usize = 8 << 10;
+/// Bytes of arguments that may wait for their call before nothing more is read from the worker.
+const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// Stack for everything but the parser and the engine.
-const BASE_STACK: usize = 1 << 20;
+/// How long nothing must happen after a call was suspended before the step ends: several calls may be about to ask something,
+/// and are to ask it together.
+const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// How long an engine that should have ended is waited for.
-const GRACE: Duration = Duration::from_millis(500);
+/// How long to wait at least before the time is looked at again.
+const MIN_WAIT: Duration = Duration::from_millis(5);
 
-/// Engines that nobody waits for any more and that have not ended. Their threads can't be killed, so they must not become many.
-static LINGERING: AtomicUsize = AtomicUsize::new(0);
-
-/// With this many of them, no script is started.
-const MOST_LINGERING: usize = 16;
-
-type Outcome = Result<Finished, Failure>;
-
-/// Runs a script; see the crate's documentation for what it may be. Dropping the future stops it and drops its calls.
-pub async fn run(
-    code: &str,
-    clients: &[Client],
-    caller: Arc<dyn Caller>,
-    limits: &Limits,
-    cancel: CancellationToken,
-) -> Result<Ran, ScriptError> {
-    let started = Instant::now();
-    let shared = Arc::new(Shared::new());
-    let mut desk =
-        Desk { caller: &*caller, limits: *limits, waiting: VecDeque::new(), records: Vec::new() };
-    let outcome = match start(code, clients, limits, &shared) {
-        Ok(thread) => desk.serve(thread, &cancel).await,
-        Err(failure) => Err(failure),
-    };
-    let (console, cut) = shared.take_console();
-    let (calls, elapsed) = (desk.records, started.elapsed());
-    match outcome {
-        Ok(Finished { value, lost, cut: value_cut }) => {
-            Ok(Ran { value, lost, console, calls, truncated: cut || value_cut, elapsed })
-        }
-        Err(Failure { kind, message, place, source_line }) => Err(ScriptError {
-            kind,
-            message,
-            line: place.map(|place| place.line),
-            column: place.map(|place| place.column),
-            source_line,
-            console,
-            calls,
-            truncated: cut,
-            elapsed,
-        }),
-    }
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Script<'a> {
+    /// The code; see the crate's documentation for what it may be.
+    pub code: &'a str,
+    /// What it may import.
+    pub clients: &'a [Client],
+    /// What it may use.
+    pub limits: &'a Limits,
+    /// Whose script it is. A worker is used for one owner's scripts alone.
+    pub owner: &'a str,
 }
 
-/// The ends of the channels to an engine. Dropping them stops it.
-struct Thread {
-    orders: mpsc::Receiver<Order>,
-    answers: std::sync::mpsc::Sender<Answer>,
-    outcome: oneshot::Receiver<Outcome>,
-    deadline: Instant,
-    shared: Arc<Shared>,
+/// How far a run has come.
+#[derive(Debug)]
+pub enum Step {
+    /// The script has ended.
+    Ended(Result<Ran, ScriptError>),
+    /// Calls were [suspended](CallReply::Suspended). Others that are under way are waited for in the next step.
+    Suspended,
 }
 
-impl Drop for Thread {
-    fn drop(&mut self) {
-        self.shared.stop();
-        if self.shared.leave() {
-            LINGERING.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Says that the engine has ended.
-struct Ending(Arc<Shared>);
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        if self.0.end() {
-            LINGERING.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-fn start(
-    code: &str,
-    clients: &[Client],
-    limits: &Limits,
-    shared: &Arc<Shared>,
-) -> Result<Thread, Failure> {
-    let tokens = tokens_at_most(code);
-    if tokens > MOST_TOKENS {
-        let message = format!(
-            "the code has {tokens} words and signs; {MOST_TOKENS} are allowed, so do it in several scripts"
-        );
-        return Err(Failure::new(ScriptErrorKind::Syntax, message));
-    }
-    let lingering = LINGERING.load(Ordering::Relaxed);
-    if lingering >= MOST_LINGERING {
-        let message =
-            format!("{lingering} earlier scripts have not stopped when told to; try again later");
-        return Err(Failure::new(ScriptErrorKind::Engine, message));
-    }
-    let deadline = Instant::now().checked_add(limits.time).ok_or_else(|| {
-        Failure::new(ScriptErrorKind::Engine, "the time limit is too long to be one")
-    })?;
-    let (order, orders) = mpsc::channel(64);
-    // Never holds more than the calls in flight.
-    let (answers, answer) = std::sync::mpsc::channel();
-    let (tell, outcome) = oneshot::channel();
-    let job = Job {
-        code: code.to_owned(),
-        modules: clients.iter().map(Module::of).collect(),
-        limits: *limits,
-        deadline,
-        shared: shared.clone(),
-        orders: order,
-        answers: answer,
-    };
-    std::thread::Builder::new()
-        .name("script".to_owned())
-        .stack_size(BASE_STACK + 2 * ENGINE_STACK + tokens * STACK_PER_TOKEN)
-        .spawn(move || {
-            // Dropped last, and also when the engine panics.
-            let _ending = Ending(job.shared.clone());
-            // Nobody listens when the script was given up.
-            let _heard = tell.send(work(&job));
-        })
-        .map_err(|error| {
-            Failure::new(ScriptErrorKind::Engine, format!("no thread for the script: {error}"))
-        })?;
-    Ok(Thread { orders, answers, outcome, deadline, shared: shared.clone() })
-}
-
-type Call<'c> = BoxFuture<'c, (usize, Duration, Answer)>;
-
-/// Makes the calls of one script.
-struct Desk<'c> {
-    caller: &'c dyn Caller,
+/// A script that runs in a worker. Dropping it kills the worker.
+#[derive(Debug)]
+pub struct Run {
+    lease: Option<Lease>,
+    code: String,
     limits: Limits,
+    started: Instant,
+    /// Time that counts against the limit, of the steps before this one.
+    spent: Duration,
+    /// The request, until the worker has said that it runs the script.
+    request: Vec<u8>,
+    /// Calls that the script has asked for.
+    asked: usize,
+    /// What the worker has not been sent yet.
+    outgoing: VecDeque<u8>,
     waiting: VecDeque<Order>,
+    /// Calls that are under way, also from one step to the next.
+    calls: FuturesUnordered<Call>,
+    suspended: Vec<Order>,
+    console: Console,
     records: Vec<CallRecord>,
 }
 
-impl<'c> Desk<'c> {
-    async fn serve(&mut self, mut thread: Thread, cancel: &CancellationToken) -> Outcome {
-        let mut calls: FuturesUnordered<Call<'c>> = FuturesUnordered::new();
-        let late = tokio::time::sleep_until((thread.deadline + GRACE).into());
-        tokio::pin!(late);
+/// A call that the script asked for.
+#[derive(Debug)]
+struct Order {
+    id: u32,
+    /// Its place in the list of calls.
+    record: Option<usize>,
+    server: String,
+    tool: String,
+    arguments: Box<RawValue>,
+}
+
+/// A call, how long it took, and how it ended.
+type Call = BoxFuture<'static, (Order, Duration, CallReply)>;
+
+/// How a script ended.
+type Outcome = Result<(Value, Vec<String>, bool), Failure>;
+
+/// A script that was told to end.
+struct Stopping {
+    reason: StopReason,
+    kill_at: Instant,
+}
+
+enum Event {
+    Frame(io::Result<Option<FromWorker>>),
+    Called(Order, Duration, CallReply),
+    Written(io::Result<usize>),
+    Cancelled,
+    Woken,
+}
+
+impl Run {
+    pub(crate) fn new(script: &Script<'_>, lease: Lease) -> Self {
+        let request = ToWorker::Run {
+            code: script.code.to_owned(),
+            modules: script.clients.iter().map(Module::of).collect(),
+            limits: *script.limits,
+        };
+        // What is too long to be sent is never answered, and ends with its time.
+        let request = encode(&request).unwrap_or_default();
+        Self {
+            lease: Some(lease),
+            code: script.code.to_owned(),
+            limits: *script.limits,
+            started: Instant::now(),
+            spent: Duration::ZERO,
+            outgoing: request.iter().copied().collect(),
+            request,
+            asked: 0,
+            waiting: VecDeque::new(),
+            calls: FuturesUnordered::new(),
+            suspended: Vec::new(),
+            console: Console::default(),
+            records: Vec::new(),
+        }
+    }
+
+    /// Runs until the script ends or waits for suspended calls, which the next step makes again.
+    pub async fn next(&mut self, caller: &Arc<dyn Caller>, cancel: &CancellationToken) -> Step {
+        let began = Instant::now();
+        let outcome = self.drive(caller, cancel, began).await;
+        self.spent += began.elapsed().saturating_sub(caller.waited());
+        match outcome {
+            None => Step::Suspended,
+            Some(outcome) => Step::Ended(self.end(outcome)),
+        }
+    }
+
+    /// `None` where calls are suspended.
+    async fn drive(
+        &mut self,
+        caller: &Arc<dyn Caller>,
+        cancel: &CancellationToken,
+        began: Instant,
+    ) -> Option<Outcome> {
+        let mut stopping: Option<Stopping> = None;
+        self.waiting.extend(take(&mut self.suspended));
         loop {
-            while calls.len() < self.limits.calls_at_once.max(1) {
+            while self.calls.len() < self.limits.calls_at_once.max(1) {
                 let Some(order) = self.waiting.pop_front() else { break };
-                calls.push(self.begin(order));
+                let call = self.begin(order, caller);
+                self.calls.push(call);
             }
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => {
-                    drop(calls);
-                    return self.give_up(thread).await;
+            let is_suspended = !self.suspended.is_empty();
+            let left = match &stopping {
+                Some(stopping) => stopping.kill_at.saturating_duration_since(Instant::now()),
+                None => self.left(&**caller, began),
+            };
+            if left.is_zero() {
+                if let Some(Stopping { reason, .. }) = stopping {
+                    return Some(Err(self.stopped(reason)));
                 }
-                outcome = &mut thread.outcome => return outcome.unwrap_or_else(|_| Err(gone())),
-                Some((record, took, answer)) = calls.next() => {
-                    self.note(record, took, &answer);
-                    // A closed channel means that the outcome is on its way.
-                    let _sent = thread.answers.send(answer);
+                stopping = Some(self.stop(StopReason::Time));
+                continue;
+            }
+            let wait = if is_suspended { left.min(SETTLE_TIME) } else { left };
+            match self.event(cancel, stopping.is_some(), wait).await {
+                Event::Frame(Ok(Some(frame))) => {
+                    if let Some(outcome) = self.hear(frame, stopping.as_ref()) {
+                        return Some(outcome);
+                    }
                 }
-                Some(order) = thread.orders.recv() => self.waiting.push_back(order),
-                () = &mut late => return Err(out_of_time(self.limits.time)),
+                Event::Frame(Ok(None)) | Event::Written(Err(_)) => {
+                    if !self.start_again().await {
+                        return Some(Err(self.worker_gone(stopping.as_ref()).await));
+                    }
+                }
+                Event::Frame(Err(error)) => return Some(Err(broken(&error.to_string()))),
+                Event::Called(order, took, reply) => self.reply(order, took, reply),
+                Event::Written(Ok(count)) => drop(self.outgoing.drain(..count)),
+                Event::Cancelled => stopping = Some(self.stop(StopReason::Cancelled)),
+                Event::Woken if is_suspended => return None,
+                Event::Woken => {}
             }
         }
     }
 
-    fn begin(&mut self, order: Order) -> Call<'c> {
-        let record = self.records.len();
+    /// Waits for something to happen.
+    async fn event(
+        &mut self,
+        cancel: &CancellationToken,
+        is_stopping: bool,
+        wait: Duration,
+    ) -> Event {
+        let waiting: usize = self.waiting.iter().map(|order| order.arguments.get().len()).sum();
+        let max_bytes = max_frame_bytes(&self.limits);
+        let Some((input, output)) = self.lease.as_mut().and_then(Lease::pipes) else {
+            return Event::Frame(Ok(None));
+        };
+        let (calls, outgoing) = (&mut self.calls, &self.outgoing);
+        let write = poll_fn(|context| {
+            let (bytes, _) = outgoing.as_slices();
+            Pin::new(&mut **input).poll_write(context, bytes)
+        });
+        tokio::select! {
+            biased;
+            () = cancel.cancelled(), if !is_stopping => Event::Cancelled,
+            frame = output.next(max_bytes), if waiting <= MAX_WAITING_BYTES => Event::Frame(frame),
+            Some((order, took, reply)) = calls.next() => Event::Called(order, took, reply),
+            written = write, if !outgoing.is_empty() => Event::Written(match written {
+                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+                written => written,
+            }),
+            () = tokio::time::sleep(wait.max(MIN_WAIT)) => Event::Woken,
+        }
+    }
+
+    /// What is left of the script's time. While the client answers a question, none is used.
+    fn left(&self, caller: &dyn Caller, began: Instant) -> Duration {
+        let used = self.spent + began.elapsed().saturating_sub(caller.waited());
+        self.limits.time.saturating_sub(used)
+    }
+
+    fn send(&mut self, message: &ToWorker) {
+        // A message can't be too long: what it is made of is bounded.
+        self.outgoing.extend(encode(message).unwrap_or_default());
+    }
+
+    /// Tells the worker to end the script, and drops the calls.
+    fn stop(&mut self, reason: StopReason) -> Stopping {
+        self.calls.clear();
+        self.waiting.clear();
+        self.suspended.clear();
+        self.send(&ToWorker::Stop(reason));
+        Stopping { reason, kill_at: Instant::now() + STOP_GRACE }
+    }
+
+    fn stopped(&self, reason: StopReason) -> Failure {
+        match reason {
+            StopReason::Time => out_of_time(self.limits.time),
+            StopReason::Cancelled => {
+                Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")
+            }
+        }
+    }
+
+    /// Takes note of a message. Some: the script has ended.
+    fn hear(&mut self, frame: FromWorker, stopping: Option<&Stopping>) -> Option<Outcome> {
+        let output_bytes = self.limits.output_bytes;
+        match frame {
+            FromWorker::Started => self.request.clear(),
+            FromWorker::Log { level, text } => self.console.keep(level, &text, output_bytes),
+            FromWorker::LogCut => self.console.cut = true,
+            FromWorker::Call { id, server, tool, arguments } => {
+                if stopping.is_some() {
+                    return None;
+                }
+                if self.asked >= self.limits.calls {
+                    return Some(Err(broken("more calls than the script may make")));
+                }
+                self.asked += 1;
+                self.waiting.push_back(Order { id, record: None, server, tool, arguments });
+            }
+            FromWorker::Done { value, lost, cut } => {
+                if let Some(Stopping { reason: StopReason::Cancelled, .. }) = stopping {
+                    return Some(Err(self.stopped(StopReason::Cancelled)));
+                }
+                // A cut value is a text, with its own quotes and escapes.
+                if value.get().len() > output_bytes.saturating_mul(2).saturating_add(2) {
+                    return Some(Err(broken("a longer value than the script may have")));
+                }
+                let text = || Value::from(value.get());
+                let parsed = serde_json::from_str(value.get()).unwrap_or_else(|_| text());
+                return Some(Ok((parsed, bounded(lost, output_bytes), cut)));
+            }
+            FromWorker::Failed { kind, message, line, column } => {
+                return Some(Err(self.failed(kind, message, (line, column), stopping)));
+            }
+        }
+        None
+    }
+
+    fn failed(
+        &self,
+        kind: ScriptErrorKind,
+        message: String,
+        (line, column): (Option<u32>, Option<u32>),
+        stopping: Option<&Stopping>,
+    ) -> Failure {
+        match stopping {
+            Some(Stopping { reason: StopReason::Cancelled, .. }) => {
+                return self.stopped(StopReason::Cancelled);
+            }
+            Some(Stopping { reason: StopReason::Time, .. }) if kind == ScriptErrorKind::Time => {
+                return self.stopped(StopReason::Time);
+            }
+            _ => {}
+        }
+        let place = line.zip(column).map(|(line, column)| crate::draft::Place { line, column });
+        Failure::new(kind, message).at(place)
+    }
+
+    /// Begins a call.
+    fn begin(&mut self, mut order: Order, caller: &Arc<dyn Caller>) -> Call {
+        let record = order.record.unwrap_or_else(|| {
+            let (server, tool) = (order.server.clone(), order.tool.clone());
+            self.records.push(CallRecord { server, tool, ms: 0, ok: false });
+            self.records.len() - 1
+        });
+        order.record = Some(record);
         let (server, tool) = (order.server.clone(), order.tool.clone());
-        self.records.push(CallRecord { server, tool, ms: 0, ok: false });
-        let caller = self.caller;
+        let arguments = serde_json::from_str(order.arguments.get());
+        let caller = Arc::clone(caller);
         Box::pin(async move {
-            let started = Instant::now();
-            let result = caller.call(&order.server, &order.tool, order.arguments).await;
-            (record, started.elapsed(), Answer { id: order.id, result })
+            let began = Instant::now();
+            let reply = match arguments {
+                Ok(arguments) => {
+                    caller.call(ScriptCall { number: record + 1, server, tool, arguments }).await
+                }
+                Err(error) => CallReply::Failed(CallError::new(format!(
+                    "the arguments of {tool} of {server} can't be sent: {error}"
+                ))),
+            };
+            (order, began.elapsed(), reply)
         })
     }
 
-    fn note(&mut self, record: usize, took: Duration, answer: &Answer) {
-        let Some(record) = self.records.get_mut(record) else { return };
-        record.ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        record.ok = answer
-            .result
-            .as_ref()
-            .is_ok_and(|result| result.get("isError") != Some(&Value::Bool(true)));
+    /// A call has ended, or waits.
+    fn reply(&mut self, order: Order, took: Duration, reply: CallReply) {
+        let (ok, is_error, json) = match reply {
+            CallReply::Suspended => return self.suspended.push(order),
+            CallReply::Result(result) => {
+                let is_error = result.get("isError") == Some(&Value::Bool(true));
+                match to_raw_value(&result) {
+                    Ok(json) if json.get().len() <= self.limits.memory_bytes => {
+                        (true, is_error, json)
+                    }
+                    Ok(json) => (false, true, error_json(too_large(&order, json.get().len()))),
+                    Err(error) => (false, true, error_json(CallError::new(error.to_string()))),
+                }
+            }
+            CallReply::Failed(error) => (false, true, error_json(error)),
+        };
+        if let Some(record) = order.record.and_then(|record| self.records.get_mut(record)) {
+            record.ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            record.ok = !is_error;
+        }
+        self.send(&ToWorker::Reply { id: order.id, ok, json });
     }
 
-    /// Stops the engine, and waits for it for as long as that is sensible.
-    async fn give_up(&self, mut thread: Thread) -> Outcome {
-        thread.shared.stop();
-        let (closed, _) = std::sync::mpsc::channel();
-        thread.answers = closed;
-        // What it still prints is worth keeping; an engine that does not end is not worth waiting for.
-        let _ended = tokio::time::timeout(GRACE, &mut thread.outcome).await;
-        Err(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled"))
+    /// Takes another worker where the one that was idle has ended before it ran anything.
+    async fn start_again(&mut self) -> bool {
+        if self.request.is_empty() {
+            return false;
+        }
+        let Some(lease) = &mut self.lease else { return false };
+        if !lease.replace_idle().await {
+            return false;
+        }
+        self.outgoing = self.request.iter().copied().collect();
+        true
+    }
+
+    /// The worker has ended before the script.
+    async fn worker_gone(&mut self, stopping: Option<&Stopping>) -> Failure {
+        if let Some(stopping) = stopping {
+            return self.stopped(stopping.reason);
+        }
+        let exit = match &mut self.lease {
+            Some(lease) => lease.exit().await,
+            None => WorkerExit::Other("it is gone".to_owned()),
+        };
+        match exit {
+            WorkerExit::OutOfTime => out_of_time(self.limits.time),
+            WorkerExit::OutOfMemory => Failure::new(
+                ScriptErrorKind::Memory,
+                format!(
+                    "the script used more memory than its process may have ({} bytes are for the script itself, limits.memoryBytes); keep less at a time",
+                    self.limits.memory_bytes
+                ),
+            ),
+            WorkerExit::Other(how) => Failure::new(
+                ScriptErrorKind::Engine,
+                format!(
+                    "the process that ran the script ended before the script did: {how}; other scripts are not affected, so try again, and do less at a time if it happens again"
+                ),
+            ),
+        }
+    }
+
+    /// Gives the worker back, and puts together what the run came to.
+    #[expect(clippy::result_large_err, reason = "made once for a script")]
+    fn end(&mut self, outcome: Outcome) -> Result<Ran, ScriptError> {
+        let is_clean = match &outcome {
+            Ok(_) => true,
+            Err(failure) => matches!(
+                failure.kind,
+                ScriptErrorKind::Syntax
+                    | ScriptErrorKind::Import
+                    | ScriptErrorKind::Thrown
+                    | ScriptErrorKind::Calls
+                    | ScriptErrorKind::Stalled
+            ),
+        };
+        if let Some(lease) = self.lease.take() {
+            lease.give_back(is_clean && self.outgoing.is_empty());
+        }
+        self.calls.clear();
+        let Console { lines: console, cut: console_cut, .. } = take(&mut self.console);
+        let (calls, elapsed) = (take(&mut self.records), self.started.elapsed());
+        match outcome {
+            Ok((value, lost, value_cut)) => {
+                let truncated = console_cut || value_cut;
+                Ok(Ran { value, lost, console, calls, truncated, elapsed })
+            }
+            Err(Failure { kind, message, place }) => Err(ScriptError {
+                kind,
+                message: cut(&message, max_frame_bytes(&self.limits)).to_owned(),
+                line: place.map(|place| place.line),
+                column: place.map(|place| place.column),
+                source_line: place.and_then(|place| line_text(&self.code, place.line)),
+                console,
+                calls,
+                truncated: console_cut,
+                elapsed,
+            }),
+        }
     }
 }
 
-fn gone() -> Failure {
-    Failure::new(ScriptErrorKind::Engine, "the engine's thread ended without a word")
+/// The error of a script that ran out of its time.
+pub(crate) fn out_of_time(limit: Duration) -> Failure {
+    let message = format!(
+        "the script ran for longer than {} ms and was stopped (limits.timeMs); do less in one script, or give it more time",
+        limit.as_millis()
+    );
+    Failure::new(ScriptErrorKind::Time, message)
+}
+
+/// A worker that says what it must not. It is killed.
+fn broken(problem: &str) -> Failure {
+    let message = format!("the process that ran the script sent {problem}, and was ended");
+    Failure::new(ScriptErrorKind::Engine, message)
+}
+
+fn too_large(order: &Order, bytes: usize) -> CallError {
+    CallError::new(format!(
+        "the result of {} of {} has {bytes} bytes, more than the script may have (limits.memoryBytes)",
+        order.tool, order.server
+    ))
+}
+
+fn error_json(error: CallError) -> Box<RawValue> {
+    let mut object = json!({ "message": error.message });
+    if let Some(fields) = object.as_object_mut() {
+        fields.extend(error.code.map(|code| ("code".to_owned(), code.into())));
+        fields.extend(error.data.map(|data| ("data".to_owned(), data)));
+    }
+    to_raw_value(&object).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -1,16 +1,15 @@
-//! Who is calling, and whether there is room: keys, rates, seats, calls in flight.
+//! Who is calling, and whether there is room: keys, rates, calls in flight.
 
 use crate::{
     Strangers,
     setup::{Key, Rate, SetupError},
 };
-use docent_transport::{Caller, Principal, PrincipalKind, Shown};
+use docent_transport::{ClientKey, Principal, PrincipalKind, Shown};
 use governor::{DefaultKeyedRateLimiter, Quota, clock::Clock, clock::DefaultClock};
 use sha2::{Digest, Sha256};
 use std::{
     collections::{HashMap, HashSet},
     fmt,
-    net::{IpAddr, Ipv6Addr},
     num::NonZeroU32,
     sync::{
         Arc, Mutex, PoisonError,
@@ -147,37 +146,6 @@ fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// What counts as one client: a principal at an address.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct ClientKey {
-    principal: Arc<str>,
-    remote: Option<IpAddr>,
-}
-
-impl ClientKey {
-    pub(crate) fn of(caller: &Caller) -> Self {
-        Self { principal: Arc::clone(&caller.principal.name), remote: caller.remote.map(network) }
-    }
-
-    /// The same, but that somebody who is known counts as one, from however many addresses.
-    pub(crate) fn anywhere(caller: &Caller) -> Self {
-        let is_known = caller.principal.kind != PrincipalKind::Anonymous;
-        let client = Self::of(caller);
-        if is_known { Self { remote: None, ..client } } else { client }
-    }
-}
-
-/// A host commands a whole /64 of IPv6 addresses, so that is what counts as one.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => IpAddr::V4(v4),
-            None => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
-        },
-    }
-}
-
 /// A rate that each client has to itself.
 pub(crate) struct Meter {
     limiter: DefaultKeyedRateLimiter<ClientKey>,
@@ -213,39 +181,6 @@ impl Meter {
             self.limiter.shrink_to_fit();
         }
         self.limiter.check_key(client).map_err(|not_yet| not_yet.wait_time_from(self.clock.now()))
-    }
-}
-
-/// A number of seats; each is given back when its holder is dropped.
-#[derive(Debug)]
-pub(crate) struct Seats {
-    taken: Arc<AtomicUsize>,
-    all: usize,
-}
-
-impl Seats {
-    pub(crate) fn new(all: usize) -> Self {
-        Self { taken: Arc::default(), all }
-    }
-
-    pub(crate) fn taken(&self) -> usize {
-        self.taken.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn take(&self) -> Option<Taken> {
-        let more = |taken| (taken < self.all).then_some(taken + 1);
-        self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
-        Some(Taken(Arc::clone(&self.taken)))
-    }
-}
-
-/// One seat.
-#[derive(Debug)]
-pub(crate) struct Taken(Arc<AtomicUsize>);
-
-impl Drop for Taken {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -346,7 +281,7 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use docent_transport::Via;
+    use docent_transport::{Caller, Via};
 
     const PATIENT: Duration = Duration::from_mins(1);
 
@@ -354,14 +289,10 @@ mod tests {
         Key { name: name.into(), token: token.into(), scopes: vec!["*".into()] }
     }
 
-    fn client(name: &str, remote: Option<&str>) -> ClientKey {
+    fn client(name: &str) -> ClientKey {
         let kind = PrincipalKind::Key;
         let principal = Principal { name: name.into(), scopes: [].into(), kind, grant: None };
-        ClientKey::of(&Caller {
-            principal,
-            via: Via::Http,
-            remote: remote.map(|r| r.parse().unwrap()),
-        })
+        Caller { principal, via: Via::Http, remote: None }.client_at_address()
     }
 
     #[test]
@@ -420,48 +351,9 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_a_principal_at_an_address() {
-        let same = [
-            (client("a", None), client("a", None)),
-            (client("a", Some("2001:db8::1")), client("a", Some("2001:db8::ffff"))),
-            (client("a", Some("::ffff:10.0.0.1")), client("a", Some("10.0.0.1"))),
-        ];
-        for (left, right) in same {
-            assert_eq!(left, right);
-        }
-        let different = [
-            (client("a", None), client("b", None)),
-            (client("a", Some("10.0.0.1")), client("a", Some("10.0.0.2"))),
-            (client("a", Some("2001:db8::1")), client("a", Some("2001:db8:1::1"))),
-        ];
-        for (left, right) in different {
-            assert_ne!(left, right);
-        }
-    }
-
-    #[test]
-    fn whoever_is_known_is_one_from_wherever() {
-        let caller = |kind, remote: &str| Caller {
-            principal: Principal { name: "a".into(), scopes: [].into(), kind, grant: None },
-            via: Via::Http,
-            remote: Some(remote.parse().unwrap()),
-        };
-        for (kind, is_one) in [
-            (PrincipalKind::Key, true),
-            (PrincipalKind::Oauth, true),
-            (PrincipalKind::Certificate, true),
-            (PrincipalKind::Anonymous, false),
-        ] {
-            let here = ClientKey::anywhere(&caller(kind, "10.0.0.1"));
-            let there = ClientKey::anywhere(&caller(kind, "10.0.0.2"));
-            assert_eq!(here == there, is_one, "{kind:?}");
-        }
-    }
-
-    #[test]
     fn a_meter_counts_each_client_by_itself() {
         let meter = Meter::per_minute(NonZeroU32::new(5).unwrap());
-        let (ann, bob) = (client("ann", None), client("bob", None));
+        let (ann, bob) = (client("ann"), client("bob"));
         let passed = (0..8).filter(|_| meter.check(&ann).is_ok()).count();
         assert_eq!(passed, 5);
         assert!(meter.check(&bob).is_ok());
@@ -469,21 +361,10 @@ mod tests {
         assert!(wait > Duration::from_secs(1) && wait <= Duration::from_secs(12), "{wait:?}");
     }
 
-    #[test]
-    fn seats_run_out_and_come_back() {
-        let seats = Seats::new(2);
-        let first = seats.take().unwrap();
-        let _second = seats.take().unwrap();
-        assert!(seats.take().is_none());
-        drop(first);
-        assert!(seats.take().is_some());
-        assert_eq!(seats.taken(), 1);
-    }
-
     #[tokio::test]
     async fn a_full_lane_has_a_line_and_the_line_has_an_end() {
         let lanes = Lanes::new(1);
-        let ann = client("ann", None);
+        let ann = client("ann");
         let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
         let mut line = Vec::new();
         for _ in 0..4 {
@@ -498,7 +379,7 @@ mod tests {
         let crowded = lanes.enter(ann.clone(), PATIENT).await.unwrap_err();
         assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
         assert!(
-            lanes.enter(client("bob", None), PATIENT).await.is_ok(),
+            lanes.enter(client("bob"), PATIENT).await.is_ok(),
             "another client has a lane of its own"
         );
         drop(first);
@@ -510,7 +391,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_has_waited_too_long_leaves_the_line() {
         let lanes = Lanes::new(1);
-        let ann = client("ann", None);
+        let ann = client("ann");
         let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
         let crowded = lanes.enter(ann.clone(), PATIENT).await.unwrap_err();
         assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
@@ -524,7 +405,7 @@ mod tests {
         let lanes = Lanes::new(1);
         let mut places = Vec::new();
         for n in 0..2 * QUIET_LANES {
-            places.push(lanes.enter(client(&n.to_string(), None), PATIENT).await.unwrap());
+            places.push(lanes.enter(client(&n.to_string()), PATIENT).await.unwrap());
         }
         drop(places);
         assert_eq!(lanes.lanes.lock().unwrap().len(), QUIET_LANES);

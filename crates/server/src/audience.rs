@@ -4,6 +4,9 @@
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
 )]
 
+mod pace;
+mod progress;
+
 use crate::{
     Screening, Server, approval,
     call::capability,
@@ -15,16 +18,17 @@ use crate::{
     verbatim,
 };
 use docent_tool::{
-    Ask, Audience, Block, InputNeeded, Level, Object, Outcome, Progress, Running, Stop, ToolError,
+    Ask, Audience, Block, InnerRound, InputNeeded, Level, Object, Outcome, Progress, Running, Slot,
+    Stop, ToolError, WorkSlot,
 };
 use docent_wire::PARTIAL;
+use pace::ProgressPace;
 use rmcp::{
     Peer, RoleServer, ServiceError,
     model::{
         ClientCapabilities, CustomNotification, CustomRequest, InputRequests, InputRequiredResult,
-        InputResponses, LoggingMessageNotification, LoggingMessageNotificationParam,
-        ProgressNotification, ProgressNotificationParam, ProgressToken, RequestId,
-        RequestMetaObject, ServerNotification, ServerRequest,
+        InputResponses, LoggingMessageNotification, LoggingMessageNotificationParam, ProgressToken,
+        RequestId, RequestMetaObject, ServerNotification, ServerRequest,
     },
     service::{PeerRequestOptions, RequestContext},
     task_manager::TaskContext,
@@ -80,6 +84,7 @@ pub(crate) struct Listener {
 #[derive(Default)]
 struct Notes {
     progress: Option<f64>,
+    pace: ProgressPace<Progress>,
     emitted: Vec<Block>,
     answers: BTreeMap<String, Value>,
     asked: Vec<(String, Ask)>,
@@ -204,6 +209,7 @@ impl Listener {
     pub(crate) fn follow(&self, task: TaskContext, patience: Duration) {
         // A request becomes a task once.
         self.task.set((task, patience)).unwrap_or_default();
+        self.notes().pace.take_last();
         self.queue().clear();
     }
 
@@ -230,40 +236,6 @@ impl Listener {
         }
         drop(queue);
         self.ready.notify_one();
-    }
-
-    /// Sends what waits.
-    pub(crate) async fn flush(&self) {
-        loop {
-            let next = self.queue().pop_front();
-            let Some(notification) = next else { return };
-            if self.peer.send_notification(notification).await.is_err() {
-                self.queue().clear();
-            }
-        }
-    }
-
-    /// Sends what comes, until it is told that no more will and the rest has gone.
-    pub(crate) async fn tell(&self, finished: &CancellationToken) {
-        loop {
-            let ended = finished.is_cancelled();
-            self.flush().await;
-            if ended {
-                return;
-            }
-            tokio::select! {
-                () = self.ready.notified() => {}
-                () = finished.cancelled() => {}
-            }
-        }
-    }
-
-    fn step(&self, token: &ProgressToken, step: Progress) {
-        let mut params = ProgressNotificationParam::new(token.clone(), step.done);
-        params.total = step.total;
-        params.message = (!step.message.is_empty()).then_some(step.message);
-        let params = verbatim::keep(params, &step.extra.into());
-        self.push(ServerNotification::ProgressNotification(ProgressNotification::new(params)));
     }
 
     fn announced(&self) -> Option<ClientCapabilities> {
@@ -420,23 +392,11 @@ impl Listener {
 
 impl Audience for Listener {
     fn progress(&self, progress: Progress) {
-        let mut extra = Value::Object(progress.extra);
-        self.screening.fields(&mut extra);
-        let extra = extra.as_object_mut().map(std::mem::take).unwrap_or_default();
-        let message = self.screening.told(&progress.message);
-        let progress = Progress { message, extra, ..progress };
         if let Some((task, _)) = self.task.get() {
-            task.set_status_message(progress.message);
-            return;
+            task.set_status_message(self.screened(progress).message);
+        } else {
+            self.report(progress);
         }
-        let Some(token) = &self.token else { return };
-        let mut notes = self.notes();
-        // The protocol wants every step to be further than the one before.
-        if progress.done.is_nan() || notes.progress.is_some_and(|last| progress.done <= last) {
-            return;
-        }
-        notes.progress = Some(progress.done);
-        self.step(token, progress);
     }
 
     fn log(&self, level: Level, logger: &str, data: Value) {
@@ -475,14 +435,10 @@ impl Audience for Listener {
             });
         }
         self.screening.block(&mut block);
-        if let Some(token) = &self.token
+        if self.token.is_some()
             && let Block::Text { text, .. } = &block
         {
-            let mut notes = self.notes();
-            let next = notes.progress.unwrap_or(0.0) + 0.001;
-            notes.progress = Some(next);
-            let (message, extra) = (text.clone(), Object::new());
-            self.step(token, Progress { done: next, total: None, message, extra });
+            self.report_piece(text.clone());
         }
         self.notes().emitted.push(block);
         Box::pin(ready(()))
@@ -498,6 +454,18 @@ impl Audience for Listener {
 
     fn client(&self) -> &str {
         &self.name
+    }
+
+    fn work_slot(&self) -> Running<'_, WorkSlot> {
+        Box::pin(async {
+            let permit = self.server.shares().threads.take(self.guest.caller.client()).await;
+            WorkSlot { lane: permit.lane(), held: Some(Box::new(permit)) }
+        })
+    }
+
+    fn index_slot(&self) -> Option<Slot> {
+        let permit = self.server.shares().index.try_take(self.guest.caller.client());
+        permit.ok().map(|permit| Box::new(permit) as Slot)
     }
 
     fn may_use(&self, provider: &str, tool: &str) -> bool {
@@ -543,23 +511,25 @@ impl Audience for Listener {
         &'a self,
         (provider, tool): (&'a str, &'a str),
         arguments: Object,
+        round: InnerRound,
     ) -> Running<'a, Result<Outcome, ToolError>> {
         let Some(around) = self.this.upgrade() else {
             return Box::pin(ready(Err(ToolError::Stopped(Stop::Cancelled))));
         };
-        let nth = {
+        let nth = round.nth.unwrap_or_else(|| {
             let mut notes = self.notes();
             notes.nested += 1;
             notes.nested
-        };
+        });
         let nested = Nested {
             provider,
             nth,
+            state: round.state,
             server: &self.server,
             guest: &self.guest,
             client: self.client.as_deref(),
             around,
-            cancel: self.cancel.clone(),
+            cancel: round.cancel.unwrap_or_else(|| self.cancel.clone()),
         };
         Box::pin(nested.call(tool, arguments))
     }

@@ -21,6 +21,8 @@ pub(crate) struct Nested<'a> {
     pub(crate) provider: &'a str,
     /// Which call within the one around it.
     pub(crate) nth: usize,
+    /// What it had handed over when it last asked the client something.
+    pub(crate) state: Option<String>,
     pub(crate) server: &'a Arc<Server>,
     pub(crate) guest: &'a Guest,
     /// The client's own name and version, as far as it told.
@@ -57,7 +59,8 @@ impl Nested<'_> {
             Arc::clone(&self.around) as Arc<dyn Audience>,
             self.cancel.clone(),
             Some(deadline),
-        );
+        )
+        .with_state(self.state);
         let ended = match checked {
             Err(problem) => Err(ToolError::argument(problem.parameter, problem.reason)),
             Ok(arguments) => {
@@ -91,6 +94,7 @@ fn ending(ended: &Result<docent_tool::Outcome, ToolError>) -> Ending {
         Err(ToolError::Argument { .. }) => (Outcome::Error, Some("invalid_arguments"), 0),
         Err(ToolError::Failed(failure)) => (Outcome::Error, Some(failure.kind.name()), 0),
         Err(ToolError::Refused { .. }) => (Outcome::Error, Some("refused"), 0),
+        Err(ToolError::NeedsInput(_)) => (Outcome::Ok, Some("needs_input"), 0),
         Err(_) => (Outcome::Error, Some("failed"), 0),
     };
     Ending { reason, ..Ending::new(outcome, bytes) }

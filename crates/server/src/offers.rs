@@ -17,7 +17,7 @@ use crate::{
 };
 use docent_tool::{
     App, Audience, CallContext, Completed, Completing, CompletionTarget, InputNeeded, Level,
-    Object, PromptAnswer, PromptInfo, Provider, Reading, ToolError,
+    Object, PromptAnswer, PromptInfo, Provider, Reading, Running, ToolError,
 };
 use futures::future::join_all;
 use rmcp::{
@@ -121,6 +121,18 @@ impl Server {
         Ok((items, next))
     }
 
+    /// Runs what is not a call, in the client's turn: providers may need a thread for it.
+    async fn in_turn<T>(&self, guest: &Guest, work: Running<'_, T>, what: &str) -> Option<T>
+    where
+        T: Send,
+    {
+        let in_turn = async {
+            let _permit = self.shares().threads.take(guest.caller.client()).await;
+            work.await
+        };
+        in_time(Box::pin(in_turn), self.limits().tool_timeout, what).await
+    }
+
     pub(crate) async fn list_tools(
         &self,
         guest: &Guest,
@@ -147,8 +159,7 @@ impl Server {
             resources.extend(self.apps(guest).iter().map(apps::resource));
         }
         for provider in self.seen_by(guest) {
-            let found =
-                in_time(provider.resources(), self.limits().tool_timeout, provider.key()).await;
+            let found = self.in_turn(guest, provider.resources(), provider.key()).await;
             resources.extend(found.unwrap_or_default().into_iter().map(convert::resource));
         }
         let place = self.place("resources", guest, cursor);
@@ -229,7 +240,7 @@ impl Server {
         asked.known = known.into_iter().map(|(name, value)| (name, value.into())).collect();
         asked.meta = meta;
         let found = provider.complete(&asked);
-        let found = in_time(found, self.limits().tool_timeout, provider.key()).await;
+        let found = self.in_turn(guest, found, provider.key()).await;
         let Completed { mut values, total, more, meta } = found.unwrap_or_default();
         let is_cut = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);

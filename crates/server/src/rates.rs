@@ -1,7 +1,7 @@
 //! How often a tool may be called: as its own rate has it, and as the rule does that lets the call through.
 
 use crate::{
-    admit::{ClientKey, Meter},
+    admit::Meter,
     guest::Guest,
     policy::{Admitted, Policy, Rule},
     server::{Refusal, Server, refused},
@@ -53,12 +53,12 @@ impl Server {
         let tool = &route.info.name;
         if let Some(meter) = &route.meter {
             meter
-                .check(&ClientKey::of(&guest.caller))
+                .check(&guest.caller.client_at_address())
                 .map_err(|wait| self.too_many(tool, None, meter, wait))?;
         }
         if let Some(meter) = verdict.rule.and_then(|rule| terms.rule_meters.of(rule)) {
             meter
-                .check(&ClientKey::anywhere(&guest.caller))
+                .check(&guest.caller.client())
                 .map_err(|wait| self.too_many(tool, Some(&verdict.by), meter, wait))?;
         }
         Ok(())
@@ -67,7 +67,10 @@ impl Server {
     fn too_many(&self, tool: &str, rule: Option<&str>, meter: &Meter, wait: Duration) -> Refusal {
         self.counters().refused_rate.fetch_add(1, Ordering::Relaxed);
         let (most, seconds) = (meter.rate().requests, wait.as_secs_f64().ceil());
-        let mut data = json!({"tool": tool, "perMinute": most, "retryAfterSeconds": seconds});
+        let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+        let mut data = json!({
+            "tool": tool, "perMinute": most, "retryAfterSeconds": seconds, "retryAfterMs": milliseconds,
+        });
         let allowed = match rule {
             None => format!("{most} a minute are allowed"),
             Some(rule) => {

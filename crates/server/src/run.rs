@@ -44,7 +44,7 @@ pub(crate) async fn bounded<T>(
     let mut work = pin!(guarded(work));
     // Most calls are done at once, and need no timer.
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
-        listener.flush().await;
+        listener.flush_all().await;
         return ended;
     }
     let finished = CancellationToken::new();

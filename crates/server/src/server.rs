@@ -2,15 +2,16 @@
 
 use crate::{
     Audit, Screening, Session,
-    admit::{ClientKey, Lanes, Meter, Place, Seats},
+    admit::{Lanes, Place},
     apps,
     audit::{TurnedAway, Whom},
     call,
     catalogue::{Catalogue, Route},
     cursor::Seal,
+    door::{Meters, Shares},
     guest::Guest,
     metrics::{Gauges, Metrics},
-    policy::{self, Admitted},
+    policy::Admitted,
     results::Results,
     setup::{AdoptTrace, Limits, Setup, SetupError, Terms},
     subscriptions::Hub,
@@ -18,9 +19,8 @@ use crate::{
     terms::InForce,
 };
 use docent_tool::{Change, Provider};
-use docent_transport::{Caller, Door, Lack, Principal, Seat, Shown};
+use docent_transport::{Caller, retry_data};
 use docent_wire::Dialect;
-use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::{
     ErrorData, RoleServer,
     model::{
@@ -34,10 +34,13 @@ use serde_json::{Value, json};
 use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock, Weak, atomic::Ordering},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 use tokio::sync::{Notify, SetOnce, broadcast};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+/// When a call that found no place in line may try again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Told to a request that comes, or whose turn comes, too late.
 const SHUTTING_DOWN: &str = "shutting down";
@@ -48,9 +51,8 @@ pub struct Server {
     providers: Arc<[Arc<dyn Provider>]>,
     catalogue: RwLock<Arc<Catalogue>>,
     terms: RwLock<Arc<InForce>>,
-    meter: Option<Meter>,
-    sessions: Seats,
-    streams: Seats,
+    meters: Meters,
+    shares: Shares,
     lanes: Arc<Lanes>,
     /// Reads, prompts and completions stand in lines of their own: a call may wait for its client, who reads meanwhile.
     visits: Arc<Lanes>,
@@ -88,6 +90,7 @@ impl Server {
             ("message_bytes", limits.message_bytes),
             ("sessions", limits.sessions),
             ("streams", limits.streams),
+            ("blocking_threads", limits.blocking_threads),
         ] {
             if value == 0 {
                 return Err(SetupError::ZeroLimit(limit));
@@ -116,9 +119,8 @@ impl Server {
             providers,
             catalogue: RwLock::new(Arc::new(catalogue)),
             terms: RwLock::new(Arc::new(terms)),
-            meter: limits.rate.map(Meter::new),
-            sessions: Seats::new(limits.sessions),
-            streams: Seats::new(limits.streams),
+            meters: Meters::new(&limits),
+            shares: Shares::new(&limits),
             lanes: Lanes::new(limits.calls_in_flight),
             visits: Lanes::new(limits.calls_in_flight),
             results: Results::new(limits.result_ttl),
@@ -154,8 +156,8 @@ impl Server {
     fn gauges(&self) -> Gauges {
         let (results, result_bytes) = self.results.size();
         Gauges {
-            sessions: self.sessions.taken(),
-            streams: self.streams.taken(),
+            sessions: self.shares.sessions.taken(),
+            streams: self.shares.streams.taken(),
             tasks: self.tasks.running(),
             results,
             result_bytes,
@@ -215,6 +217,18 @@ impl Server {
         }
     }
 
+    pub(crate) fn shares(&self) -> &Shares {
+        &self.shares
+    }
+
+    pub(crate) fn meters(&self) -> &Meters {
+        &self.meters
+    }
+
+    pub(crate) fn turned_away(&self) -> &TurnedAway {
+        &self.turned_away
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -252,7 +266,7 @@ impl Server {
         self.turned_away.write_due(&self.audit);
     }
 
-    fn turn_away(&self, reason: &'static str, caller: &Caller) {
+    pub(crate) fn turn_away(&self, reason: &'static str, caller: &Caller) {
         let (principal, transport) = (Arc::clone(&caller.principal.name), caller.via.name());
         self.turned_away.count(&self.audit, Whom { reason, principal, transport });
     }
@@ -405,7 +419,7 @@ impl Server {
         patience: Duration,
         cancel: &CancellationToken,
     ) -> Result<Place, Refusal> {
-        let client = ClientKey::of(&guest.caller);
+        let client = guest.caller.client_at_address();
         let entered = tokio::select! {
             biased;
             entered = lanes.enter(client, patience) => entered,
@@ -423,7 +437,8 @@ impl Server {
                 "too many calls in flight: {running} may run and {waiting} may wait for one client; \
                  wait for answers, or raise limits.calls_in_flight"
             );
-            let data = json!({"callsInFlight": running, "waiting": waiting});
+            let mut data = retry_data(RETRY_AFTER);
+            (data["callsInFlight"], data["waiting"]) = (running.into(), waiting.into());
             Refusal::new("crowded", refused(message, Some(data)))
         })
     }
@@ -530,69 +545,4 @@ pub(crate) struct Permit {
     /// `None` once somebody else holds it, or nobody.
     pub(crate) place: Option<Place>,
     _running: Running,
-}
-
-impl Door for Server {
-    fn needs_token(&self) -> bool {
-        self.terms().keyring.required()
-    }
-
-    fn identify(&self, shown: &Shown<'_>) -> Option<Principal> {
-        let found = self.terms().keyring.identify(shown);
-        if found.is_none() {
-            self.metrics.refused_token.fetch_add(1, Ordering::Relaxed);
-            let unknown = Whom { reason: "token", principal: Arc::default(), transport: "" };
-            self.turned_away.count(&self.audit, unknown);
-        }
-        found
-    }
-
-    fn learn<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {
-        let tokens = self.terms().keyring.strangers().tokens.clone();
-        let (Some(tokens), token) = (tokens, token.to_owned()) else {
-            return ready(false).boxed();
-        };
-        let learn = move || tokens.learn(&token, SystemTime::now());
-        async { tokio::task::spawn_blocking(learn).await.unwrap_or(false) }.boxed()
-    }
-
-    fn why_refused(&self, token: &str) -> Option<String> {
-        self.terms().keyring.strangers().why_refused(token)
-    }
-
-    fn lacks(&self, caller: &Caller, tool: &str) -> Option<Lack> {
-        let (terms, catalogue, who) = (self.terms(), self.catalogue(), &caller.principal);
-        let route = catalogue.find(tool)?;
-        let is_open = who.scopes.iter().any(|own| policy::opens(own, &route.provider, Some(tool)));
-        if is_open {
-            return None;
-        }
-        let scope = terms.keyring.strangers().scope_for(who, tool, &route.provider)?;
-        self.turn_away("scope", caller);
-        Some(Lack { scope })
-    }
-
-    fn admit(&self, caller: &Caller) -> Result<(), Duration> {
-        let Some(meter) = &self.meter else { return Ok(()) };
-        meter.check(&ClientKey::of(caller)).inspect_err(|_| {
-            self.metrics.refused_rate.fetch_add(1, Ordering::Relaxed);
-            self.turn_away("rate", caller);
-        })
-    }
-
-    fn open_session(&self) -> Option<Seat> {
-        self.sessions.take().map(|taken| Box::new(taken) as Seat)
-    }
-
-    fn count_unseated(&self) {
-        self.metrics.refused_seat.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn open_stream(&self) -> Option<Seat> {
-        let taken = self.streams.take();
-        if taken.is_none() {
-            self.count_unseated();
-        }
-        taken.map(|taken| Box::new(taken) as Seat)
-    }
 }

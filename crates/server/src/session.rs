@@ -23,7 +23,7 @@ use crate::{
     validate::Problem,
 };
 use docent_tool::{Audience as _, Level};
-use docent_transport::{Door as _, Principal};
+use docent_transport::{Door as _, Principal, retry_data};
 use docent_wire::Dialect;
 use rmcp::{
     ErrorData, Peer, RoleServer, ServerHandler,
@@ -436,14 +436,11 @@ impl ServerHandler for Session {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.guest(context.request_context());
+        let guest = self.guest(context.request_context());
         // A stream stays open for as long as its client likes, so it counts as one wherever it comes from.
-        let Some(_seat) = self.server.open_stream() else {
-            return Err(refused(
-                "too many streams are open: end one, or raise limits.streams",
-                None,
-            ));
-        };
+        let _seat = self.server.open_stream(&guest.caller).map_err(|overload| {
+            refused(overload.to_string(), Some(retry_data(overload.retry_after)))
+        })?;
         self.server.hub().listen(context, self.ear(None), self.server.stopping()).await
     }
 

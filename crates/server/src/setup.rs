@@ -135,15 +135,23 @@ pub struct Limits {
     pub tool_timeouts: BTreeMap<String, Duration>,
     /// Calls of this tool a minute and client.
     pub tool_rates: BTreeMap<String, NonZeroU32>,
-    /// Requests a client may make; `None` for no bound.
+    /// Requests that a client on the network may make; `None` for no bound.
     pub rate: Option<Rate>,
+    /// Requests that the client on standard input may make; `None` for no bound.
+    pub stdio_rate: Option<Rate>,
     /// Calls that one client may have running. Four times as many wait in line. Reads, prompts and completions are counted
     /// apart, to the same number.
     pub calls_in_flight: usize,
     /// Sessions open at once.
     pub sessions: usize,
+    /// Sessions that one client may have open; `None` leaves as many for others as it holds itself.
+    pub sessions_per_client: Option<usize>,
     /// Streams open at once.
     pub streams: usize,
+    /// Streams that one client may have open; `None` leaves as many for others as it holds itself.
+    pub streams_per_client: Option<usize>,
+    /// Threads that calls may work on at once. The runtime needs more, for what is not a call's.
+    pub blocking_threads: usize,
     /// How long the further parts of an answer, and a task, are kept.
     pub result_ttl: Duration,
 }
@@ -158,9 +166,13 @@ impl Default for Limits {
             tool_timeouts: BTreeMap::new(),
             tool_rates: BTreeMap::new(),
             rate: Some(Rate::per_minute(HUNDRED)),
+            stdio_rate: None,
             calls_in_flight: 64,
             sessions: 4096,
+            sessions_per_client: None,
             streams: 4096,
+            streams_per_client: None,
+            blocking_threads: 48,
             result_ttl: Duration::from_mins(10),
         }
     }

@@ -1,12 +1,11 @@
 //! Long calls of clients that follow tasks: a handle at once, the answer when it is there.
 
 use crate::{
-    admit::ClientKey,
     audience::{ANSWER_TIME, Listener},
     call::{Call, Reply},
 };
 use docent_tool::Object;
-use docent_transport::Principal;
+use docent_transport::{ClientKey, Principal};
 use rmcp::{
     ErrorData,
     model::{CallToolResponse, ClientCapabilities, CreateTaskResult, DetailedTask, InputResponses},
@@ -115,7 +114,7 @@ impl Tasks {
     ) -> Result<CallToolResponse, ErrorData> {
         let at_once = matches!(call.task_use(), TaskUse::Always | TaskUse::Required);
         let (listener, owner, timeout) = (call.listener(), call.owner(), call.timeout);
-        let (cancel, client) = (call.cancel(), ClientKey::anywhere(&call.guest.caller));
+        let (cancel, client) = (call.cancel(), call.guest.caller.client());
         // Held for as long as the request is open. Tasks have a bound of their own: were they to keep places in the lane,
         // a client that follows many could call nothing else.
         let _place = call.take_place();

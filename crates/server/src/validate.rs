@@ -121,6 +121,20 @@ fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
     }
 }
 
+/// Checks a schema that a tool brings. `Err` says what is wrong with it: it is not one, or to check against it may take too
+/// much. A schema in a dialect that is not known here is not judged.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    if !cost::is_modest(schema) {
+        return Err("it is too large, or its parts refer to each other too often".to_owned());
+    }
+    let Ok(dialect) = jsonschema::meta::validator_for(schema) else { return Ok(()) };
+    dialect.validate(schema).map_err(|error| {
+        let path = error.instance_path().as_str();
+        let place = if path.is_empty() { "it" } else { path };
+        format!("{} is not valid in a JSON Schema", clip(place))
+    })
+}
+
 fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<Problem> {
     if !cost::is_bounded(schema, arguments) {
         let reason =
@@ -594,6 +608,31 @@ mod tests {
         let schema = json!({"type": "no such type"});
         let checker = Checker::new("broken", Arc::new(schema.as_object().unwrap().clone()));
         assert!(checker.check(Object::new()).is_ok());
+    }
+
+    #[test]
+    fn a_schema_is_judged_before_its_tool_is_offered() {
+        let link = |nth: u32| {
+            let next = json!({"$ref": format!("#/$defs/d{}", nth + 1)});
+            (format!("d{nth}"), json!({"allOf": [next, next]}))
+        };
+        let parts: Object = (0..40).map(link).collect();
+        for (schema, want) in [
+            (json!({"type": "object", "properties": {"x": {"type": "string"}}}), ""),
+            (json!({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {}}), ""),
+            // Nothing is known of this dialect.
+            (json!({"$schema": "https://example.org/own", "type": 7}), ""),
+            (json!({"properties": {"x": {"$ref": "https://example.org/x.json"}}}), ""),
+            (json!({"type": "whatever"}), "/type is not valid in a JSON Schema"),
+            (json!({"properties": {"x": 7}}), "/properties/x is not valid in a JSON Schema"),
+            (json!({"required": "x"}), "/required is not valid in a JSON Schema"),
+            (
+                json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": parts}),
+                "it is too large, or its parts refer to each other too often",
+            ),
+        ] {
+            assert_eq!(check_schema(&schema).err().unwrap_or_default(), want, "{schema}");
+        }
     }
 
     #[test]

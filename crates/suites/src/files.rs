@@ -6,20 +6,23 @@
 mod around;
 mod denied;
 mod ignored;
+mod kind;
 #[cfg_attr(not(unix), path = "files/links_elsewhere.rs")]
 mod links;
 mod place;
 #[cfg_attr(not(target_os = "linux"), path = "files/plain_elsewhere.rs")]
 mod plain;
+mod symlinks;
 mod walk;
 
 pub use denied::{BadPattern, Rules, denied};
 pub(crate) use ignored::OWN_RULES;
+pub use kind::{Kind, Special};
 pub use place::{PathError, Place};
-pub use walk::{Entry, Kind, Problem, Walk, WalkOptions};
+pub use walk::{Entry, Problem, Walk, WalkOptions};
 
 use around::Around;
-use cap_fs_ext::OpenOptionsSyncExt;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::{
     ambient_authority,
     fs::{Dir, Metadata, OpenOptions},
@@ -93,10 +96,12 @@ pub enum ReadProblem {
         rule: &'static str,
     },
     /// A folder, a pipe, a socket or a device.
-    #[error("{path}: not a regular file")]
+    #[error("{path}: {}", not_a_file(*found))]
     NotAFile {
         /// Inside its root.
         path: String,
+        /// What is there instead.
+        found: Kind,
     },
     /// More than the caller wants to hold.
     #[error("{path}: {bytes} bytes are more than the limit of {limit}")]
@@ -128,6 +133,11 @@ pub(crate) fn reason(error: &io::Error) -> String {
         }
         kind => kind.to_string(),
     }
+}
+
+/// Says of something that it is not read, and what it is.
+pub(crate) fn not_a_file(found: Kind) -> String {
+    format!("not a regular file ({found})")
 }
 
 impl Roots {
@@ -204,13 +214,17 @@ impl Roots {
         Place::top(0)
     }
 
-    /// Checks a path from outside: relative to the first root, absolute inside a root, or a `file://` address inside one.
+    /// Checks a path from outside: relative to the first root, absolute inside a root, or a `file://` address inside one. A
+    /// regular file or a folder is there; nothing is opened to find that out.
     pub fn resolve(&self, raw: &str) -> Result<Place, PathError> {
         let place = self.parse(raw)?;
         match self.canonical(&place) {
-            Ok((canonical, metadata)) => match self.denied(&canonical, metadata.is_dir()) {
-                Some(rule) => Err(PathError::Denied { path: place.to_string(), rule }),
-                None => Ok(canonical),
+            Ok((canonical, kind)) => match (self.denied(&canonical, kind == Kind::Folder), kind) {
+                (Some(rule), _) => Err(PathError::Denied { path: place.to_string(), rule }),
+                (None, Kind::Special(found)) => {
+                    Err(PathError::Special { path: place.to_string(), found })
+                }
+                (None, _) => Ok(canonical),
             },
             Err(error) => Err(self.refusal(&place, error)),
         }
@@ -271,7 +285,7 @@ impl Roots {
             .dir(place)
             .metadata(place.relative())
             .map_err(|source| io_problem(place, source))?;
-        Ok(walk::kind_of(&metadata))
+        Ok(Kind::of(&metadata))
     }
 
     /// The size of a file and when it was last written, as a walk tells them; `None` where it can't be told.
@@ -337,46 +351,57 @@ impl Roots {
         Ok(bytes)
     }
 
+    /// Opens a regular file. What is anything else is not opened.
     fn open_regular(
         &self,
         place: &Place,
     ) -> Result<(std::fs::File, std::fs::Metadata), ReadProblem> {
-        let file = match plain::open(self.dir(place), place) {
-            Some(file) => file?,
-            None => self.open_through_links(place)?,
-        };
-        let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
-        if !metadata.is_file() {
-            return Err(ReadProblem::NotAFile { path: place.to_string() });
+        match plain::open(self.dir(place), place) {
+            Some(opened) => opened,
+            None => self.open_through_links(place),
         }
-        Ok((file, metadata))
     }
 
     /// Opens a file whose path may lead through symbolic links: where they end decides what is denied.
-    fn open_through_links(&self, place: &Place) -> Result<std::fs::File, ReadProblem> {
-        let (canonical, metadata) =
-            self.canonical(place).map_err(|source| io_problem(place, source))?;
-        if let Some(rule) = self.denied(&canonical, metadata.is_dir()) {
+    fn open_through_links(
+        &self,
+        place: &Place,
+    ) -> Result<(std::fs::File, std::fs::Metadata), ReadProblem> {
+        let problem = |source| io_problem(place, source);
+        let is_file = |found: Kind| match found {
+            Kind::File => Ok(()),
+            _ => Err(ReadProblem::NotAFile { path: place.to_string(), found }),
+        };
+        let (canonical, kind) = self.canonical(place).map_err(problem)?;
+        if let Some(rule) = self.denied(&canonical, kind == Kind::Folder) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
-        if !metadata.is_file() {
-            return Err(ReadProblem::NotAFile { path: place.to_string() });
-        }
+        is_file(kind)?;
         let mut options = OpenOptions::new();
-        // A pipe that took the file's place since must not hold up the call.
-        options.read(true).nonblock(true);
-        let file = self.dir(place).open_with(canonical.relative(), &options);
-        file.map(cap_std::fs::File::into_std).map_err(|source| io_problem(place, source))
+        // A pipe or a link that took the file's place since must not block the call or lead elsewhere.
+        options.read(true).nonblock(true).follow(FollowSymlinks::No);
+        let file = self.dir(place).open_with(canonical.relative(), &options).map_err(problem)?;
+        let file = file.into_std();
+        let metadata = file.metadata().map_err(problem)?;
+        is_file(Kind::of_open(&metadata))?;
+        Ok((file, metadata))
     }
 
-    /// Everything under a place that a newcomer should see; see [`WalkOptions`] for what that is.
+    /// Everything under a place that a newcomer should see; see [`WalkOptions`] for what that is. A pipe, a socket or a device
+    /// is a problem.
     pub fn walk(&self, place: &Place) -> Walk {
         self.walk_with(place, WalkOptions::default())
     }
 
     /// The same, with a choice.
     pub fn walk_with(&self, place: &Place, options: WalkOptions) -> Walk {
-        Walk::start(self, place, options)
+        Walk::start(self, place, options, false)
+    }
+
+    /// Everything that lies under a place, or directly in it, for a check of what others may open there: whatever it is
+    /// called, with pipes, sockets and devices as entries. Nothing of it may be shown.
+    pub(crate) fn walk_special(&self, place: &Place, flat: bool) -> Walk {
+        Walk::start(self, place, WalkOptions { hidden: true, ignored: true, flat }, true)
     }
 
     /// The same as [`Roots::walk_with`] in one go, on all cores.
@@ -403,16 +428,12 @@ impl Roots {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// The place with every symbolic link resolved, inside the root's handle.
-    fn canonical(&self, place: &Place) -> io::Result<(Place, Metadata)> {
+    /// The place with every symbolic link resolved, inside the root's handle, and what is there. Opens nothing.
+    fn canonical(&self, place: &Place) -> io::Result<(Place, Kind)> {
         let dir = self.dir(place);
-        let metadata = dir.metadata(place.relative())?;
-        let path = dir.canonicalize(place.relative())?;
-        let path = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
-        let canonical = Place::top(place.root())
-            .join(&place::with_slashes(path))
-            .ok_or(io::ErrorKind::InvalidFilename)?;
-        Ok((canonical, metadata))
+        // The kernel has the last word on what is outside, missing or a loop.
+        let kind = Kind::of(&dir.metadata(place.relative())?);
+        Ok((symlinks::follow(dir, place)?, kind))
     }
 
     fn refusal(&self, place: &Place, source: io::Error) -> PathError {
@@ -446,7 +467,9 @@ fn open_root(given: &Path) -> Result<Root, RootsError> {
 
 fn io_problem(place: &Place, source: io::Error) -> ReadProblem {
     match source.kind() {
-        io::ErrorKind::IsADirectory => ReadProblem::NotAFile { path: place.to_string() },
+        io::ErrorKind::IsADirectory => {
+            ReadProblem::NotAFile { path: place.to_string(), found: Kind::Folder }
+        }
         _ => ReadProblem::Io { path: place.to_string(), source },
     }
 }

@@ -10,6 +10,7 @@ pub mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
 pub mod indexing;
+mod lanes;
 pub mod prompts;
 pub mod repo;
 pub mod watch;

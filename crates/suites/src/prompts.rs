@@ -10,7 +10,7 @@ use candidates::Candidates;
 use docent_tool::{
     AnyTool, Ask, Audience, Block, CallContext, Completed, Completing, CompletionTarget, Contents,
     Level, Object, Progress, PromptAnswer, PromptArgument, PromptInfo, PromptMessage, Provider,
-    Role, Running, ToolError,
+    Role, Running, Slot, ToolError, WorkSlot, nobody,
 };
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -181,7 +181,8 @@ impl PromptSuite {
         }
         let candidates = Arc::clone(&self.candidates);
         let wanted = path.to_owned();
-        let near = context.blocking(move |_| Ok(candidates.nearest_path(&wanted))).await?;
+        let look = move |context: &CallContext| Ok(candidates.nearest_path(&wanted, context));
+        let near = context.blocking(look).await?;
         let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
         Err(ToolError::argument("path", format!("{error}{near}")))
     }
@@ -288,7 +289,7 @@ async fn told(
     context: &CallContext,
 ) -> Result<String, ToolError> {
     let Value::Object(arguments) = arguments else { return Ok(String::new()) };
-    let gathered = Arc::new(Gathered::default());
+    let gathered = Arc::new(Gathered { blocks: Mutex::default(), around: context.clone() });
     let audience = Arc::clone(&gathered) as Arc<dyn Audience>;
     let inner = CallContext::new(audience, context.cancel_token().clone(), context.deadline());
     let outcome = tool.call(arguments, &inner).await?;
@@ -310,9 +311,10 @@ fn with_source(block: Block) -> Option<String> {
 }
 
 /// Keeps the pieces of an answer that a tool hands over early.
-#[derive(Default)]
 struct Gathered {
     blocks: Mutex<Vec<Block>>,
+    /// The request that the prompt is rendered for.
+    around: CallContext,
 }
 
 impl Audience for Gathered {
@@ -329,6 +331,12 @@ impl Audience for Gathered {
     }
     fn state(&self) -> Option<String> {
         None
+    }
+    fn work_slot(&self) -> Running<'_, WorkSlot> {
+        self.around.work_slot()
+    }
+    fn index_slot(&self) -> Option<Slot> {
+        self.around.index_slot()
     }
 }
 
@@ -424,9 +432,10 @@ impl Provider for PromptSuite {
             };
             let candidates = Arc::clone(&self.candidates);
             let typed = typed.to_owned();
-            let work = tokio::task::spawn_blocking(move || candidates.complete(kind, &typed));
+            let complete =
+                move |context: &CallContext| Ok(candidates.complete(kind, &typed, context));
             // A walk that fails offers nothing; a completion is never worth an error.
-            work.await.unwrap_or_default().into()
+            nobody().blocking(complete).await.unwrap_or_default().into()
         })
     }
 }

@@ -5,11 +5,10 @@ use crate::{
     analysis::{Source, complexity},
     annotation::Annotation,
     language::{Language, line_of, matches, text_of},
-    parse,
+    parse::{self, SyntaxTree},
 };
 use serde::Serialize;
 use std::collections::HashSet;
-use tree_sitter::Tree;
 
 /// As many names of what a definition calls as are kept.
 const CALLS: usize = 200;
@@ -43,11 +42,11 @@ pub struct Call {
 }
 
 /// Every call in a text, in its order.
-pub fn calls(language: Language, text: &str, tree: &Tree) -> Vec<Call> {
+pub fn calls(language: Language, text: &str, tree: &SyntaxTree) -> Vec<Call> {
     if language.is_outline() {
         return Vec::new();
     }
-    let found = matches(language.grammar().calls(), tree.root_node(), text);
+    let found = matches(tree, language.grammar().calls(), tree.root_node(), text);
     let call = |one: &crate::language::Match<'_>| {
         let name = one.get("name")?;
         let at = name.start_byte();
@@ -60,7 +59,7 @@ pub fn calls(language: Language, text: &str, tree: &Tree) -> Vec<Call> {
 }
 
 /// Reads a whole file.
-pub fn file(language: Language, path: &str, text: &str, tree: &Tree) -> FileAnnotations {
+pub fn file(language: Language, path: &str, text: &str, tree: &SyntaxTree) -> FileAnnotations {
     let mut definitions = parse::definitions(language, path, text, tree);
     let mut seen: Vec<HashSet<String>> = vec![HashSet::new(); definitions.len()];
     let (mut open, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
@@ -90,11 +89,11 @@ pub fn file(language: Language, path: &str, text: &str, tree: &Tree) -> FileAnno
     }
 }
 
-fn imports(language: Language, text: &str, tree: &Tree) -> Vec<String> {
+fn imports(language: Language, text: &str, tree: &SyntaxTree) -> Vec<String> {
     if language.is_outline() {
         return Vec::new();
     }
-    let found = matches(language.grammar().imports(), tree.root_node(), text);
+    let found = matches(tree, language.grammar().imports(), tree.root_node(), text);
     let mut seen = HashSet::new();
     let modules = found.iter().filter_map(|one| one.get("module"));
     let modules =

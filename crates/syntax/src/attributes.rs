@@ -1,6 +1,6 @@
 //! Attributes that stand above what they are about, by name: documentation, types, and what is shown as it is written.
 
-use crate::{language::text_of, pack::Settings};
+use crate::{ancestry::Ancestry, language::text_of, pack::Settings};
 use tree_sitter::Node;
 
 /// An attribute: its node, name and first argument.
@@ -25,6 +25,7 @@ pub(crate) enum Text {
 /// Those directly above a node that the pack knows, nearest first.
 pub(crate) fn above<'tree>(
     settings: &'static Settings,
+    kin: &Ancestry<'tree>,
     node: Node<'tree>,
     text: &str,
 ) -> Vec<Attribute<'tree>> {
@@ -32,27 +33,32 @@ pub(crate) fn above<'tree>(
     if settings.attributes.kind.is_empty() {
         return found;
     }
-    let mut above = node.prev_named_sibling();
+    let mut above = kin.previous_named(node);
     while let Some(sibling) = above {
         match read(settings, sibling, text) {
             Some(attribute) => found.push(attribute),
             None if sibling.kind().contains("comment") => {}
             None => break,
         }
-        above = sibling.prev_named_sibling();
+        above = kin.previous_named(sibling);
     }
     found
 }
 
 /// The documentation of a node, above it or inside it.
-pub(crate) fn said(settings: &'static Settings, node: Node<'_>, text: &str) -> Text {
+pub(crate) fn said<'tree>(
+    settings: &'static Settings,
+    kin: &Ancestry<'tree>,
+    node: Node<'tree>,
+    text: &str,
+) -> Text {
     let lists = &settings.attributes;
     let inside = last_named_child(node).map(|body| {
         let mut cursor = body.walk();
         let all = body.named_children(&mut cursor).filter_map(|child| read(settings, child, text));
         all.filter(|one| lists.inside.iter().any(|name| name == one.name)).collect::<Vec<_>>()
     });
-    let above = above(settings, node, text).into_iter();
+    let above = above(settings, kin, node, text).into_iter();
     let above = above.filter(|one| lists.describe.iter().any(|name| name == one.name));
     for attribute in inside.unwrap_or_default().into_iter().chain(above) {
         let Some(argument) = attribute.argument else { continue };

@@ -4,6 +4,7 @@ mod javadoc;
 mod parts;
 
 use crate::{
+    ancestry::Ancestry,
     annotation::Doc,
     attributes,
     language::text_of,
@@ -13,7 +14,7 @@ use crate::{
 use tree_sitter::Node;
 
 /// A doc comment without its marks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Comment {
     /// What it says, without tags that repeat the signature.
     pub(crate) plain: String,
@@ -30,19 +31,27 @@ impl Comment {
 }
 
 /// The doc comment of a definition, if it has one.
-pub(crate) fn describe(settings: &'static Settings, node: Node<'_>, text: &str) -> Option<Comment> {
+pub(crate) fn describe<'tree>(
+    settings: &'static Settings,
+    kin: &Ancestry<'tree>,
+    node: Node<'tree>,
+    text: &str,
+) -> Option<Comment> {
     let whole = match settings.comments.place {
         _ if !settings.attributes.kind.is_empty() => {
-            match attributes::said(settings, statement(settings, node), text) {
+            match attributes::said(settings, kin, statement(settings, kin, node), text) {
                 attributes::Text::Said(text) => dedent(&text),
                 attributes::Text::Hidden => return None,
-                attributes::Text::None => lines_above(settings, node, text)?,
+                attributes::Text::None => lines_above(settings, kin, node, text)?,
             }
         }
         Place::Inside => dedent(&docstring(node, text)?),
-        Place::Above if settings.comments.marks.is_empty() => lines_above(settings, node, text)?,
+        Place::Above if settings.comments.marks.is_empty() => {
+            lines_above(settings, kin, node, text)?
+        }
         Place::Above => {
-            marked_above(settings, node, text).or_else(|| marked_after(settings, node, text))?
+            let above = marked_above(settings, kin, node, text);
+            above.or_else(|| marked_after(settings, kin, node, text))?
         }
     };
     let whole = if settings.comments.tags == Tags::At { with_at(&whole) } else { whole };
@@ -57,9 +66,13 @@ pub(crate) fn describe(settings: &'static Settings, node: Node<'_>, text: &str) 
 }
 
 /// The statement that a definition is the heart of: an export, a declaration, a decorated definition.
-pub(crate) fn statement<'tree>(settings: &Settings, node: Node<'tree>) -> Node<'tree> {
+pub(crate) fn statement<'tree>(
+    settings: &Settings,
+    kin: &Ancestry<'tree>,
+    node: Node<'tree>,
+) -> Node<'tree> {
     let mut outer = node;
-    while let Some(parent) = outer.parent().filter(|parent| wraps(settings, *parent)) {
+    while let Some(parent) = kin.parent(outer).filter(|parent| wraps(settings, *parent)) {
         outer = parent;
     }
     outer
@@ -72,10 +85,16 @@ pub(crate) fn wraps(settings: &Settings, parent: Node<'_>) -> bool {
 
 /// Comments above that start with one of the marks. Attributes and plain comments may stand between them and what they
 /// describe.
-fn marked_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
+fn marked_above<'tree>(
+    settings: &Settings,
+    kin: &Ancestry<'tree>,
+    node: Node<'tree>,
+    text: &str,
+) -> Option<String> {
     let comments = &settings.comments;
     let mut lines = Vec::new();
-    let mut above = before(settings, statement(settings, node), Node::prev_sibling);
+    let step = |node: Node<'tree>| kin.previous(node);
+    let mut above = before(settings, kin, statement(settings, kin, node), &step);
     while let Some(sibling) = above {
         let said = text_of(sibling, text).trim();
         let is_comment = is_comment(settings, sibling);
@@ -98,15 +117,20 @@ fn marked_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<Strin
             _ if is_comment && lines.is_empty() && comments.marks.len() > 1 => {}
             _ => break,
         }
-        above = before(settings, sibling, Node::prev_sibling);
+        above = before(settings, kin, sibling, &step);
     }
     lines.reverse();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 /// The comment right behind, where its mark points back.
-fn marked_after(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
-    let after = statement(settings, node).next_named_sibling()?;
+fn marked_after<'tree>(
+    settings: &Settings,
+    kin: &Ancestry<'tree>,
+    node: Node<'tree>,
+    text: &str,
+) -> Option<String> {
+    let after = kin.next_named(statement(settings, kin, node))?;
     let said = text_of(after, text).trim();
     let mark = settings.comments.after.iter().find(|mark| said.starts_with(mark.as_str()))?;
     let mut lines = without_leads(said, mark);
@@ -133,17 +157,18 @@ pub(crate) fn lines_before(lines: &[&str]) -> Option<String> {
 /// The node before one, seen from beyond the edges of what only holds a list.
 fn before<'tree>(
     settings: &Settings,
+    kin: &Ancestry<'tree>,
     node: Node<'tree>,
-    step: fn(&Node<'tree>) -> Option<Node<'tree>>,
+    step: &dyn Fn(Node<'tree>) -> Option<Node<'tree>>,
 ) -> Option<Node<'tree>> {
     let edges = |node: Node<'_>| settings.comments.through.iter().any(|kind| kind == node.kind());
     let mut outer = node;
-    let mut found = step(&outer);
+    let mut found = step(outer);
     while found.is_none()
-        && let Some(parent) = outer.parent().filter(|parent| edges(*parent))
+        && let Some(parent) = kin.parent(outer).filter(|parent| edges(*parent))
     {
         outer = parent;
-        found = step(&outer);
+        found = step(outer);
     }
     let mut found = found?;
     while edges(found)
@@ -166,16 +191,22 @@ fn is_ruler(said: &str, mark: &str) -> bool {
 }
 
 /// The comments on the lines directly above.
-fn lines_above(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
-    let mut below = statement(settings, node);
+fn lines_above<'tree>(
+    settings: &Settings,
+    kin: &Ancestry<'tree>,
+    node: Node<'tree>,
+    text: &str,
+) -> Option<String> {
+    let step = |node: Node<'tree>| kin.previous_named(node);
+    let mut below = statement(settings, kin, node);
     let mut lines = Vec::new();
-    while let Some(above) = before(settings, below, Node::prev_named_sibling) {
+    while let Some(above) = before(settings, kin, below, &step) {
         let between = settings.comments.between.iter().any(|kind| kind == above.kind());
         if !is_comment(settings, above) && !between {
             break;
         }
         let adjacent = end_row(above) + 1 == below.start_position().row;
-        let code_before = above.prev_named_sibling().is_some_and(|before| {
+        let code_before = kin.previous_named(above).is_some_and(|before| {
             end_row(before) == above.start_position().row && !is_comment(settings, before)
         });
         if !adjacent || code_before {

@@ -1,10 +1,11 @@
 //! Where the documentation of a source text stands.
 
 use crate::{
+    ancestry::Ancestry,
     language::{Language, line_of, text_of},
     parse,
 };
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 use tree_sitter::Node;
 
 /// A piece of documentation in a source text, with its marks.
@@ -21,19 +22,24 @@ pub struct Documentation {
 pub fn documentation(language: &str, text: &str) -> Vec<Documentation> {
     let Some((language, tree)) = parse::tree_of(language, text) else { return Vec::new() };
     let mut found = Vec::new();
+    let mut comments = Vec::new();
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        found.extend(match language {
-            Language::Python => docstring_of(node),
-            _ => is_documentation(language, node, text)
-                .then(|| Documentation { range: node.byte_range(), inside: 0 }),
-        });
+        match language {
+            Language::Python => found.extend(docstring_of(node)),
+            Language::Go if node.kind() == "comment" => comments.push(node),
+            _ if is_documentation(language, node, text) => {
+                found.push(Documentation { range: node.byte_range(), inside: 0 });
+            }
+            _ => {}
+        }
         if cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
+                found.extend(above_declarations(&Ancestry::new(&tree), &comments));
                 found.sort_by_key(|one| one.range.start);
                 return found;
             }
@@ -65,14 +71,16 @@ fn is_documentation(language: Language, node: Node<'_>, text: &str) -> bool {
             let plain: String = text_of(node, text).split_whitespace().collect();
             plain.trim_start_matches(['#', '!', '[']).starts_with("doc=")
         }
-        (Language::Go, "comment") => is_above_a_declaration(node),
         (_, "comment" | "block_comment") => starts(&["/**"]),
         _ => false,
     }
 }
 
-/// Whether a Go comment, with those below it, ends on the line above something that is declared.
-fn is_above_a_declaration(comment: Node<'_>) -> bool {
+/// The Go comments that end, with those below them, on the line above something that is declared.
+fn above_declarations<'tree>(
+    kin: &Ancestry<'tree>,
+    comments: &[Node<'tree>],
+) -> Vec<Documentation> {
     let holders = [
         "source_file",
         "type_declaration",
@@ -81,24 +89,25 @@ fn is_above_a_declaration(comment: Node<'_>) -> bool {
         "interface_type",
         "field_declaration_list",
     ];
-    if !comment.parent().is_some_and(|parent| holders.contains(&parent.kind())) {
-        return false;
-    }
-    let row_before = comment.prev_named_sibling().map(|before| before.end_position().row);
-    if row_before == Some(comment.start_position().row) {
-        return false;
-    }
-    let mut above = comment;
-    while let Some(below) = above.next_named_sibling() {
-        if above.end_position().row + 1 != below.start_position().row {
-            return false;
+    // By its node, whether a comment leads to a declaration: those below are asked first.
+    let mut leads: HashMap<usize, bool> = HashMap::new();
+    let mut found = Vec::new();
+    for comment in comments.iter().rev() {
+        let below = kin
+            .next_named(*comment)
+            .filter(|below| comment.end_position().row + 1 == below.start_position().row);
+        let leads_on = below.is_some_and(|below| match below.kind() {
+            "comment" => leads.get(&below.id()).copied().unwrap_or(false),
+            _ => true,
+        });
+        leads.insert(comment.id(), leads_on);
+        let is_held = kin.parent(*comment).is_some_and(|parent| holders.contains(&parent.kind()));
+        let row_before = kin.previous_named(*comment).map(|before| before.end_position().row);
+        if leads_on && is_held && row_before != Some(comment.start_position().row) {
+            found.push(Documentation { range: comment.byte_range(), inside: 0 });
         }
-        if below.kind() != "comment" {
-            return true;
-        }
-        above = below;
     }
-    false
+    found
 }
 
 #[cfg(test)]

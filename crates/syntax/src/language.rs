@@ -2,11 +2,17 @@
 //!
 //! What a language's syntax means is data: `languages/README.md` says how a pack is written.
 
-use crate::pack::{Grammar, Queries, Settings};
+use crate::{
+    budget::{Limit, ParseBudget, WORK_PER_CALLBACK, query_callbacks},
+    pack::{Grammar, Queries, Settings},
+    parse::SyntaxTree,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
-use tree_sitter::{Node, Query, QueryCursor, StreamingIterator};
+use std::{borrow::Cow, collections::HashMap, ops::ControlFlow, sync::LazyLock};
+use tree_sitter::{
+    Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator,
+};
 
 /// A file of a pack.
 macro_rules! file {
@@ -297,13 +303,41 @@ impl<'tree> Match<'tree> {
     }
 }
 
-/// Every match of a query under a node, in the order of the text.
-pub fn matches<'tree>(query: &'static Query, node: Node<'tree>, text: &str) -> Vec<Match<'tree>> {
+/// Every match of a query under a node, in the order of the text. A query that exceeds its budget is ended, which the
+/// tree notes.
+pub fn matches<'tree>(
+    tree: &SyntaxTree,
+    query: &'static Query,
+    node: Node<'tree>,
+    text: &str,
+) -> Vec<Match<'tree>> {
+    matches_near(tree, query, node, text, DEEPEST)
+}
+
+/// Every match of a query that starts at most so many levels under a node.
+pub(crate) fn matches_near<'tree>(
+    tree: &SyntaxTree,
+    query: &'static Query,
+    node: Node<'tree>,
+    text: &str,
+    deepest: u32,
+) -> Vec<Match<'tree>> {
     let names = query.capture_names();
+    let mut left = query_callbacks(text.len());
+    let mut ask = |_: &QueryCursorState| {
+        left = left.saturating_sub(1);
+        tree.spend(WORK_PER_CALLBACK);
+        if left == 0 {
+            tree.exceed(Limit::Query(ParseBudget::new(text.len(), &|| false).query));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    };
     let mut cursor = QueryCursor::new();
     // To ask a node for its parent costs as much as it is deep: what nobody writes is not looked into.
-    cursor.set_max_start_depth(Some(DEEPEST));
-    let mut found = cursor.matches(query, node, text.as_bytes());
+    cursor.set_max_start_depth(Some(deepest));
+    let options = QueryCursorOptions::new().progress_callback(&mut ask);
+    let mut found = cursor.matches_with_options(query, node, text.as_bytes(), options);
     let mut all = Vec::new();
     while let Some(one) = found.next() {
         let captures = one.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();

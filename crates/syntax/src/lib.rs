@@ -4,9 +4,11 @@
 //! hands a function in.
 
 pub mod analysis;
+mod ancestry;
 pub mod annotate;
 mod annotation;
 mod attributes;
+pub mod budget;
 mod comment;
 mod documentation;
 pub mod language;

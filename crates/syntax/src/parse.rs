@@ -9,7 +9,10 @@ mod recover;
 mod visibility;
 
 use crate::{
+    analysis::Source,
+    ancestry::Ancestry,
     annotation::{Annotation, Parameter, Visibility},
+    budget::{Limit, Meter, ParseBudget, ParseCost, TreeShape, is_too_large},
     language::{Language, line_of, matches, text_of},
     pack::Repeats,
 };
@@ -19,9 +22,16 @@ use read::{Level, Reader};
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
-    ops::{ControlFlow, Range},
+    ops::{ControlFlow, Deref, Range},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// The lexer gets the text in pieces of this size, so that what it reads can be counted.
+const PIECE_BYTES: usize = 1024;
 
 /// Why a text gave no tree.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +42,62 @@ pub enum ParseError {
     /// The parser does not take the grammar.
     #[error("the grammar does not fit the parser")]
     Grammar(#[from] tree_sitter::LanguageError),
+    /// It costs more than a file may.
+    #[error("skipped, because parsing it exceeds the budget of {0}")]
+    Exceeded(Limit),
+}
+
+/// The syntax tree of a text, with what it cost.
+#[derive(Debug)]
+pub struct SyntaxTree {
+    tree: Tree,
+    shape: TreeShape,
+    cost: ParseCost,
+    /// Work of all queries on it.
+    queried: AtomicU64,
+    /// Which limit a query on it exceeded.
+    exceeded: OnceLock<Limit>,
+}
+
+impl Deref for SyntaxTree {
+    type Target = Tree;
+
+    fn deref(&self) -> &Tree {
+        &self.tree
+    }
+}
+
+impl SyntaxTree {
+    /// What parsing it, and the queries on it, have cost so far.
+    pub fn cost(&self) -> ParseCost {
+        ParseCost { query: self.queried.load(Ordering::Relaxed), ..self.cost }
+    }
+
+    /// Counts the work of a query.
+    pub(crate) fn spend(&self, work: u64) {
+        self.queried.fetch_add(work, Ordering::Relaxed);
+    }
+
+    /// Whether what was read of the tree is all there is. It is not where a query exceeded its budget: then the file
+    /// counts as skipped.
+    pub fn check(&self) -> Result<(), ParseError> {
+        self.exceeded.get().map_or(Ok(()), |limit| Err(ParseError::Exceeded(*limit)))
+    }
+
+    /// Notes that a query was ended early.
+    pub(crate) fn exceed(&self, limit: Limit) {
+        self.exceeded.get_or_init(|| limit);
+    }
+
+    /// Whether parents and siblings of its nodes are found slowly.
+    pub(crate) fn is_unusual(&self) -> bool {
+        self.shape.is_unusual
+    }
+
+    /// Whether a node has thousands of children side by side.
+    pub(crate) fn is_flat(&self) -> bool {
+        self.shape.is_flat
+    }
 }
 
 /// A definition with what search needs beside its annotation.
@@ -53,61 +119,92 @@ pub struct Definition {
     owner: Option<String>,
 }
 
-/// The syntax tree of a text. Asks `stopped` while it works.
+/// The syntax tree of a text. Asks `cancelled` while it works, and ends where the text exceeds the budget of its length.
 ///
 /// Where a preprocessor changes the text before it is read, and the text can't be read as it stands, the tree is that of
 /// the text without what it takes away, if that can be read better. Everything else stands where it stood.
 pub fn tree(
     language: Language,
     text: &str,
-    stopped: &dyn Fn() -> bool,
-) -> Result<Tree, ParseError> {
+    cancelled: &dyn Fn() -> bool,
+) -> Result<SyntaxTree, ParseError> {
+    tree_within(language, text, ParseBudget::new(text.len(), cancelled))
+}
+
+/// The syntax tree of a text within a budget: every parse of the crate goes through here.
+pub fn tree_within(
+    language: Language,
+    text: &str,
+    budget: ParseBudget<'_>,
+) -> Result<SyntaxTree, ParseError> {
+    if let Some(limit) = is_too_large(text, &budget) {
+        return Err(ParseError::Exceeded(limit));
+    }
     if !language.settings().preprocessed {
-        return tree_as_written(language, text, stopped);
+        return tree_as_written(language, text, budget);
     }
     let plain = preprocessor::with_plain_types(text);
     let text = plain.as_deref().unwrap_or(text);
-    let tree = tree_as_written(language, text, stopped)?;
+    let tree = tree_as_written(language, text, budget)?;
     if !tree.root_node().has_error() {
         return Ok(tree);
     }
     let Some(masked) = preprocessor::masked(text) else { return Ok(tree) };
-    let without = tree_as_written(language, &masked, stopped)?;
-    Ok(if lost(&without) < lost(&tree) { without } else { tree })
+    match tree_as_written(language, &masked, budget) {
+        Ok(without) if lost(&without) < lost(&tree) => Ok(without),
+        Ok(_) | Err(ParseError::Exceeded(_)) => Ok(tree),
+        Err(error) => Err(error),
+    }
 }
 
 fn tree_as_written(
     language: Language,
     text: &str,
-    stopped: &dyn Fn() -> bool,
-) -> Result<Tree, ParseError> {
+    budget: ParseBudget<'_>,
+) -> Result<SyntaxTree, ParseError> {
     // To make a parser costs more than to parse a small file.
     thread_local!(static PARSER: RefCell<Parser> = RefCell::new(Parser::new()));
-    PARSER.with_borrow_mut(|parser| tree_by(parser, language, text, stopped))
+    let meter = RefCell::new(Meter::new(budget));
+    let tree = PARSER.with_borrow_mut(|parser| tree_by(parser, language, text, &meter))?;
+    let mut meter = meter.into_inner();
+    let ended = |limit: Option<Limit>| limit.map_or(ParseError::Stopped, ParseError::Exceeded);
+    let tree = tree.ok_or_else(|| ended(meter.exceeded()))?;
+    let shape = meter.shape(&tree).map_err(ended)?;
+    let nodes = tree.root_node().descendant_count() as u64;
+    let cost = ParseCost { nodes, siblings: shape.siblings, ..meter.cost() };
+    Ok(SyntaxTree { tree, shape, cost, queried: AtomicU64::new(0), exceeded: OnceLock::new() })
 }
 
 fn tree_by(
     parser: &mut Parser,
     language: Language,
     text: &str,
-    stopped: &dyn Fn() -> bool,
-) -> Result<Tree, ParseError> {
+    meter: &RefCell<Meter<'_>>,
+) -> Result<Option<Tree>, ParseError> {
     parser.set_language(&language.grammar().tables)?;
     // What was stopped half-way would else be gone on with.
     parser.reset();
-    let mut ask =
-        |_: &ParseState| if stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let mut ask = |_: &ParseState| {
+        if meter.borrow_mut().step() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
     let options = ParseOptions::new().progress_callback(&mut ask);
     let deepest = language.settings().deepest;
     let end = deepest.map_or(text.len(), |deepest| depth::readable(text, deepest));
     let bytes = text.as_bytes().get(..end).unwrap_or_default();
     // Grammars of documents read a last line only with its break.
     let open = language.is_outline() && !text.ends_with('\n') && end == text.len();
-    let mut chunk = |at: usize, _| match bytes.get(at..) {
-        Some([]) if open => b"\n",
-        rest => rest.unwrap_or_default(),
+    let mut piece = |at: usize, _| {
+        let piece = bytes.get(at..(at + PIECE_BYTES).min(bytes.len())).unwrap_or_default();
+        match piece {
+            _ if !meter.borrow_mut().read(piece.len()) => &[],
+            [] if open && at == bytes.len() => b"\n".as_slice(),
+            piece => piece,
+        }
     };
-    parser.parse_with_options(&mut chunk, None, Some(options)).ok_or(ParseError::Stopped)
+    let tree = parser.parse_with_options(&mut piece, None, Some(options));
+    // A parse that was given no more text ends without a tree as well.
+    let ended = meter.borrow().exceeded().is_some();
+    Ok(tree.filter(|_| !ended))
 }
 
 /// How many places of a tree could not be read.
@@ -129,7 +226,7 @@ fn lost(tree: &Tree) -> usize {
 }
 
 /// The language of that name, or of files that are called like that, with the tree of the text.
-pub fn tree_of(language: &str, text: &str) -> Option<(Language, Tree)> {
+pub fn tree_of(language: &str, text: &str) -> Option<(Language, SyntaxTree)> {
     let language = Language::named(language).or_else(|| Language::of(language))?;
     Some((language, tree(language, text, &|| false).ok()?))
 }
@@ -158,14 +255,19 @@ pub fn first_error(tree: &Tree) -> Option<u32> {
 }
 
 /// Everything defined in a text, in its order.
-pub fn definitions(language: Language, path: &str, text: &str, tree: &Tree) -> Vec<Definition> {
-    let all = matches(language.grammar().definitions(), tree.root_node(), text);
+pub fn definitions(
+    language: Language,
+    path: &str,
+    text: &str,
+    tree: &SyntaxTree,
+) -> Vec<Definition> {
+    let all = matches(tree, language.grammar().definitions(), tree.root_node(), text);
     let exported: HashSet<&str> = all
         .iter()
         .filter_map(|found| found.get("exported"))
         .map(|node| text_of(node, text))
         .collect();
-    let hidden = all
+    let hidden: Vec<(&str, Range<usize>)> = all
         .iter()
         .flat_map(|found| {
             let range = found.get("around").map(|node| node.byte_range());
@@ -173,12 +275,13 @@ pub fn definitions(language: Language, path: &str, text: &str, tree: &Tree) -> V
             names.filter_map(move |(_, node)| Some((symbol(text_of(*node, text)), range.clone()?)))
         })
         .collect();
-    let sections = RefCell::default();
-    let settings = language.settings();
-    let reader = Reader { language, settings, path, text, exported, hidden, sections };
+    let ancestry = Ancestry::new(tree);
+    let source = Source { path, language, text, tree };
+    let reader = Reader::new(&source, &ancestry, exported, hidden);
+    let settings = reader.settings;
     let mut open: Vec<Level> = Vec::new();
     let mut definitions = Vec::new();
-    for one in distinct(language, &all, text) {
+    for one in distinct(language, &all, text, &ancestry) {
         // Several names in one declaration stand beside each other.
         open.retain(|level| level.range.end >= one.end && level.node != one.node.id());
         let (definition, level) = reader.read(&one, &open);
@@ -285,10 +388,16 @@ fn bounded(mut definitions: Vec<Definition>, most: usize) -> Vec<Definition> {
         depths.insert(annotation.id.clone(), depth);
         levels.push(depth);
     }
-    let deepest = (1..=levels.iter().copied().max().unwrap_or(0))
-        .rev()
-        .find(|deepest| levels.iter().filter(|level| *level <= deepest).count() <= most)
-        .unwrap_or(0);
+    let mut counts = vec![0_usize; levels.iter().copied().max().unwrap_or(0) + 1];
+    for level in &levels {
+        counts[*level] += 1;
+    }
+    let mut all = 0;
+    let fits = |count: &&usize| {
+        all += **count;
+        all <= most
+    };
+    let deepest = counts.iter().take_while(fits).count().saturating_sub(1);
     let mut levels = levels.into_iter();
     definitions.retain(|_| levels.next().is_some_and(|level| level <= deepest));
     definitions.truncate(most);

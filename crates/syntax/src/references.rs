@@ -4,12 +4,12 @@ use crate::{
     annotate::calls,
     annotation::{Annotation, Kind},
     language::{Language, matches},
-    parse::{self, Definition},
+    parse::{self, Definition, SyntaxTree},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::HashSet, ops::Range};
-use tree_sitter::Tree;
+use std::{cmp::Reverse, collections::HashSet, ops::Range};
+use tree_sitter::{Node, TreeCursor};
 
 /// As what a name stands somewhere.
 #[derive(
@@ -54,14 +54,14 @@ pub fn references(
     language: Language,
     path: &str,
     text: &str,
-    tree: &Tree,
+    tree: &SyntaxTree,
     name: &str,
 ) -> References {
     let definitions = parse::definitions(language, path, text, tree);
     let named = starts(language, text, tree);
     let called: HashSet<usize> = calls(language, text, tree).iter().map(|call| call.at).collect();
     let imported = imports(language, text, tree);
-    let root = tree.root_node();
+    let mut search = Search::new(tree);
     let mut all = Vec::new();
     let (mut open, mut next): (Vec<usize>, usize) = (Vec::new(), 0);
     for at in occurrences(text, name) {
@@ -70,7 +70,7 @@ pub fn references(
             next += 1;
         }
         while open.pop_if(|n| definitions[*n].range.end <= at).is_some() {}
-        let Some(node) = root.descendant_for_byte_range(at, at + name.len()) else { continue };
+        let node = search.smallest_around(&(at..at + name.len()));
         let kind = node.kind();
         if kind.contains("comment") || kind.contains("string") || kind.contains("char_literal") {
             continue;
@@ -79,7 +79,7 @@ pub fn references(
             Role::Definition
         } else if called.contains(&at) {
             Role::Call
-        } else if imported.iter().any(|range| range.contains(&at)) {
+        } else if is_in(&imported, at) {
             Role::Import
         } else {
             Role::Use
@@ -91,8 +91,8 @@ pub fn references(
 }
 
 /// Where the names of definitions start.
-fn starts(language: Language, text: &str, tree: &Tree) -> HashSet<usize> {
-    let found = matches(language.grammar().definitions(), tree.root_node(), text);
+fn starts(language: Language, text: &str, tree: &SyntaxTree) -> HashSet<usize> {
+    let found = matches(tree, language.grammar().definitions(), tree.root_node(), text);
     let is_definition = |one: &crate::language::Match<'_>| {
         one.captures.iter().any(|(name, _)| Kind::named(name).is_some())
     };
@@ -100,12 +100,66 @@ fn starts(language: Language, text: &str, tree: &Tree) -> HashSet<usize> {
     names.map(|node| node.start_byte()).collect()
 }
 
-fn imports(language: Language, text: &str, tree: &Tree) -> Vec<Range<usize>> {
+fn imports(language: Language, text: &str, tree: &SyntaxTree) -> Vec<Range<usize>> {
     if language.is_outline() {
         return Vec::new();
     }
-    let found = matches(language.grammar().imports(), tree.root_node(), text);
-    found.iter().filter_map(|one| one.get("import")).map(|node| node.byte_range()).collect()
+    let found = matches(tree, language.grammar().imports(), tree.root_node(), text);
+    let ranges = found.iter().filter_map(|one| one.get("import")).map(|node| node.byte_range());
+    let mut ranges: Vec<Range<usize>> = ranges.collect();
+    ranges.sort_by_key(|range| (range.start, Reverse(range.end)));
+    let mut end = 0;
+    // What lies in another one says no more.
+    ranges.retain(|range| {
+        let outer = range.end > end;
+        end = end.max(range.end);
+        outer
+    });
+    ranges
+}
+
+/// Whether one of the ranges, which are in their order, is around a byte.
+fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
+    let before = ranges.partition_point(|range| range.start <= at);
+    let last = before.checked_sub(1).and_then(|last| ranges.get(last));
+    last.is_some_and(|range| range.contains(&at))
+}
+
+/// Finds nodes by their place, each after the one before, without going back to the root.
+struct Search<'tree> {
+    cursor: TreeCursor<'tree>,
+    /// The nodes around the one that the cursor is at.
+    open: Vec<Node<'tree>>,
+}
+
+impl<'tree> Search<'tree> {
+    fn new(tree: &'tree SyntaxTree) -> Self {
+        Self { cursor: tree.walk(), open: Vec::new() }
+    }
+
+    /// The smallest node around a range. Ranges are asked for in the order of the text.
+    fn smallest_around(&mut self, range: &Range<usize>) -> Node<'tree> {
+        while self.open.last().is_some_and(|outer| outer.end_byte() < range.end) {
+            self.cursor.goto_parent();
+            self.open.pop();
+        }
+        loop {
+            let node = self.cursor.node();
+            let ends_before = node.end_byte() < range.end || node.end_byte() <= range.start;
+            if ends_before && !self.open.is_empty() {
+                if self.cursor.goto_next_sibling() {
+                    continue;
+                }
+            } else if node.start_byte() <= range.start {
+                if self.cursor.goto_first_child() {
+                    self.open.push(node);
+                    continue;
+                }
+                return node;
+            }
+            return self.open.last().copied().unwrap_or(node);
+        }
+    }
 }
 
 /// Where a name stands as a whole word.
@@ -162,6 +216,19 @@ mod tests {
         let want: Vec<_> =
             want.into_iter().map(|(line, role, inside)| (line, role, inside.to_owned())).collect();
         assert_eq!(lines(Language::Python, text, "save"), want);
+    }
+
+    #[test]
+    fn the_smallest_node_around_a_name_is_found() {
+        let text = "a = f(a, b.a, 'a', [a, {a: a}])  # a\n( ( a . a\ndef a(a): a\n".repeat(4);
+        for language in [Language::Python, Language::JavaScript, Language::Rust] {
+            let tree = parse::tree(language, &text, &|| false).unwrap();
+            let mut search = Search::new(&tree);
+            for at in occurrences(&text, "a") {
+                let want = tree.root_node().descendant_for_byte_range(at, at + 1);
+                assert_eq!(Some(search.smallest_around(&(at..at + 1))), want, "{at}");
+            }
+        }
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! All that a running call may know of its caller: how to report, how to ask, when to stop.
 
 use crate::{Block, Object, Outcome, Running, ToolError};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
+    cell::Cell,
     fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::sync::SetOnce;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 /// How far a call has come. `done` only grows.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,6 +74,36 @@ impl fmt::Display for Stop {
     }
 }
 
+/// Which call within another one this is, and what it had handed over when it last asked the client something.
+#[derive(Debug, Clone, Default)]
+pub struct InnerRound {
+    /// Its number within the call around it, where that numbers them itself: the same in each round of questions.
+    pub nth: Option<usize>,
+    /// The state of its own [`InputNeeded`](crate::InputNeeded), once the client has answered.
+    pub state: Option<String>,
+    /// What cancels it, in the place of what cancels the call around it: it may go on in the next round, when the request
+    /// of this one is over.
+    pub cancel: Option<CancellationToken>,
+}
+
+/// A share of something that several clients want; dropping it makes room for the next.
+pub type Slot = Box<dyn Send>;
+
+/// A turn on a blocking thread.
+#[derive(Default)]
+pub struct WorkSlot {
+    /// A small number that tells clients apart that are at work at the same time.
+    pub lane: usize,
+    /// The share itself, where threads are shared out.
+    pub held: Option<Slot>,
+}
+
+impl fmt::Debug for WorkSlot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkSlot").field("lane", &self.lane).finish_non_exhaustive()
+    }
+}
+
 /// Whoever listens while a call runs. Implemented by the server, once per call.
 pub trait Audience: Send + Sync {
     /// Tells how far the call is. Never waits; may drop steps that come too fast.
@@ -117,6 +148,7 @@ pub trait Audience: Send + Sync {
         &'a self,
         _tool: (&'a str, &'a str),
         _arguments: Object,
+        _round: InnerRound,
     ) -> Running<'a, Result<Outcome, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::failed(
             "no other tool can be called from here",
@@ -125,6 +157,15 @@ pub trait Audience: Send + Sync {
     /// Whether the same client could call this tool of this provider.
     fn may_use(&self, _provider: &str, _tool: &str) -> bool {
         true
+    }
+    /// Waits for the client's turn on a blocking thread. The slot is kept until the work is done, also where the call
+    /// has ended before.
+    fn work_slot(&self) -> Running<'_, WorkSlot> {
+        Box::pin(std::future::ready(WorkSlot::default()))
+    }
+    /// Takes the client's share of index work; `None` where it has it already, and answers from what is indexed.
+    fn index_slot(&self) -> Option<Slot> {
+        Some(Box::new(()))
     }
     /// How long the client has taken to answer questions. It moves the deadline by as much.
     fn waited(&self) -> Duration {
@@ -136,12 +177,21 @@ pub trait Audience: Send + Sync {
     }
 }
 
+/// The code of errors that ask to try again later.
+const OVERLOADED: i32 = -32000;
+
+/// What a call within another one had handed over when it last asked the client something, if anything.
+#[derive(Clone)]
+struct InnerState(Option<String>);
+
 /// Given to every call.
 #[derive(Clone)]
 pub struct CallContext {
     audience: Arc<dyn Audience>,
     cancel: CancellationToken,
     deadline: Option<Instant>,
+    /// The state of a call within another one, in the place of the other's.
+    inner_state: Option<InnerState>,
 }
 
 impl fmt::Debug for CallContext {
@@ -157,7 +207,14 @@ impl CallContext {
         cancel: CancellationToken,
         deadline: Option<Instant>,
     ) -> Self {
-        Self { audience, cancel, deadline }
+        Self { audience, cancel, deadline, inner_state: None }
+    }
+
+    /// The same for a call within another one, which has a state of its own.
+    #[must_use]
+    pub fn with_state(mut self, state: Option<String>) -> Self {
+        self.inner_state = Some(InnerState(state));
+        self
     }
 
     /// Whether to stop now, and why. Cheap: ask it in every loop that may run long.
@@ -288,7 +345,23 @@ impl CallContext {
         (provider, tool): (&str, &str),
         arguments: Object,
     ) -> Result<Outcome, ToolError> {
-        self.audience.call((provider, tool), arguments).await
+        let round = InnerRound { nth: None, state: self.state(), cancel: None };
+        self.call_in_round((provider, tool), arguments, round).await
+    }
+
+    /// The same for one of several calls, each of which may ask the client something and go on in another round.
+    pub async fn call_in_round(
+        &self,
+        (provider, tool): (&str, &str),
+        arguments: Object,
+        round: InnerRound,
+    ) -> Result<Outcome, ToolError> {
+        self.audience.call((provider, tool), arguments, round).await
+    }
+
+    /// How long the client has taken to answer questions of this call.
+    pub fn waited(&self) -> Duration {
+        self.audience.waited()
     }
 
     /// Whether the same client could call this tool of this provider.
@@ -303,22 +376,100 @@ impl CallContext {
 
     /// What the tool asked to have handed back, when it runs again with answers.
     pub fn state(&self) -> Option<String> {
-        self.audience.state()
+        match &self.inner_state {
+            Some(InnerState(own)) => own.clone(),
+            None => self.audience.state(),
+        }
     }
 
-    /// Runs CPU or file work off the async threads. The work sees the same context and must look at [`Self::stop`].
+    /// Passes the client's turns on to a call in memory, whose audience is another one.
+    pub fn work_slot(&self) -> Running<'_, WorkSlot> {
+        self.audience.work_slot()
+    }
+
+    /// Takes the client's share of index work; `None` where it has it already, and answers from what is indexed.
+    pub fn index_slot(&self) -> Option<Slot> {
+        self.audience.index_slot()
+    }
+
+    /// Why work that waited for a thread is not done: the client's other calls had all that it may have.
+    fn never_started(&self, stop: Stop) -> ToolError {
+        let is_late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
+        if stop == Stop::Cancelled || !is_late {
+            return ToolError::Stopped(stop);
+        }
+        ToolError::Refused {
+            code: OVERLOADED,
+            message: "too much work at once: this client's other calls took all the threads that it may have; \
+                      wait for their answers, then try again"
+                .into(),
+            data: Some(json!({ "retryAfter": 1, "retryAfterMs": 1000 })),
+        }
+    }
+
+    /// A context for work on another thread, and the guard that cancels it. A future keeps the guard, so that work
+    /// without a reader ends: when the future is dropped, or done.
+    pub fn scoped(&self) -> (Self, DropGuard) {
+        let context = Self { cancel: self.cancel.child_token(), ..self.clone() };
+        let guard = context.cancel.clone().drop_guard();
+        (context, guard)
+    }
+
+    /// Runs CPU or file work off the async threads. The work gets a context of its own and must look at [`Self::stop`]
+    /// in every loop that may run long: it is cancelled with this call, and also when this future is dropped, because a
+    /// thread can't be interrupted from outside. Work that is still queued by then is not started.
     pub async fn blocking<T, F>(&self, work: F) -> Result<T, ToolError>
     where
         T: Send + 'static,
         F: FnOnce(&CallContext) -> Result<T, ToolError> + Send + 'static,
     {
-        let context = self.clone();
-        match tokio::task::spawn_blocking(move || work(&context)).await {
+        let slot = tokio::select! {
+            biased;
+            slot = self.audience.work_slot() => slot,
+            stop = self.stopped() => return Err(self.never_started(stop)),
+        };
+        let (context, _cancelled_on_drop) = self.scoped();
+        let run = move || {
+            // The thread is busy for as long as the work takes, even where the call has ended by then.
+            let _busy = InLane::enter(slot);
+            if context.cancel.is_cancelled() {
+                return Err(ToolError::Stopped(Stop::Cancelled));
+            }
+            work(&context)
+        };
+        match tokio::task::spawn_blocking(run).await {
             Ok(result) => result,
             // A panic belongs to the call that caused it; the runner above reports it.
             Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
             Err(failure) => Err(ToolError::Bug(Box::new(failure))),
         }
+    }
+}
+
+thread_local! {
+    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// The lane of the client whose call this thread works on, where it works on one.
+pub fn current_lane() -> Option<usize> {
+    LANE.get()
+}
+
+/// A thread that works on a call.
+struct InLane {
+    before: Option<usize>,
+    _slot: WorkSlot,
+}
+
+impl InLane {
+    fn enter(slot: WorkSlot) -> Self {
+        Self { before: LANE.replace(Some(slot.lane)), _slot: slot }
+    }
+}
+
+impl Drop for InLane {
+    fn drop(&mut self) {
+        LANE.set(self.before);
     }
 }
 
@@ -385,6 +536,37 @@ mod tests {
             assert_eq!(context.stop(), want, "{deadline:?} {waited:?}");
             assert_eq!(context.deadline(), deadline.map(|at| at + waited));
         }
+    }
+
+    #[tokio::test]
+    async fn blocking_work_is_cancelled_when_its_future_is_dropped() {
+        let (started, has_started) = tokio::sync::oneshot::channel();
+        let (ended, has_ended) = tokio::sync::oneshot::channel();
+        let context = nobody();
+        let work = context.blocking(move |context| {
+            started.send(()).expect("the test waits for it");
+            while context.stop().is_none() {
+                std::thread::yield_now();
+            }
+            ended.send(context.stop()).expect("the test waits for it");
+            Ok(())
+        });
+        tokio::select! {
+            biased;
+            _ = work => panic!("nothing stopped it"),
+            started = has_started => started.expect("it starts"),
+        }
+        assert_eq!(has_ended.await.expect("it ends"), Some(Stop::Cancelled));
+        assert_eq!(context.stop(), None, "the call itself goes on");
+    }
+
+    #[tokio::test]
+    async fn blocking_work_of_a_cancelled_call_is_not_started() {
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let context = CallContext::new(Arc::new(Nobody), cancel, None);
+        let result = context.blocking(|_| -> Result<(), _> { panic!("it was started") }).await;
+        assert!(matches!(result, Err(ToolError::Stopped(Stop::Cancelled))), "{result:?}");
     }
 
     #[tokio::test]

@@ -24,7 +24,7 @@ pub enum ToolError {
     /// The call goes on once the client has answered these.
     #[error("more input is needed from the client")]
     NeedsInput(InputNeeded),
-    /// Another server refused, in these words.
+    /// Another server refused, or this one has no room for the work now, in these words.
     #[error("{message} ({code})")]
     Refused {
         /// Its code.

@@ -15,7 +15,10 @@ mod tool;
 
 pub use answer::{Answer, Block, Contents, EXTRA, Outcome, ResourceInfo, TemplateInfo};
 pub use app::App;
-pub use context::{Ask, Audience, CallContext, Level, Progress, Stop, nobody};
+pub use context::{
+    Ask, Audience, CallContext, InnerRound, Level, Progress, Slot, Stop, WorkSlot, current_lane,
+    nobody,
+};
 pub use error::{Failure, FailureKind, InputNeeded, ToolError};
 pub use provider::{
     Change, Completed, Completing, CompletionTarget, PromptAnswer, PromptArgument, PromptInfo,

@@ -5,9 +5,10 @@ use docent_traffic::{Connection, Hop, Tap, Traffic};
 use docent_wire::Dialect;
 use futures::future::{BoxFuture, FutureExt, ready};
 use rmcp::model::Extensions;
+use serde_json::{Value, json};
 use std::{
     fmt,
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -86,7 +87,7 @@ impl Via {
     }
 }
 
-/// One end of a conversation. Rate limits count by this.
+/// One end of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Who.
@@ -98,10 +99,40 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// What a rate counts by: a principal at an address.
+    pub fn client_at_address(&self) -> ClientKey {
+        let Principal { name, kind, .. } = &self.principal;
+        ClientKey { principal: Arc::clone(name), kind: *kind, network: self.remote.map(network) }
+    }
+
+    /// What a fair share counts by: a principal, from however many addresses. Anonymous callers are told apart by
+    /// their address, and the one on pipes has none.
+    pub fn client(&self) -> ClientKey {
+        let is_known = self.principal.kind != PrincipalKind::Anonymous;
+        let client = self.client_at_address();
+        if is_known { ClientKey { network: None, ..client } } else { client }
+    }
+
     /// A connection of this caller's, to be recorded.
     pub(crate) fn tap(&self, traffic: &Arc<Traffic>) -> Tap {
         let peer = self.principal.name.to_string();
         traffic.connection(Connection { hop: Hop::Client, peer, via: self.via.name() })
+    }
+}
+
+/// What counts as one client.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ClientKey {
+    principal: Arc<str>,
+    kind: PrincipalKind,
+    network: Option<IpAddr>,
+}
+
+/// What counts as one address: a host commands a whole /64 of IPv6, and IPv4 can be written as IPv6.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
+        v4 @ IpAddr::V4(_) => v4,
     }
 }
 
@@ -137,6 +168,47 @@ impl Origin {
 
 /// Kept for as long as a session or a stream is open; dropping it makes room for the next.
 pub type Seat = Box<dyn Send + Sync>;
+
+/// There is no room for another session or stream now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overload {
+    /// What there is no room for, by its name in `limits`: `sessions` or `streams`.
+    pub what: &'static str,
+    /// The caller holds its fair share, and what is left is kept for others.
+    pub is_own_share: bool,
+    /// When to try again.
+    pub retry_after: Duration,
+}
+
+impl fmt::Display for Overload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, is_own_share, retry_after } = self;
+        let seconds = whole_seconds(*retry_after);
+        if *is_own_share {
+            write!(
+                f,
+                "This client has its share of {what} open: close one, raise limits.{what}_per_client, \
+                 or try again in {seconds} s"
+            )
+        } else {
+            write!(
+                f,
+                "Too many {what} are open: close one, raise limits.{what}, or try again in {seconds} s"
+            )
+        }
+    }
+}
+
+/// A wait in whole seconds, as `Retry-After` has it: never less than the wait.
+pub(crate) fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs() + u64::from(wait.subsec_nanos() > 0 || wait.is_zero())
+}
+
+/// The `data` of an error that says when to try again.
+pub fn retry_data(wait: Duration) -> Value {
+    let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+    json!({ "retryAfter": whole_seconds(wait), "retryAfterMs": milliseconds })
+}
 
 /// What a caller shows at the door.
 #[derive(Clone, Copy, Default)]
@@ -197,16 +269,59 @@ pub trait Door: Send + Sync + 'static {
     }
     /// Counts one request; an error says how long to wait.
     fn admit(&self, caller: &Caller) -> Result<(), Duration>;
-    /// Takes a seat for a session; `None` when all are taken. A session that makes room may be found then.
-    fn open_session(&self) -> Option<Seat>;
+    /// Takes a seat for a session. Where there is none, a session that makes room may be found.
+    fn open_session(&self, caller: &Caller) -> Result<Seat, Overload>;
     /// Counts one who wanted a session and got none.
     fn count_unseated(&self) {}
-    /// Takes a seat for an open stream; `None` when all are taken.
-    fn open_stream(&self) -> Option<Seat>;
+    /// Takes a seat for an open stream.
+    fn open_stream(&self, caller: &Caller) -> Result<Seat, Overload>;
 }
 
 /// What a caller hears that nobody is known by, where no header can carry the reason.
 pub(crate) fn stranger(door: &dyn Door, token: Option<&str>) -> String {
     let why = token.and_then(|token| door.why_refused(token));
     why.map_or_else(|| STRANGER.to_owned(), |why| format!("{STRANGER}: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(name: &str, kind: PrincipalKind, remote: &str) -> Caller {
+        let principal = Principal { name: name.into(), scopes: [].into(), kind, grant: None };
+        Caller { principal, via: Via::Http, remote: remote.parse().ok() }
+    }
+
+    #[test]
+    fn a_client_is_a_principal_or_an_address() {
+        let key = |remote| caller("a", PrincipalKind::Key, remote);
+        let anonymous = |remote| caller("anonymous", PrincipalKind::Anonymous, remote);
+        let same_rate =
+            |one: &Caller, other: &Caller| one.client_at_address() == other.client_at_address();
+        let cases = [
+            (key(""), key(""), true, true),
+            (key("10.0.0.1"), key("10.0.0.2"), false, true),
+            (key("2001:db8::1"), key("2001:db8::ffff"), true, true),
+            (key("::ffff:10.0.0.1"), key("10.0.0.1"), true, true),
+            (key("10.0.0.1"), caller("a", PrincipalKind::Oauth, "10.0.0.1"), false, false),
+            (key("10.0.0.1"), caller("b", PrincipalKind::Key, "10.0.0.1"), false, false),
+            (anonymous("10.0.0.1"), anonymous("10.0.0.1"), true, true),
+            (anonymous("10.0.0.1"), anonymous("10.0.0.2"), false, false),
+            (anonymous("2001:db8::1"), anonymous("2001:db8:0:1::1"), false, false),
+            (anonymous(""), anonymous("127.0.0.1"), false, false),
+        ];
+        for (one, other, rate, share) in cases {
+            assert_eq!(same_rate(&one, &other), rate, "{one:?} {other:?}");
+            assert_eq!(one.client() == other.client(), share, "{one:?} {other:?}");
+        }
+    }
+
+    #[test]
+    fn a_wait_is_never_told_shorter_than_it_is() {
+        for (milliseconds, seconds) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (30_000, 30)] {
+            let wait = Duration::from_millis(milliseconds);
+            let told = json!({"retryAfter": seconds, "retryAfterMs": milliseconds.max(1)});
+            assert_eq!(retry_data(wait), told);
+        }
+    }
 }

@@ -11,6 +11,9 @@ mod message;
 pub mod stdio;
 pub mod tls;
 
-pub use door::{Caller, Door, Grant, Lack, Origin, Principal, PrincipalKind, Seat, Shown, Via};
+pub use door::{
+    Caller, ClientKey, Door, Grant, Lack, Origin, Overload, Principal, PrincipalKind, Seat, Shown,
+    Via, retry_data,
+};
 pub use lines::{Lines, TooLong};
 pub use tls::Certificate;

@@ -4,8 +4,8 @@
 //! to the service that it is served with. stdio, the older SSE pair and WebSocket differ only in their frames.
 
 use crate::{
-    Caller, Certificate, Door, Origin, Principal, Seat, Shown,
-    door::stranger,
+    Caller, Certificate, Door, Origin, Overload, Principal, Seat, Shown,
+    door::{retry_data, stranger, whole_seconds},
     lines::TooLong,
     message::{decode, encode, to_value, wire_id},
 };
@@ -54,8 +54,8 @@ pub(crate) trait Frames: Send {
     }
 }
 
-/// Takes the seats of a connection whose peer has shown its token; the words say what there is none of.
-pub(crate) type Seating = Box<dyn FnMut() -> Result<Seat, String> + Send>;
+/// Takes the seats of a connection whose peer has shown its token.
+pub(crate) type Seating = Box<dyn FnMut(&Caller) -> Result<Seat, Overload> + Send>;
 
 /// What a connection starts with.
 pub(crate) struct Opening {
@@ -355,12 +355,16 @@ impl<F: Frames> Link<F> {
                 let told = stranger(&*self.opening.door, token);
                 return Err(Refusal::new(id, code::INVALID_REQUEST, told));
             };
+            let caller = Caller { principal, ..self.opening.caller.clone() };
             if let Some(take) = &mut self.opening.seating {
-                let seats = take().map_err(|told| Refusal::new(id, code::SERVER, told))?;
+                let seats = take(&caller).map_err(|overload| {
+                    let data = retry_data(overload.retry_after);
+                    Refusal::new(id, code::SERVER, overload.to_string()).with(data)
+                })?;
                 self.seats.push(seats);
                 self.opening.seating = None;
             }
-            self.opening.caller.principal = principal;
+            self.opening.caller = caller;
             self.talk.unlock();
         }
         self.talk.opened(dialect);
@@ -453,9 +457,8 @@ pub(crate) fn array(values: &[Vec<u8>]) -> Vec<u8> {
 /// Counts one request of a caller.
 pub(crate) fn count(door: &dyn Door, caller: &Caller, id: &Id) -> Result<(), Refusal> {
     door.admit(caller).map_err(|wait| {
-        let seconds = wait.as_secs().max(1);
-        let told = format!("Rate limit exceeded: try again in {seconds} s");
-        Refusal::new(Some(id.clone()), code::SERVER, told).with(json!({ "retryAfter": seconds }))
+        let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
+        Refusal::new(Some(id.clone()), code::SERVER, reason).with(retry_data(wait))
     })
 }
 
@@ -611,11 +614,11 @@ mod tests {
         fn admit(&self, _: &Caller) -> Result<(), Duration> {
             Ok(())
         }
-        fn open_session(&self) -> Option<Seat> {
-            None
+        fn open_session(&self, _: &Caller) -> Result<Seat, Overload> {
+            Ok(Box::new(()))
         }
-        fn open_stream(&self) -> Option<Seat> {
-            None
+        fn open_stream(&self, _: &Caller) -> Result<Seat, Overload> {
+            Ok(Box::new(()))
         }
     }
 

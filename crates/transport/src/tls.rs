@@ -199,7 +199,15 @@ fn verifier(
 }
 
 fn bytes(file: &Path) -> Result<Vec<u8>, TlsError> {
-    std::fs::read(file).map_err(|cause| TlsError::Unreadable { file: file.to_owned(), cause })
+    let read = || {
+        // Opening a pipe would block the start until another program writes to it.
+        if !std::fs::metadata(file)?.is_file() {
+            let reason = "it is not a regular file: put the PEM text into one";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+        }
+        std::fs::read(file)
+    };
+    read().map_err(|cause| TlsError::Unreadable { file: file.to_owned(), cause })
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -27,7 +27,7 @@ mod words;
 
 pub use allow::what_to_add;
 pub use page::{
-    FetchPageError, Page, PageLimits, PageLink, PageSection, fetch_page, fetch_page_until,
+    FetchPageError, Page, PageLimits, PageLink, PageSection, PageWait, fetch_page, fetch_page_until,
 };
 pub use provider::{Key, Provider};
 pub use query::{BadQuery, MOST_RESULTS, Query, Recency, Region};

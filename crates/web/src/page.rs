@@ -246,23 +246,38 @@ pub fn fetch_page(
     client: &Client,
     limits: &PageLimits,
 ) -> Result<Page, FetchPageError> {
-    fetch_page_until(url, section, client, limits, Instant::now() + PATIENCE)
+    fetch_page_until(url, section, client, limits, &PageWait { until: None, stopped: &|| false })
 }
 
-/// The same for a caller who waits until then: a large page that has to wait for another fails by that time.
+/// How long a caller waits for a page.
+#[derive(Clone, Copy)]
+pub struct PageWait<'a> {
+    /// A large page that has to wait for another one fails at this time.
+    pub until: Option<Instant>,
+    /// Asked while a document is read; ends the work early.
+    pub stopped: &'a dyn Fn() -> bool,
+}
+
+impl std::fmt::Debug for PageWait<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PageWait").field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+/// The same for a caller with a deadline, or who may lose interest.
 pub fn fetch_page_until(
     url: &str,
     section: Option<&str>,
     client: &Client,
     limits: &PageLimits,
-    until: Instant,
+    wait: &PageWait<'_>,
 ) -> Result<Page, FetchPageError> {
     let asked = parse(url)?;
     let response = client
         .get_body(&asked, &Validators::default(), Body::AtMost(limits.bytes))
         .map_err(|error| failed(error, &asked, client))?;
     accept(&response)?;
-    let read = read(response, until)?;
+    let read = read(response, wait)?;
     let mut page = read.page(limits);
     match (section, asked.fragment()) {
         (Some(section), _) => read.cut_out(&mut page, section, limits)?,
@@ -354,7 +369,7 @@ fn alone(
     taken.map(Some).ok_or_else(|| FetchPageError::Busy { url: url.to_string() })
 }
 
-fn read(response: Response, until: Instant) -> Result<Read, FetchPageError> {
+fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError> {
     let media_type = response.media_type();
     let modified = response.header("last-modified").and_then(|date| said(date, LONGEST_FACT));
     let content_type = response.header("content-type").map(str::to_owned);
@@ -367,6 +382,7 @@ fn read(response: Response, until: Instant) -> Result<Read, FetchPageError> {
         bytes = charset::as_utf8(bytes, content_type.as_deref());
     }
     let reading = known(&bytes);
+    let until = wait.until.unwrap_or_else(|| Instant::now() + PATIENCE);
     let _alone = alone(&reading, bytes.len(), until, &url)?;
     let unreadable = |source| match source {
         Unreadable::Binary => FetchPageError::Binary {
@@ -401,7 +417,8 @@ fn read(response: Response, until: Instant) -> Result<Read, FetchPageError> {
             (document, Format::Html.name())
         }
         Reading::Document(format) => {
-            (format.read(&path, &bytes).map_err(unreadable)?, format.name())
+            let document = format.read_until(&path, &bytes, wait.stopped);
+            (document.map_err(unreadable)?, format.name())
         }
     };
     if document.sections.is_empty() {

@@ -1,105 +1,150 @@
 //! The step that runs the workspace's own tests, documentation tests included.
 
-use super::{Context, tally};
+use super::{Context, skips::SkipReport, tally};
 use crate::{
     corpus::{self, Fetched, Package, Registry},
     process::{self, Output},
     report::Counts,
+    workspace::Workspace,
 };
 use anyhow::Result;
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
-/// Shells that complete what is typed.
-const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
-const LIMIT: Duration = Duration::from_hours(1);
+pub(super) const LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
-/// Where packages put it, and what brings it where they have not.
-const BUBBLEWRAP: &str = "usr/bin/bwrap";
-/// What the tests look for it by.
-const FOR_TESTS: &str = "BUBBLEWRAP_FOR_TESTS";
-const BUBBLEWRAP_VERSION: &str = "0.8.0-2+deb12u1";
-const BUBBLEWRAP_SHA256: &str = "3cc9134a3286ad01a323dcd924ba123eb634cefaeec82d774257e06308aeaadb";
+/// How nextest prints its results, here and as another user.
+pub(super) const NEXTEST_OPTIONS: [&str; 6] =
+    ["--no-fail-fast", "--no-tests=pass", "--status-level", "slow", "--final-status-level", "fail"];
 
-pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
-    let bubblewrap = bubblewrap(context)?;
-    let tests = if has_nextest(context)? {
-        nextest(context, bubblewrap.as_deref())?
-    } else {
-        libtest(context, &["--lib", "--bins", "--tests"], bubblewrap.as_deref())?
-    };
-    // nextest doesn't run the examples in documentation.
-    let documentation = libtest(context, &["--doc"], None)?;
-    let wrapped = bubblewrap.map_or(Counts::ONE_SKIPPED, |_| Counts::default());
-    Ok([tests, documentation, shells(), wrapped].into_iter().sum())
+/// A file of a Debian package that tests use and few machines have. Tests without it are skipped.
+struct TestFile {
+    /// The environment variable that tests find it by.
+    variable: &'static str,
+    package: &'static str,
+    version: &'static str,
+    sha256: &'static str,
+    path: &'static str,
+    /// The only architecture that the package is for; none where it is for all.
+    architecture: Option<&'static str>,
 }
 
-/// The tests of the sandbox pass without bubblewrap, so it is brought, or said that they saw nothing of it.
-fn bubblewrap(context: &Context<'_>) -> Result<Option<PathBuf>> {
-    let installed = Path::new("/").join(BUBBLEWRAP);
-    if installed.is_file() {
-        return Ok(Some(installed));
+const TEST_FILES: [TestFile; 2] = [
+    TestFile {
+        variable: "BUBBLEWRAP_FOR_TESTS",
+        package: "bubblewrap",
+        version: "0.8.0-2+deb12u1",
+        sha256: "3cc9134a3286ad01a323dcd924ba123eb634cefaeec82d774257e06308aeaadb",
+        path: "usr/bin/bwrap",
+        architecture: Some("x86_64"),
+    },
+    TestFile {
+        variable: "DEBIAN_REFERENCE_FOR_TESTS",
+        package: "debian-reference-en",
+        version: "2.100",
+        sha256: "9f31d3a17df505de09689ca255512ea58c1fc47c59bb1b0c7bf1c23362e9743f",
+        path: "usr/share/debian-reference/debian-reference.en.pdf",
+        architecture: None,
+    },
+];
+
+pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+    let skips = SkipReport::new()?;
+    let mut variables = test_files(context.workspace)?;
+    variables.push(skips.variable());
+    let tests = if has_nextest(context.workspace)? {
+        nextest(context, &variables)?
+    } else {
+        libtest(context, &["--lib", "--bins", "--tests"], &variables)?
+    };
+    // nextest doesn't run the examples in documentation.
+    let documentation = libtest(context, &["--doc"], &variables)?;
+    skips.count([tests, documentation].into_iter().sum())
+}
+
+/// Runs the tests whose names have one of these parts.
+pub(super) fn run_named(
+    workspace: &Workspace,
+    names: &[&str],
+    variable: (&'static str, PathBuf),
+) -> Result<Counts> {
+    let skips = SkipReport::new()?;
+    let has_nextest = has_nextest(workspace)?;
+    let mut cargo = if has_nextest {
+        let mut cargo = workspace.cargo(["nextest", "run", "--workspace"]);
+        cargo.args(NEXTEST_OPTIONS);
+        cargo
+    } else {
+        let mut cargo = workspace.cargo(["test", "--workspace", "--no-fail-fast", "--tests"]);
+        cargo.arg("--");
+        cargo
+    };
+    cargo.args(names).envs([variable, skips.variable()]);
+    let done = process::run(&mut cargo, LIMIT, Output::Shown)?;
+    let counts = if has_nextest {
+        tally::nextest(&done.text).unwrap_or_default()
+    } else {
+        tally::libtest(&done.text)
+    };
+    skips.count(counts.with_status(done.success))
+}
+
+/// The variables for the files that are installed or can be fetched.
+pub(super) fn test_files(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
+    let mut variables = Vec::new();
+    for file in &TEST_FILES {
+        match find(workspace, file)? {
+            Ok(path) => variables.push((file.variable, path)),
+            Err(reason) => println!("{} can't be fetched: {reason}", file.package),
+        }
     }
-    // The package is for this kind of machine.
-    if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
-        println!("skipped: bubblewrap, which is not installed");
-        return Ok(None);
+    Ok(variables)
+}
+
+fn find(workspace: &Workspace, file: &TestFile) -> Result<Result<PathBuf, String>> {
+    let installed = Path::new("/").join(file.path);
+    if installed.is_file() {
+        return Ok(Ok(installed));
+    }
+    if let Some(architecture) = file.architecture
+        && (architecture != std::env::consts::ARCH || std::env::consts::OS != "linux")
+    {
+        return Ok(Err(format!("the pinned package is for Linux on {architecture}")));
     }
     let package = Package {
         registry: Registry::Debian,
-        name: "bubblewrap".to_owned(),
-        version: BUBBLEWRAP_VERSION.to_owned(),
-        sha256: BUBBLEWRAP_SHA256.to_owned(),
+        name: file.package.to_owned(),
+        version: file.version.to_owned(),
+        sha256: file.sha256.to_owned(),
     };
-    match corpus::fetch(context.workspace, &package)? {
-        Fetched::Tree(tree) => Ok(Some(tree.join(BUBBLEWRAP))),
-        Fetched::Away(reason) => {
-            println!("skipped: bubblewrap, which is not installed and can't be fetched ({reason})");
-            Ok(None)
-        }
-    }
+    Ok(match corpus::fetch(workspace, &package)? {
+        Fetched::Tree(tree) => Ok(tree.join(file.path)),
+        Fetched::Away(reason) => Err(reason),
+    })
 }
 
-/// The tests of completion pass where a shell is missing: that they saw nothing of it is said here.
-fn shells() -> Counts {
-    let missing = SHELLS.into_iter().filter(|shell| {
-        let mut asked = Command::new(shell);
-        !asked.arg("--version").output().is_ok_and(|ran| ran.status.success())
-    });
-    let skipped = missing.map(|shell| {
-        println!("skipped: completion in {shell}, which is not installed");
-        Counts::ONE_SKIPPED
-    });
-    skipped.sum()
-}
-
-fn has_nextest(context: &Context<'_>) -> Result<bool> {
-    let mut version = context.workspace.cargo(["nextest", "--version"]);
+fn has_nextest(workspace: &Workspace) -> Result<bool> {
+    let mut version = workspace.cargo(["nextest", "--version"]);
     Ok(process::run(&mut version, QUESTION_LIMIT, Output::Kept)?.success)
 }
 
-fn nextest(context: &Context<'_>, bubblewrap: Option<&Path>) -> Result<Counts> {
-    let mut cargo = context.workspace.cargo([
-        "nextest",
-        "run",
-        "--workspace",
-        "--no-fail-fast",
-        "--no-tests=pass",
-    ]);
-    cargo.args(["--status-level", "slow", "--final-status-level", "fail"]).args(context.filter);
-    cargo.envs(bubblewrap.map(|path| (FOR_TESTS, path)));
+fn nextest(context: &Context<'_>, variables: &[(&str, PathBuf)]) -> Result<Counts> {
+    let mut cargo = context.workspace.cargo(["nextest", "run", "--workspace"]);
+    cargo.args(NEXTEST_OPTIONS).args(context.filter).envs(variables.iter().cloned());
     let done = process::run(&mut cargo, LIMIT, Output::Shown)?;
     Ok(tally::nextest(&done.text).unwrap_or_default().with_status(done.success))
 }
 
-fn libtest(context: &Context<'_>, targets: &[&str], bubblewrap: Option<&Path>) -> Result<Counts> {
+fn libtest(
+    context: &Context<'_>,
+    targets: &[&str],
+    variables: &[(&str, PathBuf)],
+) -> Result<Counts> {
     let mut cargo = context.workspace.cargo(["test", "--workspace", "--no-fail-fast"]);
-    cargo.args(targets).args(context.filter);
-    cargo.envs(bubblewrap.map(|path| (FOR_TESTS, path)));
+    cargo.args(targets).args(context.filter).envs(variables.iter().cloned());
     let done = process::run(&mut cargo, LIMIT, Output::Shown)?;
     Ok(tally::libtest(&done.text).with_status(done.success))
 }

@@ -104,7 +104,8 @@ pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
         let results = context.workspace.tools().join("conformance-results").join(name);
         let mut suite = npm.script(&npm.modules().join(SUITE));
         suite.args(["client", "--suite", "all", "--spec-version", revision]);
-        suite.arg("--command").arg(&client).arg("-o").arg(&results);
+        // The suite hands the command to a shell.
+        suite.arg("--command").arg(process::shell_word(&client)).arg("-o").arg(&results);
         let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
         let Some(counts) = tally::conformance(&done.text) else {
             let said = process::tail(&done.text, 20);

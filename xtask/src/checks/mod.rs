@@ -3,14 +3,18 @@
 mod acceptance;
 mod cargo_tests;
 mod clients;
+mod clone;
 mod conformance;
 mod fuzzer;
+mod hostile;
 mod hub;
 pub(crate) mod inspector;
 mod oracles;
+mod ordinary_user;
 mod real;
 mod relay;
 mod release;
+mod skips;
 mod tally;
 
 use crate::{
@@ -34,7 +38,7 @@ pub(crate) struct Selection {
     /// Print the steps and what they do
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `oracles`, `wire`, `clients`, `hub`, `inspector`, `fuzzer` and `real`: only the cases whose name holds this word
+    /// In the steps `cargo`, `clone`, `user`, `oracles`, `wire`, `clients`, `hub`, `inspector`, `fuzzer` and `real`: only the cases whose name holds this word
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -50,7 +54,12 @@ struct Step {
 
 const BUILD: &str = "build";
 
-const STEPS: [Step; 13] = [
+/// Steps that only `ci` runs, unless `--only` names them.
+const CI_STEPS: [&str; 2] = ["clone", "user"];
+/// Steps that `ci` leaves out: what they test is in the steps above.
+const TEST_STEPS: [&str; 1] = ["cargo"];
+
+const STEPS: [Step; 16] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
@@ -62,6 +71,18 @@ const STEPS: [Step; 13] = [
         about: "unit, integration and documentation tests of the workspace",
         needs_build: false,
         run: cargo_tests::run,
+    },
+    Step {
+        name: "clone",
+        about: "in `ci` in place of `cargo`: the same from a clone of this work tree under /tmp, in a folder with a space in its name",
+        needs_build: false,
+        run: clone::run,
+    },
+    Step {
+        name: "user",
+        about: "in `ci` after `clone`: the same tests as an ordinary user, where root runs `ci`",
+        needs_build: false,
+        run: ordinary_user::run,
     },
     Step {
         name: "oracles",
@@ -80,6 +101,12 @@ const STEPS: [Step; 13] = [
         about: "acceptance cases on the raw wire, on every transport",
         needs_build: true,
         run: acceptance::run,
+    },
+    Step {
+        name: "hostile",
+        about: "pipes, sockets and devices as paths, calls past their deadline, scripts that never end, hostile source text",
+        needs_build: true,
+        run: hostile::run,
     },
     Step {
         name: "conformance",
@@ -135,6 +162,8 @@ const STEPS: [Step; 13] = [
 pub(crate) struct Context<'a> {
     workspace: &'a Workspace,
     filter: Option<&'a str>,
+    /// Runs for `ci`, whose tests are compiled in a clone.
+    is_ci: bool,
 }
 
 impl Context<'_> {
@@ -196,23 +225,25 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<bool> 
     }
     let chosen = choose(&selection.only)?;
     let mut report = Report::default();
-    run_steps(workspace, &chosen, selection.filter.as_deref(), &mut report);
+    let context = Context { workspace, filter: selection.filter.as_deref(), is_ci: false };
+    run_steps(&context, &chosen, &mut report);
     Ok(report.print())
 }
 
-/// All steps, for a run that has steps of its own before these.
+/// The steps of `ci` that come after its own.
 pub(crate) fn run_all(workspace: &Workspace, report: &mut Report) {
-    run_steps(workspace, &STEPS.iter().collect::<Vec<_>>(), None, report);
+    let steps = STEPS.iter().filter(|step| !TEST_STEPS.contains(&step.name));
+    let context = Context { workspace, filter: None, is_ci: true };
+    run_steps(&context, &steps.collect::<Vec<_>>(), report);
 }
 
-fn run_steps(workspace: &Workspace, steps: &[&Step], filter: Option<&str>, report: &mut Report) {
-    let context = Context { workspace, filter };
+fn run_steps(context: &Context<'_>, steps: &[&Step], report: &mut Report) {
     let mut built = true;
     for step in steps {
         let counts = report.step(step.name, || {
             // Binaries of an earlier build would be tested in place of the ones that were asked for.
             ensure!(built || !step.needs_build, "not run: the step `{BUILD}` failed");
-            (step.run)(&context)
+            (step.run)(context)
         });
         built &= step.name != BUILD || counts.failed == 0;
     }
@@ -225,7 +256,10 @@ fn choose(only: &[String]) -> Result<Vec<&'static Step>> {
         let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
         return Err(anyhow!("there is no step `{unknown}`; the steps are {}", known.join(", ")));
     }
-    let asked = |step: &Step| only.is_empty() || only.iter().any(|name| name == step.name);
+    let asked = |step: &Step| match only {
+        [] => !CI_STEPS.contains(&step.name),
+        _ => only.iter().any(|name| name == step.name),
+    };
     let build = STEPS.iter().any(|step| asked(step) && step.needs_build);
     Ok(STEPS.iter().filter(|step| asked(step) || (build && step.name == BUILD)).collect())
 }
@@ -257,7 +291,10 @@ mod tests {
 
     #[test]
     fn steps_are_chosen_with_the_build_they_need() {
-        assert_eq!(names(&[]).unwrap().len(), STEPS.len());
+        let all = names(&[]).unwrap();
+        assert_eq!(all.len(), STEPS.len() - CI_STEPS.len());
+        assert!(all.contains(&"cargo") && !all.contains(&"clone"));
+        assert_eq!(names(&["clone"]).unwrap(), ["clone"]);
         assert_eq!(names(&["cargo"]).unwrap(), ["cargo"]);
         assert_eq!(names(&["clients", "wire"]).unwrap(), ["build", "wire", "clients"]);
         let said = names(&["wires"]).unwrap_err().to_string();

@@ -314,9 +314,10 @@ fn kill_desks(target: &Target<'_>, faults: &Faults) {
     }
 }
 
-/// The servers behind docent that run, by their number. docent has them started by a process of its own.
+/// The servers behind docent that run, by their number. docent has them started by a process of its own, which is below its guard.
 pub(super) fn desks(server: Watched) -> Vec<(u32, Watched)> {
-    let below = server.children().into_iter().flat_map(Watched::children);
+    let guards = server.children().into_iter();
+    let below = guards.flat_map(Watched::children).flat_map(Watched::children);
     let numbered = below.filter_map(|process| {
         let arguments = process.arguments();
         let number = (0..desk::DESKS).find(|number| arguments.contains(&desk::name(*number)))?;

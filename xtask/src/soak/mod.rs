@@ -125,7 +125,9 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
     let warm = runs_by_itself(watched);
     let back = desks_back(port, 1, &mut all)?;
     let after = settled(watched, before)?;
-    let below: Vec<Watched> = watched.children();
+    let guards = watched.children();
+    let keepers = guards.iter().copied().flat_map(Watched::children);
+    let below: Vec<Watched> = guards.iter().copied().chain(keepers).collect();
     let asked_to_end = Instant::now();
     let status = server.terminate(END_LIMIT)?;
     let ended = (status, asked_to_end.elapsed());

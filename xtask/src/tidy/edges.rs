@@ -5,16 +5,17 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// A crate of the workspace, and those that it may be built from.
-const ALLOWED: [(&str, &[&str]); 25] = [
+const ALLOWED: [(&str, &[&str]); 27] = [
+    ("docent-files", &[]),
     ("docent-wire", &[]),
     ("docent-tool", &[]),
-    ("docent-index", &[]),
+    ("docent-index", &["docent-files"]),
     ("docent-syntax", &[]),
     ("docent-xml", &[]),
     ("docent-prose", &["docent-xml"]),
-    ("docent-net", &["docent-xml"]),
+    ("docent-net", &["docent-files", "docent-xml"]),
     ("docent-sandbox", &[]),
-    ("docent-audit", &[]),
+    ("docent-audit", &["docent-files"]),
     ("docent-screen", &[]),
     ("docent-traffic", &[]),
     ("docent-auth", &[]),
@@ -33,14 +34,15 @@ const ALLOWED: [(&str, &[&str]); 25] = [
     ),
     ("docent-transport", &["docent-traffic", "docent-wire"]),
     ("docent-inspector", &["docent-dial", "docent-traffic", "docent-transport"]),
-    ("docent-dial", &[]),
+    ("docent-dial", &["docent-files"]),
     ("docent-keeper", &["docent-sandbox"]),
-    ("docent-registry", &[]),
+    ("docent-registry", &["docent-files"]),
     ("docent-script", &[]),
     (
         "docent-hub",
         &[
             "docent-dial",
+            "docent-files",
             "docent-index",
             "docent-keeper",
             "docent-registry",
@@ -64,6 +66,7 @@ const ALLOWED: [(&str, &[&str]); 25] = [
     ),
     ("docent", LIBRARIES),
     (TESTKIT, LIBRARIES),
+    (TESTENV, &[]),
     ("xtask", &[]),
 ];
 
@@ -71,6 +74,7 @@ const LIBRARIES: &[&str] = &[
     "docent-audit",
     "docent-auth",
     "docent-dial",
+    "docent-files",
     "docent-hub",
     "docent-inspector",
     "docent-keeper",
@@ -92,6 +96,7 @@ const LIBRARIES: &[&str] = &[
 ];
 
 const TESTKIT: &str = "docent-testkit";
+const TESTENV: &str = "docent-testenv";
 
 /// Crates from outside that only some of ours may use: (crate, who may, what to do instead).
 enum Outside {
@@ -128,7 +133,7 @@ pub(super) fn check(metadata: &Value) -> Result<Vec<String>> {
 }
 
 fn inside(from: &str, to: &str, for_tests: bool) -> Option<String> {
-    if for_tests && to == TESTKIT && from != "xtask" {
+    if for_tests && [TESTKIT, TESTENV].contains(&to) && from != "xtask" {
         return None;
     }
     let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == from) else {
@@ -184,6 +189,9 @@ mod tests {
             ("docent", TESTKIT, None, false),
             (TESTKIT, "docent-server", None, true),
             (TESTKIT, "docent", None, false),
+            ("docent-sandbox", TESTENV, Some("dev"), true),
+            ("docent-sandbox", TESTENV, None, false),
+            (TESTENV, "docent-sandbox", None, false),
             ("xtask", "docent-wire", None, false),
             ("xtask", TESTKIT, Some("dev"), false),
             ("docent-wire", "tokio", None, false),

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod elsewhere;
+mod faults;
 mod full;
+mod links;
 mod processes;
 mod reading;
 mod tampering;

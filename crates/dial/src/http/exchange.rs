@@ -6,7 +6,7 @@ use crate::{
     answers::{self, Awaited},
     courier::{Draft, content_type, echo, failure},
     events::Events,
-    headers,
+    headers, message,
 };
 use reqwest::Response;
 use serde_json::Value;
@@ -72,7 +72,7 @@ impl Post {
             });
         } else if let Ok(body) = self.courier.body(response, self.courier.message_bytes).await
             && body.first().is_some_and(|first| matches!(first, b'{' | b'['))
-            && let Ok(value) = serde_json::from_slice::<Value>(&body)
+            && let Ok(value) = message::parse(&body)
             && speaks(&value)
         {
             answers::deliver(value, &mut Awaited::default(), self.listener.as_ref());
@@ -122,7 +122,7 @@ impl Post {
                 if body.is_empty() {
                     return self.silent(status.as_u16(), awaited);
                 }
-                let value = serde_json::from_slice(&body)
+                let value = message::parse(&body)
                     .map_err(|error| Failure::Malformed(format!("it is no JSON: {error}")))?;
                 answers::deliver(value, awaited, self.listener.as_ref());
                 Ok(())

@@ -1,5 +1,6 @@
 //! Where tokens are kept between runs.
 
+use docent_files::{Access, Durability, Folder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -7,7 +8,6 @@ use std::{
     fmt,
     fmt::Write as _,
     fs, io,
-    io::Write as _,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -190,19 +190,17 @@ impl Store for FileStore {
     fn save(&self, record: &Record) -> Result<(), StoreError> {
         let path = self.path(&record.resource, &record.issuer);
         let told = Self::error(&path);
-        make_private(&self.folder).map_err(&told)?;
-        // Such files are this user's alone from the start, and take the place of the old one in a moment.
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder).map_err(&told)?;
+        let folder = Folder::from(&self.folder);
+        folder.make(Access::Private).map_err(&told)?;
         let text = serde_json::to_vec_pretty(record).map_err(io::Error::other).map_err(&told)?;
-        file.write_all(&text).map_err(&told)?;
-        file.as_file().sync_all().map_err(&told)?;
-        file.persist(&path).map_err(|error| told(error.error))?;
-        Ok(())
+        let name = path.file_name().unwrap_or_default();
+        folder.replace(name, &text, Access::Private, Durability::Synced).map_err(&told)
     }
 
     fn forget(&self, resource: &str) -> Result<(), StoreError> {
         for path in self.files(resource)? {
-            match fs::remove_file(&path) {
+            let name = path.file_name().unwrap_or_default();
+            match Folder::from(&self.folder).remove(name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(Self::error(&path)(error));
                 }
@@ -211,17 +209,6 @@ impl Store for FileStore {
         }
         Ok(())
     }
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }
 
 fn digest(text: &str) -> String {
@@ -294,6 +281,34 @@ mod tests {
         store.save(&record("r", "i", 2)).unwrap();
         assert_eq!(mode(&files[0]), 0o600);
         assert!(store.load("r", Some("i")).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_written_to() {
+        use std::os::unix::fs::symlink;
+        let place = tempfile::tempdir().unwrap();
+        let (tokens, victim) = (place.path().join("tokens"), place.path().join("victim"));
+        let store = FileStore::new(&tokens);
+        store.save(&record("r", "i", 1)).unwrap();
+        // A link in the place of a file is replaced, and what it leads to stays as it is.
+        let path = store.path("r", "i");
+        fs::write(&victim, "precious").unwrap();
+        fs::remove_file(&path).unwrap();
+        symlink(&victim, &path).unwrap();
+        store.save(&record("r", "i", 2)).unwrap();
+        assert!(!path.is_symlink());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        // A link in the place of the folder is refused.
+        let elsewhere = place.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::rename(&tokens, place.path().join("moved")).unwrap();
+        symlink(&elsewhere, &tokens).unwrap();
+        let error = store.save(&record("r", "i", 3)).unwrap_err();
+        assert!(
+            format!("{error:?}").contains("symbolic link")
+                || format!("{error:?}").contains("LinkError")
+        );
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 
     #[test]

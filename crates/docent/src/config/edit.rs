@@ -5,12 +5,9 @@ use super::{
     root_of,
 };
 use anyhow::{Context as _, bail};
+use docent_files::{Access, Durability, Folder};
 use serde_json::{Map, Value};
-use std::{
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table};
 
 /// A file that was changed.
@@ -192,18 +189,14 @@ fn toml_value(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// Replaces a file as a whole, so that nobody reads half of it.
+/// Replaces a file as a whole, so that no reader sees a part of it. A link is not followed, and not replaced.
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let failed = || format!("{} can't be written", path.display());
-    fs::create_dir_all(folder).with_context(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(failed)?;
-    file.write_all(text.as_bytes()).with_context(failed)?;
-    if let Ok(old) = fs::metadata(path) {
-        fs::set_permissions(file.path(), old.permissions()).with_context(failed)?;
-    }
-    file.persist(path).with_context(failed)?;
-    Ok(())
+    let failed = || format!("cannot write {}", path.display());
+    let folder = Folder::resolve(path.parent().unwrap_or(Path::new(".")));
+    folder.make(Access::Private).with_context(failed)?;
+    let name = path.file_name().unwrap_or_default();
+    let written = folder.replace(name, text.as_bytes(), Access::Kept, Durability::Synced);
+    written.with_context(failed)
 }
 
 #[cfg(test)]
@@ -211,6 +204,7 @@ mod tests {
     use super::*;
     use crate::config::Flags;
     use serde_json::json;
+    use std::fs;
 
     fn check(name: &str, before: &str, after: &str) {
         let place = tempfile::tempdir().unwrap();

@@ -11,9 +11,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 const TAKEN: [&str; 6] = ["repo", "code", "docs", "web", "prompts", "hub"];
 
 /// What can be written, and how.
-const FIELDS: [(&str, &str); 12] = [
+const FIELDS: [(&str, &str); 14] = [
     ("warm", "true or false"),
     ("idle_ms", "a whole number of milliseconds, 0 to keep it running"),
+    ("max_timeout_ms", "a whole number of milliseconds"),
     ("concurrency", "a whole number"),
     ("cache_ms", "a whole number of milliseconds"),
     ("rename", "other names of tools: { old = \"new\" }"),
@@ -21,6 +22,7 @@ const FIELDS: [(&str, &str); 12] = [
     ("only", "a list of tools: [\"read_*\"]"),
     ("describe", "descriptions of tools: { tool = \"what it does\" }"),
     ("pinned", "true or false"),
+    ("accept_new_tools", "true or false"),
     ("roots", "a list of folders"),
     ("sandbox", "off, guarded or strict, or a table with level, read, write and network"),
     ("oauth", "a table with client_id, client_secret, scopes and redirect_port"),
@@ -51,6 +53,9 @@ pub struct Extra {
     /// How long it may be unused; 0 keeps it.
     #[serde(alias = "idleMs")]
     pub idle_ms: Option<u64>,
+    /// The most that a call may take, however much progress it reports.
+    #[serde(alias = "maxTimeoutMs")]
+    pub max_timeout_ms: Option<u64>,
     /// Calls that may run at once.
     pub concurrency: Option<usize>,
     /// How long answers are kept.
@@ -64,8 +69,10 @@ pub struct Extra {
     pub only: Vec<String>,
     /// Other descriptions.
     pub describe: BTreeMap<String, String>,
-    /// Whether definitions that change are held back.
+    /// Whether definitions that change, and tools that are new, are held back.
     pub pinned: Option<bool>,
+    /// Whether tools that are new are offered without approval.
+    pub accept_new_tools: Option<bool>,
     /// Folders that it is told of.
     pub roots: Vec<String>,
     /// What the kernel holds it to.
@@ -290,6 +297,7 @@ fn form(name: &str) -> Option<(&'static str, &'static str)> {
     let name = match name {
         "idleMs" => "idle_ms",
         "cacheMs" => "cache_ms",
+        "maxTimeoutMs" => "max_timeout_ms",
         name => name,
     };
     FIELDS.into_iter().find(|(field, _)| *field == name)
@@ -333,6 +341,9 @@ impl Extra {
         if self.pinned.take_if(|pinned| !*pinned).is_some() {
             fields.push(("pinned", "lets no definition change"));
         }
+        if self.accept_new_tools.take_if(|accepts| *accepts).is_some() {
+            fields.push(("accept_new_tools", "lets no new tool in"));
+        }
         // Rules name tools: one under another name would be none of theirs.
         if !std::mem::take(&mut self.rename).is_empty() {
             fields.push(("rename", "gives no tool another name"));
@@ -344,6 +355,7 @@ impl Extra {
         match name {
             "warm" => self.warm = read.warm,
             "idle_ms" | "idleMs" => self.idle_ms = read.idle_ms,
+            "max_timeout_ms" | "maxTimeoutMs" => self.max_timeout_ms = read.max_timeout_ms,
             "concurrency" => self.concurrency = read.concurrency,
             "cache_ms" | "cacheMs" => self.cache_ms = read.cache_ms,
             "rename" => self.rename = read.rename,
@@ -351,6 +363,7 @@ impl Extra {
             "only" => self.only = read.only,
             "describe" => self.describe = read.describe,
             "pinned" => self.pinned = read.pinned,
+            "accept_new_tools" => self.accept_new_tools = read.accept_new_tools,
             "roots" => self.roots = read.roots,
             "sandbox" => self.sandbox = read.sandbox,
             "oauth" => self.oauth = read.oauth,
@@ -459,6 +472,19 @@ mod tests {
     }
 
     #[test]
+    fn a_registry_lets_no_new_tool_in() {
+        let check = |accepts: bool, own: bool, want: Option<bool>, told: usize| {
+            let entry = json!({"command": "x", "accept_new_tools": accepts});
+            let (extra, faults) = read_of(&entry, own);
+            assert_eq!((extra.accept_new_tools, faults.len()), (want, told), "{entry} {faults:?}");
+            assert!(faults.iter().all(|(told, fatal)| !fatal && told.contains("docent.toml")));
+        };
+        check(true, false, None, 1);
+        check(false, false, Some(false), 0);
+        check(true, true, Some(true), 0);
+    }
+
+    #[test]
     fn a_registry_gives_no_tool_another_name() {
         let entry = json!({"command": "x", "rename": {"delete_file": "tidy"}});
         let (extra, faults) = read_of(&entry, false);
@@ -482,9 +508,12 @@ mod tests {
             }
         };
         check(
-            json!({"command": "x", "sandbox": "off", "pinned": false, "rename": {"a": "b"}, "hide": ["c"]}),
+            json!({
+                "command": "x", "sandbox": "off", "pinned": false, "accept_new_tools": true,
+                "rename": {"a": "b"}, "hide": ["c"],
+            }),
             json!({"hide": ["c"]}),
-            &["sandbox", "pinned", "rename"],
+            &["sandbox", "pinned", "accept_new_tools", "rename"],
         );
         check(
             json!({"command": "x", "sandbox": {"level": "strict", "write": ["/"], "network": true}}),

@@ -1,10 +1,10 @@
 //! `docent config init`: a first configuration file, written from the list of keys.
 
 use super::keys::{self, Field, Kind, Setting};
+use docent_files::{Access, Folder};
 use serde_json::{Map, Value};
 use std::{
     fmt::Write as _,
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -44,8 +44,7 @@ pub fn init(root: &Path, json: bool, force: bool) -> Result<PathBuf, InitError> 
         return Err(InitError::Exists(path));
     }
     let text = if json { json_text() } else { toml_text() };
-    let removed = if is_there { fs::remove_file(&path) } else { Ok(()) };
-    let file = removed.and_then(|()| fs::File::create_new(&path));
+    let file = Folder::resolve(root).create_over(name, Access::Shared);
     match file.and_then(|mut file| file.write_all(text.as_bytes())) {
         Ok(()) => Ok(path),
         Err(source) => Err(InitError::Write { path, source }),
@@ -142,6 +141,7 @@ fn json_text() -> String {
 mod tests {
     use super::*;
     use crate::config::{check::Checker, error::Source};
+    use std::fs;
 
     /// The template with its commented keys opened.
     fn opened(text: &str) -> String {

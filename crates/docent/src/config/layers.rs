@@ -7,15 +7,17 @@ use super::{
     error::{ConfigError, Problem, Source},
     keys::{self, Kind, join},
     raw::RawConfig,
-    servers,
+    regular, servers,
 };
 use anyhow::Context as _;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::{
+    collections::BTreeMap,
     fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 /// Nobody writes a longer one by hand.
@@ -78,7 +80,7 @@ impl Settings {
         let mut problems = Vec::new();
         for path in config_files(inputs)? {
             let mut checker = Checker::new(Source::File(path.clone()));
-            let value = checker.file(parse(&path)?);
+            let value = checker.file(parse(&path, is_named(inputs, &path))?);
             problems.extend(checker.into_problems());
             settings.put_tree(keys::root(), &mut Vec::new(), value, &Source::File(path.clone()));
             settings.files.push(path);
@@ -306,29 +308,42 @@ fn file_in(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
         (false, true) => json,
         (false, false) => return Ok(None),
     };
-    // A project may come with a link to a device in its place. A pipe that the user names is read.
-    if !found.is_file() {
-        let reason = "it is no regular file: put one in its place, or name another with --config";
-        let source = io::Error::new(io::ErrorKind::InvalidInput, reason);
-        return Err(ConfigError::Read { path: found, source });
-    }
     Ok(Some(found))
 }
 
-/// Reads one file; its name says which of the two forms it has.
-fn parse(path: &Path) -> Result<Value, ConfigError> {
-    let text = read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+/// Whether this is the file that the user names with `--config`.
+fn is_named(inputs: &Inputs, path: &Path) -> bool {
+    inputs.flags.config_file.as_ref().is_some_and(|named| inputs.working_dir.join(named) == path)
+}
+
+/// Reads one file; its name says which of the two forms it has. A pipe is read only where the user names it: a project may
+/// come with one in the place of its file.
+fn parse(path: &Path, is_named: bool) -> Result<Value, ConfigError> {
+    let text = if is_named { read_named(path) } else { read(path) };
+    let text = text.map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     parse_text(path, &text)
 }
 
 /// The text of a configuration file.
-pub(super) fn read(path: &Path) -> io::Result<String> {
+pub(crate) fn read(path: &Path) -> io::Result<String> {
+    regular::read_text(path, LARGEST)
+}
+
+/// The text of the file that the user names. A pipe, as `<(...)` in a shell makes one, can be read once: what was in it
+/// counts for as long as the process runs.
+fn read_named(path: &Path) -> io::Result<String> {
+    static PIPED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+    let mut piped = PIPED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = piped.get(path) {
+        return Ok(text.clone());
+    }
+    if path.metadata()?.is_file() {
+        return read(path);
+    }
     let mut text = String::new();
     File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST {
-        let reason = format!("it is longer than {LARGEST} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
-    }
+    regular::check_length(text.len(), LARGEST)?;
+    piped.insert(path.to_owned(), text.clone());
     Ok(text)
 }
 
@@ -402,8 +417,24 @@ mod tests {
             let large = File::create(root.path().join("large")).unwrap();
             large.set_len(LARGEST + 1).unwrap();
             std::os::unix::fs::symlink(target, root.path().join("docent.toml")).unwrap();
-            let read = file_in(root.path()).and_then(|file| parse(&file.unwrap()));
+            let read = file_in(root.path()).and_then(|file| parse(&file.unwrap(), false));
             assert!(matches!(read, Err(ConfigError::Read { .. })), "{target}");
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pipe_that_the_user_names_is_read_once() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let writer = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || std::fs::write(pipe, "limits.sessions = 7").unwrap()
+        });
+        for _ in 0..2 {
+            assert_eq!(parse(&pipe, true).unwrap()["limits"]["sessions"], 7);
+        }
+        writer.join().unwrap();
     }
 }

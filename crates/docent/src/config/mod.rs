@@ -22,6 +22,7 @@ mod raw_doors;
 mod raw_hub;
 mod raw_policy;
 mod reference;
+pub(crate) mod regular;
 mod resolve;
 mod servers;
 mod show;
@@ -35,7 +36,7 @@ pub use extra::{Extra, Fault, Held, Level as Tightness, Oauth as SignIn};
 pub(crate) use extra::{is_read, refused_name, take_over};
 pub use init::{InitError, init};
 pub use layers::{Flags, Inputs, Override};
-pub(crate) use layers::{files_of, inputs, user_file};
+pub(crate) use layers::{files_of, inputs, read as read_file, user_file};
 pub(crate) use masked::Masks;
 pub(crate) use places::state_folder;
 pub use raw::{Handshake, Level, LogFormat, Transport};
@@ -274,6 +275,8 @@ pub struct RateLimit {
     pub requests: u32,
     /// The window.
     pub window: Duration,
+    /// Whether it also holds for the client on standard input.
+    pub holds_on_stdio: bool,
 }
 
 /// Browsers' access from other origins.
@@ -315,10 +318,14 @@ pub struct Limits {
     pub calls_in_flight: usize,
     /// Sessions open at one time.
     pub sessions: usize,
+    /// Sessions that one client may have open; `None` for its fair share.
+    pub sessions_per_client: Option<usize>,
     /// How long an HTTP session lasts that nobody uses.
     pub session_idle: Duration,
     /// Event streams and web sockets open at one time.
     pub streams: usize,
+    /// Event streams and web sockets that one client may have open; `None` for its fair share.
+    pub streams_per_client: Option<usize>,
     /// Connections open at one time.
     pub connections: usize,
     /// Connections open at one time from one address.

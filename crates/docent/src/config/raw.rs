@@ -43,8 +43,9 @@ pub(super) struct RawConfig {
     /// How other MCP servers are shown.
     pub(super) hub: RawHub,
     /// Other MCP servers, in the form that MCP clients use, by name. Beside `command`, `args`, `env`, `cwd`, `url`, `type`,
-    /// `headers`, `disabled` and `timeout_ms`, docent reads `warm`, `idle_ms`, `start_timeout_ms`, `concurrency`,
-    /// `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`, `roots`, `sandbox` and `oauth`.
+    /// `headers`, `disabled` and `timeout_ms`, docent reads `warm`, `idle_ms`, `start_timeout_ms`, `max_timeout_ms`,
+    /// `concurrency`, `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`, `accept_new_tools`, `roots`, `sandbox` and
+    /// `oauth`.
     pub(super) mcp_servers: IndexMap<String, Value>,
 }
 
@@ -74,7 +75,7 @@ pub(super) struct RawServer {
     pub(super) tls: RawTls,
     /// Access tokens of OAuth issuers.
     pub(super) oauth: RawOauth,
-    /// How often one client may ask.
+    /// How often one client may ask; the client on standard input only where `requests` is set.
     pub(super) rate_limit: RawRateLimit,
     /// Browsers' access from other origins.
     pub(super) cors: RawCors,
@@ -137,15 +138,16 @@ pub(super) struct RawKey {
     pub(super) scopes: Option<Vec<String>>,
 }
 
-/// How often one client may ask.
+/// How often one client may ask. Clients on the network have a limit unless it is turned off; the one on standard input
+/// has none unless `requests` is set.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawRateLimit {
-    /// Whether the limit is in force.
+    /// Whether there is a limit at all.
     pub(super) enabled: bool,
-    /// Requests allowed to one client in a window.
-    #[schemars(range(min = 1))]
-    pub(super) requests: u32,
+    /// Requests allowed to one client in a window. Where this is set, it also holds for the client on standard input.
+    #[schemars(range(min = 1), extend("x-default" = "100 on the network, no limit on standard input"))]
+    pub(super) requests: Option<u32>,
     /// Length of the window in milliseconds.
     #[schemars(range(min = 1))]
     pub(super) window: u64,
@@ -153,7 +155,7 @@ pub(super) struct RawRateLimit {
 
 impl Default for RawRateLimit {
     fn default() -> Self {
-        Self { enabled: true, requests: 100, window: 60_000 }
+        Self { enabled: true, requests: None, window: 60_000 }
     }
 }
 
@@ -206,12 +208,19 @@ pub(super) struct RawLimits {
     /// Sessions open at one time.
     #[schemars(range(min = 1))]
     pub(super) sessions: u32,
+    /// Sessions that one client may have open: a key, a token's subject, a certificate, or an address where it has none of
+    /// these. Unset, a client may open one more only while more are free than it has open.
+    #[schemars(range(min = 1), extend("x-default" = "half of limits.sessions, less while others have many"))]
+    pub(super) sessions_per_client: Option<u32>,
     /// Milliseconds after which an HTTP session without a request or an open stream ends; its client begins another.
     #[schemars(range(min = 1))]
     pub(super) session_idle_ms: u64,
     /// Event streams and web sockets open at one time.
     #[schemars(range(min = 1))]
     pub(super) streams: u32,
+    /// Event streams and web sockets that one client may have open, shared out as sessions are.
+    #[schemars(range(min = 1), extend("x-default" = "half of limits.streams, less while others have many"))]
+    pub(super) streams_per_client: Option<u32>,
     /// Connections open at one time.
     #[schemars(range(min = 1))]
     pub(super) connections: u32,
@@ -239,8 +248,10 @@ impl Default for RawLimits {
             tool_timeout_ms: 30_000,
             calls_in_flight: 64,
             sessions: 2000,
+            sessions_per_client: None,
             session_idle_ms: 1_800_000,
             streams: 2000,
+            streams_per_client: None,
             connections: 4608,
             connections_per_address: 1024,
             head_timeout_ms: 10_000,

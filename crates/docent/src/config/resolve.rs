@@ -12,22 +12,20 @@ use super::{
         RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
         RawTelemetry,
     },
+    regular,
 };
 use docent_index::Synonyms;
 use indexmap::IndexMap;
 use serde::Deserialize;
 use std::{
-    fmt,
-    fs::OpenOptions,
-    io::{self, Read as _},
+    fmt, io,
     path::{Component, Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-/// `O_NONBLOCK`.
-#[cfg(unix)]
-const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+/// Requests in a window that a client on the network may make, where nothing else is configured.
+const NETWORK_REQUESTS: u32 = 100;
 
 /// Text that is never printed.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -140,8 +138,10 @@ fn limits(raw: RawLimits) -> Limits {
         tool_timeout: Duration::from_millis(raw.tool_timeout_ms),
         calls_in_flight: count(raw.calls_in_flight),
         sessions: count(raw.sessions),
+        sessions_per_client: raw.sessions_per_client.map(count),
         session_idle: Duration::from_millis(raw.session_idle_ms),
         streams: count(raw.streams),
+        streams_per_client: raw.streams_per_client.map(count),
         connections: count(raw.connections),
         connections_per_address: count(raw.connections_per_address),
         head_timeout: Duration::from_millis(raw.head_timeout_ms),
@@ -153,23 +153,8 @@ fn limits(raw: RawLimits) -> Limits {
 
 /// The text of a file that holds secrets: a regular one, and no longer than they are.
 pub(super) fn read_secrets(path: &Path) -> io::Result<String> {
-    const LONGEST: u64 = 64 << 10;
-    let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // A pipe must not hold up the start.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(wrong("it is no regular file: put the secret into one, or into a variable"));
-    }
-    let mut text = String::new();
-    file.take(LONGEST + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LONGEST {
-        return Err(wrong("it is longer than 64 KiB, and no file of secrets"));
-    }
-    Ok(text)
+    const MAX_BYTES: u64 = 64 << 10;
+    regular::read_text(path, MAX_BYTES)
 }
 
 /// Whether a host, with or without its port, is this machine.
@@ -237,8 +222,9 @@ impl Resolver<'_> {
             no_color: environment.get("NO_COLOR").is_some(),
         };
         let rate_limit = raw.rate_limit.enabled.then(|| RateLimit {
-            requests: raw.rate_limit.requests,
+            requests: raw.rate_limit.requests.unwrap_or(NETWORK_REQUESTS),
             window: Duration::from_millis(raw.rate_limit.window),
+            holds_on_stdio: raw.rate_limit.requests.is_some(),
         });
         Server {
             host,
@@ -484,6 +470,10 @@ impl Resolver<'_> {
         let folder = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
         let is_outside =
             |project: PathBuf| climbs || !folder.is_some_and(|at| at.starts_with(project));
+        if self.is_of_a_project(KEY) && path.metadata().is_ok_and(|found| !found.is_file()) {
+            let what = format!("is {}, which is not a regular file: remove it", path.display());
+            self.problem(KEY, what);
+        }
         if self.project_of(KEY).is_some_and(is_outside) {
             self.problem(
                 KEY,

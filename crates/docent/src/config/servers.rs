@@ -10,6 +10,7 @@ use super::{
     masked::Masks,
     places::holds_credentials,
     raw_hub::{Exposure, RawHub},
+    regular,
     resolve::{Resolver, read_secrets},
 };
 use docent_registry::{
@@ -20,7 +21,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use std::{
     cell::RefCell,
-    fs, io,
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -66,6 +67,8 @@ impl Resolver<'_> {
                 auto_tokens: size(raw.auto_tokens.into()),
                 patience: Duration::from_millis(raw.patience_ms),
                 traffic: None,
+                workers: None,
+                schema_check: docent_server::check_schema,
                 script: docent_script::Limits {
                     memory_bytes: size(code.memory_bytes),
                     time: Duration::from_millis(code.time_ms),
@@ -92,7 +95,7 @@ impl Resolver<'_> {
         let mut faults = Vec::new();
         let mut found = self.own_tables(tables, &mut faults);
         for file in &hub.registries {
-            match fs::read(file) {
+            match regular::read(file, regular::MAX_REGISTRY_BYTES) {
                 Ok(bytes) => {
                     let reading = read(Form::of(file), file, &bytes);
                     note(&reading, &mut faults);

@@ -187,7 +187,8 @@ fn the_server_block_works_as_other_servers_write_it() {
         (3001, "localhost", &[Transport::Stdio][..])
     );
     assert!(!auth.required && auth.keys.len() == 1);
-    assert_eq!(rate_limit, Some(RateLimit { requests: 100, window: Duration::from_mins(1) }));
+    let window = Duration::from_mins(1);
+    assert_eq!(rate_limit, Some(RateLimit { requests: 100, window, holds_on_stdio: true }));
     assert!(!cors.enabled && cors.origins == ["https://localhost:3000"]);
     assert_eq!(logging.file.unwrap(), world.root().join("mcp-server.log"));
     world.check("server.auth.token", "\"***\" root/docent.json");
@@ -607,9 +608,9 @@ fn a_pipe_or_a_device_holds_no_secret_of_a_server() {
     let made = std::process::Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap();
     assert!(made.success());
     for (file, want) in [
-        ("pipe", "it is no regular file: put the secret into one"),
-        ("/dev/zero", "it is no regular file: put the secret into one"),
-        ("long", "it is longer than 64 KiB"),
+        ("pipe", "it is not a regular file (named pipe)"),
+        ("/dev/zero", "it is not a regular file (character device)"),
+        ("long", "it is longer than 65536 bytes"),
     ] {
         let text =
             format!("[mcp_servers.a]\ncommand = \"x\"\nenv = {{ K = {{ file = {file:?} }} }}");

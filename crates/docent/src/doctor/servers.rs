@@ -9,6 +9,7 @@ use crate::{
 use docent_net::Url;
 use docent_registry::Way;
 use docent_sandbox::{Confinement, Mode, Offered, Ports};
+use docent_screen::one_line;
 use std::path::Path;
 
 /// A line for each server, and what all of them together may reach and change.
@@ -22,6 +23,9 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
             "{name}: what was approved of it can't be read, and its tools are held back: see them with docent servers test {name}, and approve them with docent servers approve {name}"
         );
         report.add("server", Mark::Warn, detail);
+    }
+    for odd in kept_from_clients(config) {
+        report.add("server", Mark::Warn, odd);
     }
     for odd in left_out(config) {
         report.add("server", Mark::Warn, odd);
@@ -49,6 +53,28 @@ fn doubted(config: &Config) -> impl Iterator<Item = &str> {
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let names = used.map(|entry| entry.server.name.as_str());
     names.filter(move |name| memory.kept(name).is_some_and(|known| known.doubted))
+}
+
+/// Tools that no client is offered, because they wait for approval or can't be used.
+fn kept_from_clients(config: &Config) -> Vec<String> {
+    let memory = servers::memory(config);
+    let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
+    let mut all = Vec::new();
+    for entry in used {
+        let name = &entry.server.name;
+        let Some(known) = memory.load(&servers::one(entry, config)) else { continue };
+        let held: Vec<_> = known.undecided().map(|(tool, ..)| one_line(tool)).collect();
+        if !held.is_empty() {
+            all.push(format!(
+                "{name}: held back: {}; look at them and approve with docent servers approve {name}",
+                held.join(", ")
+            ));
+        }
+        for (tool, why) in &known.left_out {
+            all.push(format!("{name}: left out: {}: {}", one_line(tool), one_line(why)));
+        }
+    }
+    all
 }
 
 /// Programs that may be started, with what they are held to. A server that is on the network already is none.

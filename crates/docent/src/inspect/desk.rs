@@ -341,6 +341,7 @@ mod tests {
             server: Value::Null,
             tools: 0,
             held_back: Vec::new(),
+            left_out: BTreeMap::new(),
             flagged: Vec::new(),
             health: Health {
                 starts: 1,

@@ -12,12 +12,16 @@ pub(crate) use recent::between;
 pub use redact::Redactor;
 pub use telemetry::{adopt, parent_from};
 
-use crate::config::{Config, Level, LogFormat, Logging, Secret, Transport};
+use crate::{
+    config::{Config, Level, LogFormat, Logging, Secret, Transport},
+    state::resolve_folder,
+};
 use anyhow::Context as _;
+use docent_files::{Access, Folder};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use redact::Masked;
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, IsTerminal},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock, PoisonError, RwLock},
@@ -54,12 +58,13 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     let colours = io::stderr().is_terminal() && !logging.no_color;
     let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colours), colours)?];
     if let Some(path) = &logging.file {
-        let file = open(path).with_context(|| {
+        let path = resolve_folder(path);
+        let file = open(&path).with_context(|| {
             format!("can't open the log file {} (server.logging.file)", path.display())
         })?;
         let file: Kept = Arc::new(RwLock::new(Arc::new(file)));
         layers.push(lines(logging, LogFile(Arc::clone(&file), redactor.clone()), false)?);
-        KEPT.set((path.clone(), file)).unwrap_or_default();
+        KEPT.set((path, file)).unwrap_or_default();
     }
     // Pipes alone have no page.
     if config.server.inspector && config.server.transports != [Transport::Stdio] {
@@ -163,14 +168,14 @@ impl From<Level> for LevelFilter {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent)?;
+    let folder = Folder::exact(path.parent().unwrap_or(Path::new("/")));
+    folder.make(Access::Private)?;
+    let name = path.file_name().unwrap_or_default();
+    if folder.status(name)?.is_some_and(|there| there.is_channel()) {
+        let reason = "it is a named pipe or a socket; name a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    Ok(folder.append(name, Access::Private)?.into_file())
 }
 
 struct Stderr(Redactor, bool);

@@ -96,7 +96,8 @@ fn difference(tool: &str, before: Option<&Object>, now: &Object) -> String {
     let (old, new) = (before.map(text).unwrap_or_default(), text(now));
     let diff = TextDiff::configure().timeout(COMPARING).diff_lines(old, new);
     let tool = one_line(tool);
-    let (was, is) = (format!("{tool}, as approved"), format!("{tool}, as it is now"));
+    let was = if before.is_some() { "as approved" } else { "never approved" };
+    let (was, is) = (format!("{tool}, {was}"), format!("{tool}, as it is now"));
     let told = diff.unified_diff().context_radius(AROUND).header(&was, &is).to_string();
     visible(&told).into_owned()
 }
@@ -155,6 +156,8 @@ mod tests {
              -  \"description\": \"Adds.\",\n+  \"description\": \"Adds.<U+202E>\",\n\
              \u{20}  \"inputSchema\": {},\n   \"name\": \"a\"\n }\n"
         );
-        assert!(difference("a", None, &now).contains("+  \"name\": \"a\"\n"));
+        let new = difference("a", None, &now);
+        assert!(new.starts_with("--- a, never approved\n+++ a, as it is now\n"), "{new}");
+        assert!(new.contains("+  \"name\": \"a\"\n"), "{new}");
     }
 }

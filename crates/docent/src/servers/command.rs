@@ -223,9 +223,14 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
             )
             .unwrap_or_default();
         }
+        let left_out = known.map(|known| known.left_out).unwrap_or_default();
+        for (tool, why) in &left_out {
+            writeln!(text, "  left out: {}: {}", one_line(tool), one_line(why)).unwrap_or_default();
+        }
         rows.push(json!({
             "name": server.name, "summary": summary, "disabled": server.disabled,
             "ofAProject": entry.of_a_project, "tools": tools, "protocol": protocol, "heldBack": held,
+            "leftOut": left_out,
         }));
     }
     let notes: Vec<String> = config.warnings.iter().map(|note| masks.text(note)).collect();

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use docent_registry::{RemoteKind, Server, Way, with_table, without_table};
 use indexmap::IndexMap;
 use serde_json::json;
-use std::{fmt::Write as _, fs};
+use std::fmt::Write as _;
 
 /// How addresses of servers begin.
 const SCHEMES: [&str; 4] = ["https://", "http://", "wss://", "ws://"];
@@ -24,7 +24,7 @@ pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
         bail!(UsedWrongly(problem.to_string()));
     }
     let server = Server::new(flags.name.clone(), way(flags)?);
-    let text = fs::read_to_string(&file).ok();
+    let text = config::read_file(&file).ok();
     let edited = with_table(text.as_deref(), &server, flags.replace).map_err(|problem| {
         let is_there = !flags.replace && with_table(text.as_deref(), &server, true).is_ok();
         let more = if is_there { "; --replace puts this one in its place" } else { "" };
@@ -98,7 +98,7 @@ pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
     let file = common.file(&inputs, "take the entry out of `mcpServers` by hand")?;
     let text =
-        fs::read_to_string(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        config::read_file(&file).with_context(|| format!("{} can't be read", file.display()))?;
     let edited = without_table(&text, name).map_err(|problem| UsedWrongly(problem.to_string()))?;
     if !edited.changed {
         bail!(UsedWrongly(format!("{} has no server {name:?}", file.display())));

@@ -3,7 +3,10 @@
 use super::command::{Common, places};
 use crate::{
     analyze::{Printed, UsedWrongly},
-    config::{self, Inputs, Masks},
+    config::{
+        self, Inputs, Masks,
+        regular::{self, MAX_REGISTRY_BYTES},
+    },
 };
 use anyhow::bail;
 use docent_registry::{
@@ -12,7 +15,6 @@ use docent_registry::{
 use serde_json::{Value, json};
 use std::{
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -30,7 +32,7 @@ pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow:
     let sources = sources(from, &inputs)?;
     let mut taking = Taking {
         inputs: &inputs,
-        text: fs::read_to_string(&file).unwrap_or_default(),
+        text: config::read_file(&file).unwrap_or_default(),
         told: String::new(),
         added: Vec::new(),
         left_out: Vec::new(),
@@ -123,7 +125,7 @@ struct Taking<'a> {
 
 impl Taking<'_> {
     fn take_all(&mut self, source: &Source) {
-        let bytes = match fs::read(&source.path) {
+        let bytes = match regular::read(&source.path, MAX_REGISTRY_BYTES) {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.broken = true;

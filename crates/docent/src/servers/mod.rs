@@ -7,14 +7,16 @@ mod edits;
 mod import;
 mod spec;
 mod trial;
+mod watch;
 
 pub(crate) use command::{ServersCommand, places, run};
 pub(crate) use dialer::Dial;
 pub(crate) use spec::{all, one};
+pub(crate) use watch::KeeperWatch;
 
 use crate::{
     config::{Config, Environment},
-    sandbox,
+    sandbox, scripts,
 };
 use anyhow::Context as _;
 use docent_hub::{Hub, Memory};
@@ -91,6 +93,7 @@ pub(crate) fn settle(
         denied: config.policy.denied_commands.clone(),
         path: environment.get("PATH").map(OsString::from),
     };
+    settings.own = Some(scripts::SUBCOMMAND.to_owned());
     begun.settle(settings).context("can't start the process that starts servers")
 }
 
@@ -113,8 +116,10 @@ pub(crate) fn hub(
     means: Means,
     traffic: Option<Arc<Traffic>>,
 ) -> (Arc<Hub>, Arc<Dial>) {
+    let workers = scripts::workers(config, &means);
     let dial = Arc::new(Dial::new(config.clone(), means));
-    let settings = docent_hub::Settings { traffic, ..config.hub.settings.clone() };
+    let workers = Some(workers);
+    let settings = docent_hub::Settings { traffic, workers, ..config.hub.settings.clone() };
     let hub = Hub::new(settings, Arc::clone(&dial) as _, memory(config));
     hub.configure(all(config));
     (hub, dial)

@@ -120,6 +120,7 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     spec.idle = extra.idle_ms.map_or(spec.idle, |idle| (idle > 0).then(|| time(idle)));
     spec.start_timeout = server.start_timeout.unwrap_or(spec.start_timeout);
     spec.timeout = server.timeout.unwrap_or(config.limits.tool_timeout);
+    spec.max_timeout = extra.max_timeout_ms.map(time);
     spec.concurrency = extra.concurrency.unwrap_or(spec.concurrency);
     spec.cache = extra.cache_ms.map(time);
     spec.rename = extra.rename;
@@ -127,6 +128,7 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     spec.only = extra.only;
     spec.describe = extra.describe;
     spec.pinned = extra.pinned.unwrap_or(true);
+    spec.accepts_new_tools = extra.accept_new_tools.unwrap_or(false);
     spec.keeps_pins = extra.of_a_registry;
     spec.roots = extra.roots;
     spec
@@ -247,6 +249,7 @@ mod tests {
         let load = |secret: &str| {
             let text = format!(
                 "[mcp_servers.a]\ncommand = \"x\"\nwarm = true\nidle_ms = 0\ntimeout_ms = 1500\n\
+                 max_timeout_ms = 9000\naccept_new_tools = true\n\
                  hide = [\"drop_*\"]\nconcurrency = \"many\"\n[mcp_servers.a.rename]\nold = \"new\"\n\
                  [mcp_servers.a.oauth]\nclient_secret = \"{secret}\"\n"
             );
@@ -259,6 +262,8 @@ mod tests {
         let spec = load("one-secret");
         assert!(spec.warm && spec.idle.is_none());
         assert_eq!(spec.timeout, Duration::from_millis(1500));
+        assert_eq!(spec.max_timeout, Some(Duration::from_secs(9)));
+        assert!(spec.pinned && spec.accepts_new_tools);
         assert_eq!(spec.rename["old"], "new");
         assert_eq!(spec.hide, ["drop_*"]);
         assert_eq!(spec.concurrency, 64, "a field of a wrong type costs no other");

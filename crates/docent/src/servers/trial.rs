@@ -106,6 +106,10 @@ fn told(status: &Status) -> String {
         let why = if held.before.is_some() { "has changed" } else { "is not approved" };
         writeln!(text, "      held back: {} {why}", one_line(&held.tool)).unwrap_or_default();
     }
+    for (tool, why) in &status.left_out {
+        let (tool, why) = (one_line(tool), one_line(why));
+        writeln!(text, "      left out: {tool}: {why}").unwrap_or_default();
+    }
     for (tool, flags) in &status.flagged {
         let (tool, flags) = (one_line(tool), flags.join(", "));
         writeln!(text, "      odd: the description of {tool}: {flags}").unwrap_or_default();

@@ -4,8 +4,8 @@ use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+use docent_files::{Access, Folder};
 use std::{
-    fs::{self, File},
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -71,15 +71,16 @@ pub(crate) fn file_stem(from: &str) -> String {
 
 /// Writes a new file, under another name where there is one already. `name` is what it is called without a dot.
 pub(crate) fn save(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> io::Result<PathBuf> {
-    fs::create_dir_all(folder)?;
+    let own = Folder::resolve(folder);
+    own.make(Access::Shared)?;
     for n in 1..=TRIES {
         let again = if n == 1 { String::new() } else { format!("-{n}") };
-        let path = folder.join(format!("{name}{again}.{ending}"));
+        let file_name = format!("{name}{again}.{ending}");
         // A link that lies there is not followed either.
-        match File::create_new(&path) {
+        match own.create(&file_name, Access::Shared) {
             Ok(mut file) => {
                 file.write_all(bytes)?;
-                return Ok(path);
+                return Ok(folder.join(file_name));
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -91,6 +92,7 @@ pub(crate) fn save(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> io:
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn names_are_no_paths() {

@@ -4,13 +4,15 @@
 
 mod bombs;
 mod downstream;
+mod killed;
 mod scripted;
 mod web;
 
 use crate::{
-    Place,
+    Place, kernel_can_confine,
     serving::{LEGACY, call, listen, serve},
 };
+use docent_testenv::{find_program, or_skip};
 use docent_testkit::{Child, HttpPeer};
 use serde_json::{Value, json};
 use std::{
@@ -116,6 +118,7 @@ async fn a_hard_link_to_a_denied_file_is_no_way_in() {
 
 #[test]
 fn arguments_and_environment_of_a_program_are_what_they_are() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     let python = "/usr/bin/python3";
     let told = "import sys, os, json; print(json.dumps([sys.argv[1:], dict(os.environ)]))";
@@ -149,6 +152,8 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
 
 #[test]
 fn a_program_is_held_to_the_roots() {
+    or_skip!(find_program("python3"));
+    or_skip!(kernel_can_confine());
     let place = Place::new();
     fs::write(place.0.path().join("outside.txt"), SECRET).unwrap();
     place.write("inside.txt", "inside").settings("policy.sandbox.mode = \"strict\"");
@@ -170,6 +175,7 @@ fn a_program_is_held_to_the_roots() {
 
 #[tokio::test]
 async fn docent_itself_is_held_to_its_roots() {
+    or_skip!(kernel_can_confine());
     let place = Place::new();
     let mut server = serve(&place, &[], &[("DOCENT_POLICY_SANDBOX_MODE", "strict")]);
     server.open(LEGACY).await.unwrap();

@@ -152,3 +152,76 @@ async fn clients_that_choose_the_same_id_never_meet() {
     ask_both(three, four).await;
     ask_both(one, four).await;
 }
+
+/// How many of so many requests are answered, and what a refused one is told.
+async fn answered(peer: &mut Peer<impl Wire>, requests: usize) -> (usize, Value) {
+    let (mut answered, mut refused) = (0, Value::Null);
+    for _ in 0..requests {
+        let reply = peer.ask("ping", json!({})).await.unwrap();
+        if reply.get("result").is_some() {
+            answered += 1;
+        } else {
+            refused = reply;
+        }
+    }
+    (answered, refused)
+}
+
+#[tokio::test]
+async fn a_client_on_pipes_has_a_rate_only_where_one_is_set() {
+    let place = Place::new();
+    let mut free = serve(&place, &[], &[]);
+    free.open(LEGACY).await.unwrap();
+    assert_eq!(answered(&mut free, 150).await, (150, Value::Null));
+
+    // An hour, so that a slow machine earns no further request while it counts.
+    place.write("docent.toml", "[server.rate_limit]\nrequests = 5\nwindow = 3600000\n");
+    let mut bounded = serve(&place, &[], &[]);
+    bounded.open(LEGACY).await.unwrap();
+    let (count, refused) = answered(&mut bounded, 8).await;
+    assert_eq!(count, 4, "initialize was the first of five");
+    assert_eq!(refused["error"]["code"], -32000, "{refused}");
+    let data = &refused["error"]["data"];
+    assert!(data["retryAfterMs"].as_u64().is_some_and(|wait| wait > 1000), "{refused}");
+}
+
+#[tokio::test]
+async fn a_greedy_key_leaves_sessions_for_another() {
+    let place = Place::new();
+    place.write(
+        "docent.toml",
+        r#"
+limits.sessions = 4
+
+[[server.auth.keys]]
+name = "greedy"
+token = "greedy-token-0123456789"
+scopes = ["*"]
+
+[[server.auth.keys]]
+name = "modest"
+token = "modest-token-0123456789"
+scopes = ["*"]
+"#,
+    );
+    let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let uri = format!("http://{address}/mcp");
+    let peer = |name: &str| {
+        let token = format!("Bearer {name}-token-0123456789");
+        HttpPeer::new_http(&uri).unwrap().header("authorization", &token)
+    };
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut one = peer("greedy");
+        one.open(LEGACY).await.unwrap();
+        held.push(one);
+    }
+    let mut refused = peer("greedy");
+    assert!(refused.open(LEGACY).await.is_err());
+    assert_eq!(refused.statuses().first(), Some(&429));
+    let mut other = peer("modest");
+    other.open(LEGACY).await.unwrap();
+    assert!(other.ask("tools/list", json!({})).await.unwrap().get("result").is_some());
+    held.pop().unwrap().close().await.unwrap();
+    peer("greedy").open(LEGACY).await.unwrap();
+}

@@ -3,9 +3,10 @@
 #![cfg(target_os = "linux")]
 
 use crate::{
-    Place,
+    Place, kernel_can_confine,
     serving::{LEGACY, call, serve, signal},
 };
+use docent_testenv::{or_skip, skip};
 use docent_testkit::Child;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -62,15 +63,17 @@ for line in sys.stdin:
 const PYTHON: &str = "/usr/bin/python3";
 
 /// A home with a credential in it, and the server in its project.
-fn prepared() -> Place {
-    let place = Place::apart();
+fn prepared() -> Result<Place, String> {
+    kernel_can_confine()?;
+    docent_testenv::find_program("python3")?;
+    let place = Place::outside_temporary()?;
     for (name, text) in [(".ssh/id_ed25519", "a credential"), ("elsewhere/kept", "kept")] {
         let file = place.0.path().join(name);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
     place.write("server.py", SERVER);
-    place
+    Ok(place)
 }
 
 fn text(path: &Path) -> String {
@@ -119,7 +122,7 @@ async fn opened_with(place: &Place, args: &[&str], environment: &[(&str, &str)])
 
 #[tokio::test]
 async fn a_server_is_held_to_its_level() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     // A strict server can't leave a mark.
     let script = text(&place.project().join("server.py"));
     place.settings(&format!(
@@ -187,7 +190,7 @@ async fn swap(server: &mut Child, name: &str, folder: &Path, target: &Path) {
 
 #[tokio::test]
 async fn a_link_where_a_server_may_write_opens_nothing_to_any() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     let (home, project) = (place.0.path(), place.project());
     let [programs, start, library] =
         [home.join(".bun/bin"), project.join("start"), project.join("library")];
@@ -230,7 +233,7 @@ async fn a_link_where_a_server_may_write_opens_nothing_to_any() {
 
 #[tokio::test]
 async fn a_link_where_a_server_may_write_makes_no_root() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     let nested = place.project().join("nested");
     fs::create_dir(&nested).unwrap();
     place.settings(&format!(
@@ -250,7 +253,7 @@ async fn a_link_where_a_server_may_write_makes_no_root() {
 
 #[tokio::test]
 async fn a_path_of_an_entry_is_written_as_any_other() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     fs::create_dir(place.0.path().join("data")).unwrap();
     let more = "sandbox = { write = [\"~/data\", \"~/none\"] }\n";
     place.settings(&format!("hub.exposure = \"direct\"\n{}", entry(&place, "first", more)));
@@ -264,10 +267,10 @@ async fn a_path_of_an_entry_is_written_as_any_other() {
 
 #[tokio::test]
 async fn bubblewrap_that_is_asked_for_and_not_there_is_told() {
-    if docent_sandbox::Offered::look().bubblewrap.is_some() {
-        return;
+    if let Some(program) = docent_sandbox::Offered::look().bubblewrap {
+        skip!("bubblewrap is installed: {}", program.display());
     }
-    let place = prepared();
+    let place = or_skip!(prepared());
     let top = "hub.exposure = \"direct\"\npolicy.sandbox.bubblewrap = true\n";
     place.settings(&format!("{top}{}", entry(&place, "first", "")));
     let mut server = opened(&place, &[]).await;
@@ -276,7 +279,7 @@ async fn bubblewrap_that_is_asked_for_and_not_there_is_told() {
 
 #[tokio::test]
 async fn the_sandbox_of_servers_stays_as_it_was_at_the_start() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     let set = |mode: &str, more: &str| {
         let first = entry(&place, "first", "");
         let top = format!("hub.exposure = \"direct\"\npolicy.sandbox.mode = {mode:?}\n");
@@ -312,7 +315,7 @@ fn disk() -> Option<PathBuf> {
 
 #[tokio::test]
 async fn a_program_that_the_policy_denies_is_not_started() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     place.settings(&format!(
         "policy.downstream.deny = [\"python3\"]\n{}",
         entry(&place, "denied", "warm = true\n")
@@ -348,7 +351,7 @@ async fn stays_in(place: &Place, args: &[&str], file: &Path, changed: &str) -> C
 
 #[tokio::test]
 async fn a_server_starts_no_other_by_writing_to_a_registry() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     let file = place.project().join("servers.json");
     let one = |name: &str| {
         let script = text(&place.project().join("server.py"));
@@ -372,7 +375,7 @@ async fn a_server_starts_no_other_by_writing_to_a_registry() {
 
 #[tokio::test]
 async fn a_server_starts_no_other_by_writing_to_a_file_of_settings() {
-    let place = prepared();
+    let place = or_skip!(prepared());
     let file = place.project().join("own.toml");
     let first = format!("hub.exposure = \"direct\"\n{}", entry(&place, "first", ""));
     fs::write(&file, &first).unwrap();

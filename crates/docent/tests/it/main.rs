@@ -6,12 +6,20 @@ mod analyze;
 mod attacks;
 mod behind;
 mod bounds;
+mod code_mode;
 mod confined;
 mod docs;
 mod doors;
 mod ending;
+mod faults;
+mod hostile_deadline;
+#[cfg(target_os = "linux")]
+mod hostile_files;
+mod hostile_scripts;
 mod inspect;
 mod install;
+mod links;
+mod modes;
 mod peers;
 mod policy;
 mod records;
@@ -23,8 +31,10 @@ mod shell;
 mod shown;
 mod sign_in;
 mod teams;
+mod waiting;
 mod web;
 
+use docent_testenv::or_skip;
 use serde_json::Value;
 use std::{
     fs,
@@ -48,14 +58,10 @@ impl Place {
     }
 
     /// The same outside of the temporary folders, which every guarded server may read and write to.
-    fn apart() -> Self {
-        let folder = fs::canonicalize(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let is_temporary =
-            ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|tmp| folder.starts_with(tmp));
-        assert!(!is_temporary, "set CARGO_TARGET_DIR to a place outside of temporary folders");
-        let dir = tempfile::tempdir_in(folder).unwrap();
+    fn outside_temporary() -> Result<Self, String> {
+        let dir = docent_testenv::folder_outside_temporary()?;
         fs::create_dir_all(dir.path().join("project")).unwrap();
-        Self(dir)
+        Ok(Self(dir))
     }
 
     fn project(&self) -> PathBuf {
@@ -87,7 +93,7 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_docent"));
+        let mut command = Command::new(program());
         command.args(args).current_dir(self.project()).env_clear().env("HOME", self.0.path());
         command
     }
@@ -95,6 +101,20 @@ impl Place {
     fn run(&self, args: &[&str]) -> Run {
         Run::of(&mut self.command(args))
     }
+}
+
+/// The program under test: the one that was built with the tests, or the one that `DOCENT_BINARY` names.
+fn program() -> PathBuf {
+    std::env::var_os("DOCENT_BINARY")
+        .map_or_else(|| env!("CARGO_BIN_EXE_docent").into(), Into::into)
+}
+
+/// Whether the kernel has all that the sandbox uses; the error is the reason to skip a test of what it refuses.
+fn kernel_can_confine() -> Result<(), String> {
+    use docent_sandbox::{Confinement, Mode, Offered, Ports, plan};
+    let everything = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
+    let planned = plan(&everything, Mode::Strict, &Offered::look());
+    planned.map(drop).map_err(|refused| refused.to_string())
 }
 
 /// How a run ended.
@@ -327,7 +347,7 @@ fn doctor_reports_each_control() {
 
 #[test]
 fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
-    let place = Place::apart();
+    let place = or_skip!(Place::outside_temporary());
     place.settings(
         r#"
         policy.network.hosts = ["example.org"]
@@ -393,6 +413,7 @@ fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
 #[cfg(target_os = "linux")]
 #[test]
 fn doctor_tries_bubblewrap_where_it_is_asked_for() {
+    or_skip!(kernel_can_confine());
     let place = Place::new();
     let ask = |mode: &str| {
         let text = format!("[policy.sandbox]\nmode = \"{mode}\"\nbubblewrap = true\n");

@@ -1,6 +1,7 @@
 //! `docent servers` as it is typed. The server behind docent is another docent.
 
 use crate::{Place, Run};
+use docent_testenv::or_skip;
 use serde_json::json;
 use std::{
     fs,
@@ -34,15 +35,17 @@ fn a_server_is_added_tried_listed_and_removed() {
     let place = Place::new();
     place.run(&["servers", "list"]).ends(0).prints("No server is configured");
     place.run(&["servers", "test"]).ends(0).prints("No server is configured");
-    let added = ["servers", "add", "other", "--", DOCENT, "serve"];
+    // It has no settings, and so not itself as a server, whose tools it would list a moment later.
+    let env = format!("XDG_CONFIG_HOME={}", place.0.path().join("no-settings").display());
+    let added = ["servers", "add", "other", "--env", &env, "--", DOCENT, "serve"];
     place.run(&added).ends(0).prints("Try it: docent servers test other");
     place.run(&["servers", "list"]).ends(0).prints("other  ").prints("(not seen yet)");
     place.run(&["servers", "test"]).ends(0).prints("ok    other: docent ");
     place.run(&["servers", "list"]).ends(0).prints(" tools, 20");
+    place.run(&["servers", "approve", "other"]).ends(0).prints("Nothing of `other` is held back");
     let tried = place.run(&["servers", "test", "other", "--json"]).ends(0).json();
     assert_eq!(tried["servers"][0]["name"], "other");
     assert_eq!(tried["problems"], json!([]));
-    place.run(&["servers", "approve", "other"]).ends(0).prints("Nothing of `other` is held back");
     place.run(&["servers", "login", "other"]).ends(1).says("it is a program");
     place.run(&["servers", "remove", "other"]).ends(0).prints("Removed from ");
     place.run(&["servers", "remove", "other"]).ends(2).says("has no server \"other\"");
@@ -342,28 +345,28 @@ done
 "#;
 
 /// A place with that server in its project, and the path of it.
-fn named() -> (Place, String) {
-    let place = Place::apart();
+fn named() -> Result<(Place, String), String> {
+    let place = Place::outside_temporary()?;
     place.write("server.sh", NAMED);
     let script = place.project().join("server.sh").display().to_string();
-    (place, script)
+    Ok((place, script))
 }
 
 /// That server as `s`, whose tool `t_one` has been seen, and the file in which what is known of it is kept.
-fn seen() -> (Place, std::path::PathBuf) {
-    let (place, script) = named();
+fn seen() -> Result<(Place, std::path::PathBuf), String> {
+    let (place, script) = named()?;
     place.settings(&format!(
         "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{script}\"]\nenv = {{ KEY = \"one\" }}\n"
     ));
     Run::of(place.command(&["servers", "test"]).env("PATH", PATH)).ends(0).prints("1 tools");
     let folder = place.0.path().join(".cache/docent/servers");
     let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
-    (place, file)
+    Ok((place, file))
 }
 
 #[test]
 fn what_is_approved_is_shown_first_with_nothing_hidden_in_it() {
-    let (place, file) = seen();
+    let (place, file) = or_skip!(seen());
     let kept =
         || -> serde_json::Value { serde_json::from_slice(&fs::read(&file).unwrap()).unwrap() };
     let hold = |about: &str| {
@@ -396,7 +399,7 @@ fn what_is_approved_is_shown_first_with_nothing_hidden_in_it() {
 
 #[test]
 fn approvals_that_can_t_be_read_are_told_and_given_anew() {
-    let (place, file) = seen();
+    let (place, file) = or_skip!(seen());
     fs::write(&file, "{\"tools\": [").unwrap();
     place.run(&["servers", "list"]).ends(0).prints("  what was approved of it can't be read");
     place.run(&["doctor", "--port", "0"]).prints("s: what was approved of it can't be read");
@@ -417,7 +420,7 @@ fn approvals_that_can_t_be_read_are_told_and_given_anew() {
 
 #[test]
 fn who_has_no_settings_adds_a_server_to_a_running_docent() {
-    let (place, script) = named();
+    let (place, script) = or_skip!(named());
     let mut served = Served::start(&place);
     served.until("other__t_one", false);
     place.run(&["servers", "add", "other", "--env", "KEY=one", "--", "sh", &script]).ends(0);
@@ -430,7 +433,7 @@ fn who_has_no_settings_adds_a_server_to_a_running_docent() {
 
 #[test]
 fn registries_that_are_named_later_are_read_and_followed() {
-    let (place, script) = named();
+    let (place, script) = or_skip!(named());
     place.settings("");
     let mut served = Served::start(&place);
     let entry = |name: &str| {
@@ -464,7 +467,7 @@ fn a_path_that_the_sandbox_closes_is_told() {
 
 #[test]
 fn a_secret_that_changes_reaches_its_server() {
-    let (place, script) = named();
+    let (place, script) = or_skip!(named());
     home(&place, "secrets/key", "first-secret\n");
     place.settings(&format!(
         "[mcp_servers.s]\ncommand = \"sh\"\nargs = [\"{script}\"]\nwarm = true\npinned = false\nenv = {{ KEY = {{ file = \"{}\" }} }}\n",

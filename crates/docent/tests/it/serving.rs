@@ -125,12 +125,23 @@ pub(crate) fn listening_sockets(server: &Child) -> Vec<String> {
     found
 }
 
-/// The processor time that the process has used, in clock ticks.
+/// The processor time that the process and its children have used, in clock ticks.
 pub(crate) fn ticks(server: &Child) -> u64 {
-    let id = server.process_id().expect("it runs");
-    let text = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    let id = server.process_id().expect("it runs").to_string();
+    used(&id).expect("it runs")
+}
+
+/// The same of any process; `None` where it is gone.
+fn used(id: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The second column is a name in brackets, which may hold anything.
-    let (_, columns) = text.rsplit_once(") ").unwrap();
+    let (_, columns) = text.rsplit_once(") ")?;
     let columns: Vec<&str> = columns.split(' ').collect();
-    columns[11].parse::<u64>().unwrap() + columns[12].parse::<u64>().unwrap()
+    // Its own, and that of children that have ended.
+    let own: u64 = columns[11..15].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+    let tasks = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let children: u64 =
+        children.flat_map(|all| all.split_whitespace().filter_map(used).collect::<Vec<_>>()).sum();
+    Some(own + children)
 }

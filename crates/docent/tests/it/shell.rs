@@ -80,7 +80,8 @@ fn bash_is_told_what_can_be_typed() {
     let place = project();
     place.settings("mcp_servers.clock.command = \"clock\"");
     let program = env!("CARGO_BIN_EXE_docent");
-    let script = "eval \"$($0 completions bash)\"; COMP_LINE=\"$1\"; COMP_POINT=${#COMP_LINE}; _docent $0; echo ${COMPREPLY[@]}";
+    let bash_program = docent_testenv::or_skip!(docent_testenv::find_program("bash"));
+    let script = "eval \"$(\"$0\" completions bash)\"; COMP_LINE=\"$1\"; COMP_POINT=${#COMP_LINE}; _docent \"$0\"; echo ${COMPREPLY[@]}";
     for (line, want) in [
         ("docent call analyze_rep", "analyze_repository"),
         ("docent call analyze_repository depth=q", "quick"),
@@ -90,7 +91,7 @@ fn bash_is_told_what_can_be_typed() {
         ("docent insp", "inspect"),
         ("docent pro", "prompts"),
     ] {
-        let mut bash = Command::new("bash");
+        let mut bash = Command::new(&bash_program);
         bash.args(["--norc", "-c", script, program, line]).current_dir(place.project());
         let run = Run::of(bash.env("HOME", place.project().parent().unwrap()));
         assert_eq!(run.ends(0).out.trim(), want, "{line} {}", run.err);

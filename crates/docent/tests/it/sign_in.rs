@@ -316,6 +316,35 @@ async fn a_token_is_refreshed_while_serving() {
     place.run(&["call", "whoami", "acme"]).ends(0).prints("somebody known");
 }
 
+/// A script's call says what is missing, and is made once somebody has logged in. Its server is a remote one alone, so that
+/// nothing but scripts needs a program to be started.
+#[tokio::test]
+async fn a_script_calls_a_server_that_needs_a_login() {
+    let authority = Authority::start(Manners { lasts: Some(1), ..Manners::default() });
+    let place = place_for(&authority);
+    let code =
+        "import { $call } from 'mcp-clients/acme'; return (await $call('whoami')).content[0].text";
+    let script = || call("execute_mcp_code", json!({"code": code}));
+    let (run, _) = log_in(&place);
+    run.ends(0);
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let answer = server.ask("tools/call", script()).await.unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "somebody known", "{answer}");
+    // The server forgets every token, and none can be refreshed.
+    authority.books().good = None;
+    authority.books().refreshes = None;
+    let answer = server.ask("tools/call", script()).await.unwrap();
+    assert_eq!(answer["result"]["isError"], true, "{answer}");
+    assert!(answer.to_string().contains("docent servers login acme"), "{answer}");
+    let (run, _) = log_in(&place);
+    run.ends(0);
+    let answer = server.ask("tools/call", script()).await.unwrap();
+    assert_eq!(answer["result"]["content"][0]["text"], "somebody known", "{answer}");
+    let code = format!("code={code}");
+    place.run(&["call", "execute_mcp_code", &code]).ends(0).prints("somebody known");
+}
+
 #[test]
 fn where_no_refresh_helps_somebody_must_log_in_again() {
     let authority = Authority::start(Manners::default());

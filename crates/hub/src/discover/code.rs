@@ -1,19 +1,25 @@
 //! Scripts that call tools: everything that one calls goes through the same checks and audit as a client's own calls.
 
-use super::{Near, client};
+use super::{
+    Near, client,
+    parked::{ParkedScript, ParkedScripts},
+};
 use crate::{Hub, server::Known};
-use docent_script::{CallError, Caller, Client, Limits, ScriptError};
-use docent_tool::{Answer, Block, CallContext, Object, Outcome, Tool, ToolError};
+use docent_script::{
+    CallError, CallReply, Caller, Limits, Ran, Script, ScriptCall, ScriptError, Step,
+};
+use docent_tool::{Answer, Block, CallContext, InnerRound, InputNeeded, Outcome, Tool, ToolError};
 use futures::{FutureExt as _, future::BoxFuture};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     fmt::Write as _,
-    sync::{Arc, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
+use tokio_util::sync::CancellationToken;
 
 pub(super) struct Execute(pub(super) Near);
 
@@ -75,6 +81,22 @@ impl Tool for Execute {
 
     async fn call(&self, args: Args, context: &CallContext) -> Result<Answer<Done>, ToolError> {
         let hub = self.0.hub()?;
+        let script = match hub.parked().resume(context.state().as_deref(), &args.code) {
+            Some(parked) => parked?,
+            None => self.start(&hub, args, context).await?,
+        };
+        proceed(hub.parked(), script, context).await
+    }
+}
+
+impl Execute {
+    /// Starts a script that may call the servers that are chosen, or all that the client may use.
+    async fn start(
+        &self,
+        hub: &Arc<Hub>,
+        args: Args,
+        context: &CallContext,
+    ) -> Result<ParkedScript, ToolError> {
         let mut clients = Vec::new();
         let mut known = HashMap::new();
         let all: Vec<String> =
@@ -90,8 +112,24 @@ impl Tool for Execute {
             known.insert(name.clone(), server.known());
             clients.push(client(&server, context));
         }
-        let limits = lower(&hub.settings().script, &args.limits);
-        run(&hub, &args.code, (&clients, known), &limits, context).await
+        let settings = hub.settings();
+        let limits = lower(&settings.script, &args.limits);
+        let workers = settings.workers.as_ref().ok_or_else(|| {
+            ToolError::failed("scripts can't be run here: call the tools one by one")
+        })?;
+        let script = Script {
+            code: &args.code,
+            clients: &clients,
+            limits: &limits,
+            owner: context.client(),
+        };
+        let run = workers
+            .start(&script, context.cancel_token())
+            .await
+            .map_err(|error| ToolError::failed(failure(&error, &limits)))?;
+        let pending = Pending { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
+        let pending = Arc::new(pending);
+        Ok(ParkedScript { code: args.code, limits, run, pending })
     }
 }
 
@@ -106,19 +144,27 @@ fn lower(most: &Limits, asked: &Bounds) -> Limits {
     }
 }
 
-async fn run(
-    hub: &Arc<Hub>,
-    code: &str,
-    (clients, known): (&[Client], HashMap<String, Arc<Known>>),
-    limits: &Limits,
+/// Runs a script until it ends, or until its client has to answer something.
+async fn proceed(
+    parked: &ParkedScripts,
+    mut script: ParkedScript,
     context: &CallContext,
 ) -> Result<Answer<Done>, ToolError> {
-    let caller = Arc::new(Calls { hub: Arc::downgrade(hub), context: context.clone(), known });
-    let cancel = context.cancel_token().child_token();
-    let _ended = cancel.clone().drop_guard();
-    let ran = docent_script::run(code, clients, caller, limits, cancel)
-        .await
-        .map_err(|error| ToolError::failed(failure(&error, limits)))?;
+    let limits = script.limits;
+    let calls = Calls { pending: Arc::clone(&script.pending), context: context.clone() };
+    let calls: Arc<dyn Caller> = Arc::new(calls);
+    match script.run.next(&calls, context.cancel_token()).await {
+        Step::Ended(Ok(ran)) => Ok(answer(ran, &limits)),
+        Step::Ended(Err(error)) => Err(ToolError::failed(failure(&error, &limits))),
+        Step::Suspended => {
+            let asks = script.pending.asks();
+            let state = Some(parked.park(script)?);
+            Err(ToolError::NeedsInput(InputNeeded { asks, state }))
+        }
+    }
+}
+
+fn answer(ran: Ran, limits: &Limits) -> Answer<Done> {
     let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let done = Done {
         console: ran.console.iter().map(printed).collect(),
@@ -146,7 +192,7 @@ async fn run(
     if done.truncated {
         text.push_str(&cut(limits));
     }
-    Ok(Answer::new(done, text))
+    Answer::new(done, text)
 }
 
 /// Why a script failed, and what it had done by then.
@@ -174,44 +220,82 @@ fn cut(limits: &Limits) -> String {
     format!("\n(cut at {} bytes)", limits.output_bytes)
 }
 
-/// Makes the calls of a script.
-struct Calls {
+/// What a script keeps from one round of questions to the next.
+pub(super) struct Pending {
     hub: Weak<Hub>,
-    context: CallContext,
     /// What each server offers that may be called.
     known: HashMap<String, Arc<Known>>,
+    /// The calls that wait for the client, by their number: their server, what they ask, and their own state.
+    needed: Mutex<BTreeMap<usize, (String, InputNeeded)>>,
+}
+
+impl Pending {
+    /// All that the client is asked.
+    fn asks(&self) -> Vec<(String, docent_tool::Ask)> {
+        let needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        needed.values().flat_map(|(_, needed)| needed.asks.clone()).collect()
+    }
+
+    fn take(&self, number: usize) -> Option<(String, InputNeeded)> {
+        self.needed.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)
+    }
+
+    fn put(&self, number: usize, server: String, needed: InputNeeded) {
+        let mut all = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(number, (server, needed));
+    }
+}
+
+impl Drop for Pending {
+    /// The client does not come back: the calls that wait are cancelled at their servers.
+    fn drop(&mut self) {
+        let Some(hub) = self.hub.upgrade() else { return };
+        let needed = self.needed.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for (server, needed) in std::mem::take(needed).into_values() {
+            if let (Some(server), Some(state)) = (hub.server(&server), needed.state) {
+                server.give_up(&state);
+            }
+        }
+    }
+}
+
+/// Makes the calls of a script, for one request of its client.
+struct Calls {
+    pending: Arc<Pending>,
+    context: CallContext,
 }
 
 impl Caller for Calls {
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        arguments: Object,
-    ) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         async move {
-            let Some(found) = self.known.get(server).and_then(|known| known.tool(tool)) else {
-                return Err(CallError::new(format!("the server `{server}` has no tool `{tool}`")));
+            let ScriptCall { number, server, tool, arguments } = call;
+            let known = self.pending.known.get(&server);
+            let Some(found) = known.and_then(|known| known.tool(&tool)) else {
+                let problem = format!("the server `{server}` has no tool `{tool}`");
+                return CallReply::Failed(CallError::new(problem));
             };
-            match self.context.call((server, &found.public), arguments).await {
-                Ok(outcome) => Ok(result(outcome)),
+            let state = self.pending.take(number).and_then(|(_, needed)| needed.state);
+            // A script that is cancelled drops its calls.
+            let cancel = Some(CancellationToken::new());
+            let round = InnerRound { nth: Some(number), state, cancel };
+            let called = self.context.call_in_round((&server, &found.public), arguments, round);
+            match called.await {
+                Ok(outcome) => CallReply::Result(result(outcome)),
                 Err(ToolError::Refused { code, message, data }) => {
-                    Err(CallError { message, code: Some(code.into()), data })
+                    CallReply::Failed(CallError { message, code: Some(code.into()), data })
                 }
                 Err(ToolError::NeedsInput(needed)) => {
-                    if let (Some(hub), Some(state)) = (self.hub.upgrade(), needed.state)
-                        && let Some(server) = hub.server(server)
-                    {
-                        server.give_up(&state);
-                    }
-                    Err(CallError::new(format!(
-                    "`{server}` wants to ask the person at the client, which a script can't wait for: use call_mcp_tool"
-                    )))
+                    self.pending.put(number, server, needed);
+                    CallReply::Suspended
                 }
-                Err(error) => Err(CallError::new(error.to_string())),
+                Err(error) => CallReply::Failed(CallError::new(error.to_string())),
             }
         }
         .boxed()
+    }
+
+    fn waited(&self) -> Duration {
+        self.context.waited()
     }
 }
 

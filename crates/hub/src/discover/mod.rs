@@ -2,7 +2,10 @@
 
 mod code;
 mod find;
+mod parked;
 mod pass;
+
+pub(crate) use parked::ParkedScripts;
 
 use crate::{
     Downstream, Hub,

@@ -11,6 +11,9 @@ use std::{sync::Arc, time::Duration};
 /// The inner call has its own time.
 const LONGEST: Duration = Duration::from_hours(2);
 
+/// Characters of a name that are compared with others.
+const LONGEST_COMPARED: usize = 200;
+
 pub(super) struct Call(pub(super) Near);
 
 #[derive(Deserialize, JsonSchema)]
@@ -52,8 +55,10 @@ impl AnyTool for Call {
                 let usable =
                     known.tools.iter().filter(|tool| super::may_use(&server, tool, context));
                 let names: Vec<&str> = usable.map(|tool| tool.shown.as_str()).collect();
+                // To compare two names takes the product of their lengths.
+                let asked: String = args.tool.chars().take(LONGEST_COMPARED).collect();
                 let nearest = names.iter().max_by(|left, right| {
-                    let near = |name: &str| strsim::jaro_winkler(name, &args.tool);
+                    let near = |name: &str| strsim::jaro_winkler(name, &asked);
                     near(left).total_cmp(&near(right))
                 });
                 let hint =

@@ -99,8 +99,29 @@ impl Asked {
 }
 
 impl Drop for Asked {
+    /// A question that nobody has been asked yet goes to another call of the same client: over a stream that is shared, it
+    /// was the newest call's by assumption alone. Where there is none, it is refused.
     fn drop(&mut self) {
-        locked(&self.open).retain(|slot| slot.number != self.number);
+        let mut open = locked(&self.open);
+        let own = open.iter().position(|slot| slot.number == self.number);
+        let client = own.map(|at| open.remove(at).client);
+        while let Ok(question) = self.questions.try_recv() {
+            let is_next = |slot: &&Slot| !slot.away && Some(&slot.client) == client.as_ref();
+            let next = open.iter().rev().find(is_next).map(|slot| slot.questions.clone());
+            let refused = match next {
+                Some(next) => next.try_send(question).err().map(|error| match error {
+                    mpsc::error::TrySendError::Full(question)
+                    | mpsc::error::TrySendError::Closed(question) => question,
+                }),
+                None => Some(question),
+            };
+            if let Some(Question { from, .. }) = refused {
+                let told = refusal(-32600, "nobody can be asked: the call has ended");
+                if tokio::runtime::Handle::try_current().is_ok() {
+                    reply(Arc::clone(&from.peer), from.id.clone(), Err(told));
+                }
+            }
+        }
     }
 }
 

@@ -8,12 +8,10 @@ use docent_tool::{
     ToolInfo,
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// Where an answer says which server and tool it comes from.
 pub(crate) const ORIGIN: &str = "docent/origin";
-/// The hub watches the time of each call by itself; this is the most that any may take, progress or not.
-const LONGEST: Duration = Duration::from_hours(2);
 
 /// A tool of a server.
 pub(crate) struct Proxied {
@@ -61,7 +59,8 @@ impl AnyTool for Proxied {
             app: None,
             meta,
             hidden: self.hidden,
-            patience: Some(LONGEST),
+            // The hub watches the time of each call by itself, and ends it before this.
+            patience: Some(self.server.spec().longest_exchange(definition.is_task())),
             extra: Object::new(),
         };
         // docent runs a task of the server's as an ordinary call.
@@ -130,13 +129,9 @@ impl Downstream {
 
     pub(super) fn held_back(&self, tool: &str) -> ToolError {
         let (name, known) = (self.name(), self.known());
-        let is_unread =
-            known.remembered.held().any(|(held, approved, _)| held == tool && approved.is_none());
-        let why = if is_unread {
-            "what was approved of it can't be read"
-        } else {
-            "its definition has changed since it was approved"
-        };
+        let mut held = known.remembered.held();
+        let approved = held.find(|(held, ..)| *held == tool).and_then(|(_, approved, _)| approved);
+        let why = known.remembered.why_held(approved);
         let message = format!("the tool `{tool}` of the server `{name}` is held back: {why}");
         let hint = format!("Look at it and approve it: docent servers approve {name} {tool}");
         Failure::new(FailureKind::Tool, message).hint(hint).into()

@@ -4,8 +4,10 @@ use super::{
     Downstream, Known,
     backoff::{Backoff, FIRST_BACKOFF},
     known::{Compared, MOST_KNOWN, MOST_KNOWN_BYTES, compare},
+    lists::Listed,
     locked,
     pages::DONE,
+    usable::check_tool,
 };
 use crate::{Era, Hears, Opened, Peer, Remembered, RequestError, Stream, handshake};
 use docent_dial::Failure;
@@ -228,8 +230,9 @@ impl Downstream {
         // What is kept may have been approved meanwhile by `docent servers approve`.
         let kept = self.shared.memory.approved(&self.spec).filter(Remembered::is_learned);
         let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
+        let Listed { items, left_out } = self.usable_tools(tools?);
         let Compared { tools, vanished, held_back, is_full } =
-            compare(&approved, tools?, self.spec.pinned);
+            compare(&approved, items, &self.spec);
         if is_full && self.is_first_at("names") {
             tracing::warn!(
                 server = self.name(),
@@ -238,11 +241,18 @@ impl Downstream {
                 "it has had too many different tools, and new ones are not offered: if that is as it should be, set `pinned = false` in its entry"
             );
         }
-        let or_none = |list: Result<Vec<Object>, RequestError>, what: &str| {
-            list.unwrap_or_else(|error| {
+        let or_none = |list: Result<Listed, RequestError>, what: &'static str| {
+            let listed = list.unwrap_or_else(|error| {
                 tracing::warn!(server = self.name(), %error, "its {what} can't be listed");
-                Vec::new()
-            })
+                Listed::default()
+            });
+            if let Some((item, why)) =
+                listed.left_out.first_key_value().filter(|_| self.is_first_at(what))
+            {
+                let item = docent_screen::one_line(item);
+                tracing::warn!(server = self.name(), %item, why, count = listed.left_out.len(), "some of its {what} can't be used and are left out");
+            }
+            listed.items
         };
         Ok(Remembered {
             way: self.spec.digest(),
@@ -254,11 +264,25 @@ impl Downstream {
             vanished,
             held_back,
             refused: approved.refused,
+            left_out,
             doubted: approved.doubted && self.spec.pinned,
             resources: or_none(resources, "resources"),
             templates: or_none(templates, "resource templates"),
             prompts: or_none(prompts, "prompts"),
         })
+    }
+
+    /// The tools that can be used, and why others can't be.
+    fn usable_tools(&self, listed: Listed) -> Listed {
+        let Listed { items, left_out } = listed;
+        let mut usable = Listed { items: Vec::with_capacity(items.len()), left_out };
+        for tool in items {
+            match check_tool(&tool, self.shared.schema_check) {
+                Ok(()) => usable.items.push(tool),
+                Err(why) => usable.leave_out(&tool, why),
+            }
+        }
+        usable
     }
 
     /// Puts what a server says now in the place of what was known, and tells what is different.
@@ -272,16 +296,18 @@ impl Downstream {
         let held_before = &before.remembered.held_back;
         for (name, approved, _) in now.held().filter(|(name, ..)| !held_before.contains_key(*name))
         {
-            let why = if approved.is_some() {
-                "its definition has changed"
-            } else {
-                "what was approved of it can't be read"
-            };
+            let why = now.why_held(approved);
             tracing::warn!(
                 server = self.name(),
                 tool = name,
                 "{why}: it is held back until `docent servers approve`"
             );
+        }
+        let is_told =
+            |tool: &String, why: &String| before.remembered.left_out.get(tool) == Some(why);
+        for (tool, why) in now.left_out.iter().filter(|(tool, why)| !is_told(tool, why)) {
+            let (tool, why) = (docent_screen::one_line(tool), docent_screen::one_line(why));
+            tracing::warn!(server = self.name(), %tool, %why, "a tool can't be used and is left out");
         }
         let next = Known::new(now, &self.spec, &self.shared.addresses);
         for tool in next.tools.iter().filter(|tool| !tool.flags().is_empty()) {

@@ -9,7 +9,7 @@ use super::{
     pages::VISIT_FIRST,
 };
 use crate::{
-    Era, Request, RequestError,
+    Era, Request, RequestError, TimeLimit,
     spec::{digest, hex},
 };
 use docent_dial::Failure;
@@ -26,7 +26,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Tries in all.
-const TRIES: u32 = 3;
+pub(crate) const TRIES: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Rounds of questions in one request.
 const MOST_ROUNDS: usize = 16;
@@ -63,6 +63,10 @@ struct Open {
     asked: Asked,
     heard: Arc<Notify>,
     steps: Arc<Mutex<Steps>>,
+    /// The most that it may take. The time that its client takes to answer questions doesn't count.
+    limit: Arc<TimeLimit>,
+    /// Since when it waits for its client to come back.
+    parked_at: Option<tokio::time::Instant>,
     questions: usize,
     /// Its place among the calls of the server; a call that waits for its client has none.
     permit: Option<OwnedSemaphorePermit>,
@@ -124,6 +128,9 @@ impl Downstream {
                         "the call waited too long for its answer, and was given up: call again",
                     ));
                 };
+                if let Some(parked_at) = open.parked_at.take() {
+                    open.limit.excuse(parked_at.elapsed());
+                }
                 locked(&open.steps).come_back(context);
                 open.asked.come_back();
                 self.put(&mut open, question, key, context).await?;
@@ -278,12 +285,14 @@ impl Downstream {
         let words = Words::of(context);
         words.add_to(&mut locked(&self.shared.sampling));
         let follower = Arc::clone(&steps);
+        let limit = Arc::new(TimeLimit::new(self.spec.call_limit(asking.is_task)));
         let mut request = Request {
             params,
             headers: asking.headers.clone(),
             progress: Some(Box::new(move |progress| locked(&follower).report(progress))),
             patience: Some(self.spec.timeout),
             heard: Arc::clone(&heard),
+            limit: Some(Arc::clone(&limit)),
             more,
             caller: Some(asked.number()),
         };
@@ -311,14 +320,14 @@ impl Downstream {
             this.noted(&connection, began, &result);
             result.map_err(Lost::Request)
         });
-        Ok(Open { reply, asked, heard, steps, questions: 0, permit })
+        Ok(Open { reply, asked, heard, steps, limit, parked_at: None, questions: 0, permit })
     }
 
     /// What an answer, or that there is none, tells of how the server does.
     fn noted(&self, connection: &Connection, began: Instant, result: &Result<Value, RequestError>) {
         match result {
             Ok(_) | Err(RequestError::Rpc { .. }) => self.is_well(),
-            Err(error @ RequestError::TimedOut(_)) => {
+            Err(error @ (RequestError::TimedOut(_) | RequestError::OverLimit(_))) => {
                 self.counters.timed_out(error.to_string());
                 locked(&self.backoff).was_silent(began);
             }
@@ -340,11 +349,13 @@ impl Downstream {
                     open.questions += 1;
                     // No two questions share a key, so that no answer is given to another question.
                     let key = format!("{}-{}-{}", self.name(), open.asked.number(), open.questions);
+                    let asked_at = tokio::time::Instant::now();
                     let put = tokio::select! {
                         biased;
                         () = question.taken_back() => None,
                         put = self.ask_client(&question, &key, context) => Some(put),
                     };
+                    open.limit.excuse(asked_at.elapsed());
                     match put {
                         None => open.heard.notify_one(),
                         Some(Put::Answer(answer)) => {
@@ -418,6 +429,7 @@ impl Downstream {
         let id = hex(&random);
         let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
         open.asked.leave();
+        open.parked_at = Some(tokio::time::Instant::now());
         locked(&open.steps).is_parked = true;
         open.permit = None;
         let (this, own) = (std::sync::Weak::clone(&self.this), id.clone());
@@ -448,6 +460,10 @@ impl Downstream {
             }
             Lost::Request(RequestError::TimedOut(time)) => ToolError::failed(format!(
                 "the server `{name}` did not answer within {} s, and the call was cancelled; raise its `timeout_ms` if it needs longer",
+                time.as_secs_f64()
+            )),
+            Lost::Request(RequestError::OverLimit(time)) => ToolError::failed(format!(
+                "the server `{name}` reported progress but did not answer within {} s, and the call was cancelled; raise its `max_timeout_ms` if it needs longer",
                 time.as_secs_f64()
             )),
             Lost::Request(RequestError::Failed(failure @ Failure::Lost(_))) => {

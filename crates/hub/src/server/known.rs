@@ -239,8 +239,11 @@ pub(crate) struct Compared {
     pub(crate) is_full: bool,
 }
 
-/// Compares. A tool that was there before is what it was then, until somebody approves of what it is now.
-pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, pinned: bool) -> Compared {
+/// Compares. A tool that was there before is what it was then, until a person approves what it is now. A tool that is new is
+/// held back as well, unless the server has none that was approved: under another name, a definition that was changed would
+/// be offered without anyone having seen it.
+pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, spec: &Spec) -> Compared {
+    let pinned = spec.pinned;
     let name = |fields: &Object| name_of(fields).map(str::to_owned);
     let before: HashMap<String, &Object> = approved
         .vanished
@@ -248,6 +251,7 @@ pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, pinned: bool) 
         .chain(&approved.tools)
         .filter_map(|fields| Some((name(fields)?, fields)))
         .collect();
+    let holds_new = approved.doubted || !before.is_empty() && !spec.accepts_new_tools;
     let mut bytes: usize = before.values().map(|fields| size(fields)).sum();
     let (mut count, mut is_full) = (before.len(), false);
     let (mut tools, mut held_back, mut seen) = (Vec::new(), BTreeMap::new(), HashSet::new());
@@ -260,7 +264,7 @@ pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, pinned: bool) 
                 held_back.insert(own, fields);
             }
             Some(_) => tools.push(fields),
-            None if approved.doubted => drop(held_back.insert(own, fields)),
+            None if holds_new => drop(held_back.insert(own, fields)),
             None if count >= MOST_KNOWN || bytes >= MOST_KNOWN_BYTES => is_full = true,
             None => {
                 count += 1;
@@ -291,21 +295,69 @@ mod tests {
         Spec::new(name, Way::Remote { url: String::new(), sse: None, headers })
     }
 
+    /// A server whose definitions are pinned or not, and whose new tools are accepted or not.
+    fn pins(pinned: bool, accepts_new_tools: bool) -> Spec {
+        Spec { pinned, accepts_new_tools, ..spec("s") }
+    }
+
     #[test]
-    fn a_definition_that_changes_is_held_back_and_a_new_one_is_not() {
+    fn what_is_listed_first_is_approved() {
+        let now = vec![tool("a", "one"), tool("b", "one")];
+        let Compared { tools, held_back, .. } =
+            compare(&Remembered::default(), now.clone(), &pins(true, false));
+        assert_eq!((tools, held_back.len()), (now, 0));
+    }
+
+    #[test]
+    fn a_definition_that_is_changed_or_new_is_held_back() {
         let approved =
             Remembered { tools: vec![tool("a", "one"), tool("b", "one")], ..Remembered::default() };
         let now = vec![tool("a", "two"), tool("c", "new")];
-        let Compared { tools, vanished, held_back, .. } = compare(&approved, now.clone(), true);
-        assert_eq!(tools, [tool("a", "one"), tool("c", "new")]);
+        let Compared { tools, vanished, held_back, .. } =
+            compare(&approved, now.clone(), &pins(true, false));
+        assert_eq!(tools, [tool("a", "one")]);
         assert_eq!(vanished, [tool("b", "one")]);
-        assert_eq!(held_back.into_iter().collect::<Vec<_>>(), [("a".to_owned(), tool("a", "two"))]);
+        let held = |name: &str, about: &str| (name.to_owned(), tool(name, about));
+        assert_eq!(held_back, [held("a", "two"), held("c", "new")].into());
         let again = Remembered { tools, vanished, ..Remembered::default() };
-        let later = compare(&again, vec![tool("b", "two")], true);
+        let later = compare(&again, vec![tool("b", "two")], &pins(true, false));
         assert_eq!(later.tools, [tool("b", "one")], "leaving it out once changes nothing");
         assert!(later.held_back.contains_key("b"));
-        let free = compare(&approved, now.clone(), false);
+        let free = compare(&approved, now.clone(), &pins(false, false));
         assert_eq!((free.tools, free.held_back.len()), (now, 0));
+    }
+
+    #[test]
+    fn another_name_makes_no_definition_a_first_one() {
+        for spec in [pins(true, false), pins(true, true)] {
+            let approved = Remembered { tools: vec![tool("pay", "one")], ..Remembered::default() };
+            // Under the old name nothing is offered, and under the new one only where the person has said so.
+            let now = compare(&approved, vec![tool("pay2", "two")], &spec);
+            assert_eq!(now.held_back.contains_key("pay2"), !spec.accepts_new_tools);
+            assert_eq!(now.tools.is_empty(), !spec.accepts_new_tools);
+            // All of its tools are gone by now, which makes it no server that was never seen.
+            let Compared { tools, vanished, .. } = compare(&approved, Vec::new(), &spec);
+            let empty = Remembered { tools, vanished, ..Remembered::default() };
+            let now = compare(&empty, vec![tool("pay", "two"), tool("pay3", "two")], &spec);
+            assert_eq!(now.held_back.contains_key("pay3"), !spec.accepts_new_tools);
+            assert!(now.held_back.contains_key("pay"), "a change is held back in any case");
+        }
+    }
+
+    #[test]
+    fn a_configured_name_makes_no_definition_a_new_one() {
+        let mut renamed = pins(true, false);
+        renamed.rename.insert("pay".into(), "give".into());
+        let approved = Remembered { tools: vec![tool("pay", "one")], ..Remembered::default() };
+        let Compared { tools, held_back, .. } =
+            compare(&approved, vec![tool("pay", "two")], &renamed);
+        assert_eq!((&tools, held_back.contains_key("pay")), (&vec![tool("pay", "one")], true));
+        // A tool of that very name is another one, and not approved by it.
+        let other = compare(&approved, vec![tool("pay", "one"), tool("give", "one")], &renamed);
+        assert_eq!(other.held_back.keys().collect::<Vec<_>>(), ["give"]);
+        let known = Remembered { tools, held_back, ..Remembered::default() };
+        let known = Known::new(known, &renamed, &Addresses::default());
+        assert!(known.tool("give").is_some_and(|tool| tool.changed), "under its configured name");
     }
 
     #[test]
@@ -313,16 +365,17 @@ mod tests {
         let mut approved = Remembered { tools: vec![tool("pay", "one")], ..Remembered::default() };
         let many = (0..MOST_KNOWN).map(|number| tool(&format!("other{number}"), "")).collect();
         for listed in [many, vec![tool("x", "")]] {
-            let Compared { tools, vanished, is_full, .. } = compare(&approved, listed, true);
+            let Compared { tools, vanished, is_full, .. } =
+                compare(&approved, listed, &pins(true, true));
             assert!(is_full);
             assert_eq!(tools.len() + vanished.len(), MOST_KNOWN);
             approved = Remembered { tools, vanished, ..Remembered::default() };
         }
         assert!(approved.tools.is_empty(), "a new one is not offered");
-        let now = compare(&approved, vec![tool("pay", "two")], true);
+        let now = compare(&approved, vec![tool("pay", "two")], &pins(true, true));
         assert_eq!(now.tools, [tool("pay", "one")]);
         assert!(now.held_back.contains_key("pay"));
-        let free = compare(&approved, vec![tool("x", "")], false);
+        let free = compare(&approved, vec![tool("x", "")], &pins(false, false));
         assert_eq!(free.tools, [tool("x", "")]);
         assert!(free.vanished.is_empty() && !free.is_full);
     }
@@ -331,7 +384,7 @@ mod tests {
     fn what_is_kept_of_a_server_has_a_bound_in_bytes() {
         let large = tool("large", &"x".repeat(MOST_KNOWN_BYTES));
         let approved = Remembered { vanished: vec![large], ..Remembered::default() };
-        let now = compare(&approved, vec![tool("x", "")], true);
+        let now = compare(&approved, vec![tool("x", "")], &pins(true, true));
         assert_eq!((now.tools.len(), now.vanished.len(), now.is_full), (0, 1, true));
     }
 
@@ -340,10 +393,10 @@ mod tests {
         let tools = vec![tool("a", "one")];
         let approved = Remembered { tools: tools.clone(), doubted: true, ..Remembered::default() };
         let now = vec![tool("a", "one"), tool("b", "one")];
-        let compared = compare(&approved, now.clone(), true);
+        let compared = compare(&approved, now.clone(), &pins(true, true));
         assert_eq!(compared.tools, tools);
         assert_eq!(compared.held_back.keys().collect::<Vec<_>>(), ["b"]);
-        assert_eq!(compare(&approved, now.clone(), false).tools, now);
+        assert_eq!(compare(&approved, now.clone(), &pins(false, false)).tools, now);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Reading a whole list of a server, page by page and within bounds.
 
-use super::{Downstream, locked};
+use super::{Downstream, locked, usable::check_item};
 use crate::{Peer, Request, RequestError};
 use docent_tool::Object;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Pages of one list, so that a server that never ends its list is stopped.
 const MOST_PAGES: usize = 1000;
@@ -11,6 +12,26 @@ const MOST_PAGES: usize = 1000;
 const MOST_ITEMS: usize = 20_000;
 /// Bytes of one list: all of it is held, compared and written down.
 const MOST_BYTES: usize = 16 << 20;
+/// Items of one list that can't be used and are reported.
+const MAX_REPORTED: usize = 100;
+
+/// What was read of one list.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) items: Vec<Object>,
+    /// Items that can't be used, by their names, and why.
+    pub(super) left_out: BTreeMap<String, String>,
+}
+
+impl Listed {
+    /// Leaves an item out, and keeps the reason.
+    pub(super) fn leave_out(&mut self, item: &Object, why: String) {
+        let name = item.get("name").or_else(|| item.get("uri")).and_then(Value::as_str);
+        if let Some(name) = name.filter(|_| self.left_out.len() < MAX_REPORTED) {
+            self.left_out.insert(name.to_owned(), why);
+        }
+    }
+}
 
 /// Bytes of an item, as it is sent and kept.
 pub(super) fn size(fields: &Object) -> usize {
@@ -25,8 +46,8 @@ impl Downstream {
         wanted: bool,
         method: &'static str,
         key: &str,
-    ) -> Result<Vec<Object>, RequestError> {
-        let (mut all, mut bytes) = (Vec::new(), 0);
+    ) -> Result<Listed, RequestError> {
+        let (mut all, mut bytes) = (Listed::default(), 0);
         if !wanted {
             return Ok(all);
         }
@@ -44,12 +65,16 @@ impl Downstream {
             let Value::Array(items) = items else { return Ok(all) };
             for item in items {
                 let Value::Object(item) = item else { continue };
+                if let Err(why) = check_item(&item) {
+                    all.leave_out(&item, why);
+                    continue;
+                }
                 bytes += size(&item);
-                if all.len() == MOST_ITEMS || bytes > MOST_BYTES {
+                if all.items.len() == MOST_ITEMS || bytes > MOST_BYTES {
                     self.leave_out_the_rest(method);
                     return Ok(all);
                 }
-                all.push(item);
+                all.items.push(item);
             }
             let next = page.get_mut("nextCursor").map(Value::take).filter(|next| !next.is_null());
             if next.is_none() || next == cursor {

@@ -13,11 +13,15 @@ mod pages;
 mod provider;
 mod status;
 mod tasks;
+mod usable;
 mod watching;
 
 pub(crate) use address::Addresses;
+pub(crate) use exchange::TRIES;
 pub(crate) use known::{Definition, Known};
 pub use status::{Health, Held, State, Status};
+pub(crate) use tasks::KEEP as TASK_TIME;
+pub use usable::SchemaCheck;
 
 use crate::{Dialer, Memory, Opened, Remembered, Spec, Tail};
 use asks::Asks;
@@ -50,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) traffic: Option<Arc<Traffic>>,
     /// What of sampling the clients can do that have called so far.
     pub(crate) sampling: Mutex<Object>,
+    /// Checks the schemas of tools.
+    pub(crate) schema_check: SchemaCheck,
 }
 
 /// What a tool or a prompt is called.

@@ -4,6 +4,7 @@ use super::{Downstream, locked};
 use docent_tool::Object;
 use serde::Serialize;
 use std::{
+    collections::BTreeMap,
     sync::{
         Mutex,
         atomic::{AtomicU64, Ordering},
@@ -51,7 +52,7 @@ pub struct Health {
 pub struct Held {
     /// The tool.
     pub tool: String,
-    /// As it was approved.
+    /// As it was approved; `None` for a tool that is new, or whose approval can't be read.
     pub before: Option<Object>,
     /// As the server has it now.
     pub after: Object,
@@ -76,8 +77,10 @@ pub struct Status {
     pub server: serde_json::Value,
     /// How many tools it offers.
     pub tools: usize,
-    /// Tools whose definition has changed since it was approved, and is not decided on.
+    /// Tools whose definition is new or has changed since it was approved, and is not decided on.
     pub held_back: Vec<Held>,
+    /// Tools that can't be used and are left out, by their names, and why.
+    pub left_out: BTreeMap<String, String>,
     /// Tools, prompts and instructions that are odd, and what is odd about them.
     pub flagged: Vec<(String, Vec<&'static str>)>,
     /// What has been seen of it.
@@ -147,6 +150,7 @@ impl Downstream {
             server: known.remembered.info.clone(),
             tools: known.tools.len(),
             held_back: known.remembered.undecided().map(Held::new).collect(),
+            left_out: known.remembered.left_out.clone(),
             flagged: flagged
                 .map(|tool| (tool.name.clone(), tool.flags().to_vec()))
                 .chain(known.flagged_beside_tools().iter().cloned())

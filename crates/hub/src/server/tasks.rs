@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// How long the server is asked to keep a task.
-const KEEP: Duration = Duration::from_hours(1);
+pub(crate) const KEEP: Duration = Duration::from_hours(1);
 
 impl Downstream {
     /// Runs a call as a task and waits for its result. The request for the result stays open until there is one, and the
@@ -18,7 +18,8 @@ impl Downstream {
         connection: &Connection,
         mut request: Request,
     ) -> Result<Value, RequestError> {
-        let (heard, caller) = (Arc::clone(&request.heard), request.caller);
+        let (heard, limit, caller) =
+            (Arc::clone(&request.heard), request.limit.clone(), request.caller);
         let ttl = u64::try_from(KEEP.as_millis()).unwrap_or(u64::MAX);
         request.params.insert("task".into(), json!({"ttl": ttl}));
         let created = connection.peer.request("tools/call", request).await?;
@@ -29,7 +30,7 @@ impl Downstream {
         let mut params = Object::new();
         params.insert("taskId".into(), id.into());
         let mut cancel = CancelTask { connection, id: id.to_owned(), done: false };
-        let fetch = Request { patience: Some(KEEP), heard, caller, ..Request::new(params) };
+        let fetch = Request { patience: Some(KEEP), heard, limit, caller, ..Request::new(params) };
         let result = connection.peer.request("tasks/result", fetch).await;
         cancel.done = true;
         match result {

@@ -4,7 +4,7 @@ use crate::stage::{
     Does, Person, Scripts, call, context, hub, hub_with, result, session, spec, text, told, tool,
     tools, until, words,
 };
-use docent_hub::Memory;
+use docent_hub::{Memory, Spec};
 use docent_tool::{Change, Provider, ToolError, nobody};
 use docent_traffic::{Capture, Direction, Kind, Traffic};
 use serde_json::{Value, json};
@@ -216,6 +216,41 @@ async fn progress_is_passed_on_and_starts_the_time_anew() {
     scripts.say(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [{"type": "text", "text": "late"}]}}));
     assert_eq!(words(&running.await.unwrap().unwrap()), "late");
     assert_eq!(*person.steps.lock().unwrap(), [1.0, 2.0, 3.0, 4.0]);
+}
+
+/// Runs on a clock that stands still while anything is to be done: no progress comes too late.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(json!([tool("slow")]), |_| Does::Says(Vec::new())));
+    for (max_timeout, want) in [(None, 50), (Some(Duration::from_secs(20)), 20)] {
+        let limited = Spec { max_timeout, ..spec("one") };
+        let hub = hub(&scripts, Memory::none(), vec![limited]);
+        tools(&hub).await;
+        let (calls, cancelled) =
+            (scripts.of("tools/call").len(), scripts.of("notifications/cancelled").len());
+        let (person, begin) = (Arc::new(Person::default()), tokio::time::Instant::now());
+        let running = {
+            let (hub, person) = (Arc::clone(&hub), Arc::clone(&person));
+            tokio::spawn(async move { call(&hub, "one__slow", &context(&person)).await })
+        };
+        until(|| scripts.of("tools/call").len() > calls).await;
+        let asked = scripts.of("tools/call").pop().unwrap();
+        let token = asked["params"]["_meta"]["progressToken"].clone();
+        let mut step = 0;
+        while !running.is_finished() {
+            step += 1;
+            assert!(step < 100, "it is not ended");
+            scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": step}}));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        let error = running.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains(&format!("did not answer within {want} s")), "{error}");
+        assert!(error.contains("`max_timeout_ms`"), "{error}");
+        assert_eq!(begin.elapsed().as_secs(), want);
+        until(|| scripts.of("notifications/cancelled").len() > cancelled).await;
+        hub.close().await;
+    }
 }
 
 #[tokio::test]

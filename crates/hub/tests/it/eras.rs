@@ -4,7 +4,7 @@ use crate::stage::{
     Does, Person, Scripts, call, context, hub, result, session, spec, text, told, tool, tools,
     until, words,
 };
-use docent_hub::Memory;
+use docent_hub::{Memory, Spec};
 use docent_tool::{Change, Level, Provider, nobody};
 use serde_json::{Value, json};
 use std::sync::{
@@ -131,7 +131,8 @@ async fn a_stream_that_ends_is_opened_again_and_what_was_missed_is_told() {
         }
         _ => Does::Says(Vec::new()),
     });
-    let hub = hub(&scripts, Memory::none(), vec![spec("new")]);
+    let accepting = Spec { accepts_new_tools: true, ..spec("new") };
+    let hub = hub(&scripts, Memory::none(), vec![accepting]);
     assert_eq!(tools(&hub).await.len(), 1);
     until(|| streams.load(Ordering::Relaxed) == 1).await;
     let mut changes = hub.changes().unwrap();

@@ -1,15 +1,15 @@
 //! Starting, failing, coming back, changing, going away.
 
 use crate::stage::{
-    Does, Scripts, call, hub, result, session, spec, text, told, tool, tools, until, words,
+    Does, Scripts, call, hub, hub_set, result, session, spec, text, told, tool, tools, until, words,
 };
 use crate::web::Web;
-use docent_hub::{Memory, State, Way};
+use docent_hub::{Exposure, Memory, Settings, Spec, State, Way};
 use docent_tool::{Change, Provider, nobody};
 use serde_json::{Value, json};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -85,6 +85,115 @@ async fn a_definition_that_changes_is_held_back_until_it_is_approved() {
     second.close().await;
     let third = hub(&scripts, memory, vec![spec("one")]);
     assert_eq!(words(&call(&third, "one__a", &nobody()).await.unwrap()), "ok");
+}
+
+/// A server that offers what is in the list, and says so when that is told to change.
+fn offering(scripts: &Scripts, offered: &Arc<Mutex<Value>>) {
+    let offered = Arc::clone(offered);
+    scripts.put("one", move |message: &Value| {
+        let tools = offered.lock().unwrap().clone();
+        session(tools, |message| text(message, "ok"))(message)
+    });
+}
+
+#[tokio::test]
+async fn a_tool_under_another_name_is_held_back_until_it_is_approved() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let (scripts, offered) =
+        (Arc::new(Scripts::default()), Arc::new(Mutex::new(json!([tool("a")]))));
+    offering(&scripts, &offered);
+    let hub = hub(&scripts, memory.clone(), vec![spec("one")]);
+    assert_eq!(tools(&hub).await.keys().collect::<Vec<_>>(), ["one__a"]);
+    *offered.lock().unwrap() = json!([tool("b")]);
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    until(|| !hub.status()[0].held_back.is_empty()).await;
+    assert_eq!(tools(&hub).await.len(), 0, "neither the old name nor the new one is offered");
+    let held = hub.status().remove(0).held_back;
+    assert_eq!((held[0].tool.as_str(), &held[0].before), ("b", &None));
+    let approved = memory.approve_seen("one", &memory.kept("one").unwrap().held_back).unwrap();
+    assert_eq!(approved, ["b"]);
+    assert_eq!(words(&call(&hub, "one__b", &nobody()).await.unwrap()), "ok");
+    // The old one is still what it was.
+    *offered.lock().unwrap() = json!([tool("a"), tool("b")]);
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    until(|| hub.status()[0].tools == 2).await;
+    assert!(hub.status()[0].held_back.is_empty());
+}
+
+#[tokio::test]
+async fn new_tools_are_offered_where_the_entry_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let (scripts, offered) =
+        (Arc::new(Scripts::default()), Arc::new(Mutex::new(json!([tool("a")]))));
+    offering(&scripts, &offered);
+    let accepting = Spec { accepts_new_tools: true, ..spec("one") };
+    let hub = hub(&scripts, memory, vec![accepting]);
+    assert_eq!(tools(&hub).await.len(), 1);
+    let mut changed = tool("a");
+    changed["description"] = json!("Does something else.");
+    *offered.lock().unwrap() = json!([changed, tool("b")]);
+    scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    until(|| hub.status()[0].tools == 2).await;
+    assert_eq!(words(&call(&hub, "one__b", &nobody()).await.unwrap()), "ok");
+    let error = call(&hub, "one__a", &nobody()).await.unwrap_err().to_string();
+    assert!(error.contains("has changed since it was approved"), "{error}");
+}
+
+#[tokio::test]
+async fn a_name_that_the_user_gives_a_tool_makes_no_change_of_it_a_first_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let scripts = changing_with_its_second_start();
+    let first = hub(&scripts, memory.clone(), vec![spec("one")]);
+    call(&first, "one__a", &nobody()).await.unwrap();
+    until(|| memory.load(&spec("one")).is_some()).await;
+    first.close().await;
+    let renamed = Spec { rename: [("a".into(), "mine".into())].into(), ..spec("one") };
+    let second = hub(&scripts, memory, vec![renamed]);
+    let error = call(&second, "mine", &nobody()).await.unwrap_err().to_string();
+    assert!(error.contains("has changed since it was approved"), "{error}");
+    assert_eq!(scripts.of("tools/call").len(), 1, "nothing was called but the approved one");
+}
+
+#[tokio::test]
+async fn a_tool_that_can_t_be_used_hides_no_other() {
+    let deep = (0..500).fold(json!({}), |inner, _| json!({"properties": {"x": inner}}));
+    let with = |name: &str, schema: Value| json!({"name": name, "inputSchema": schema});
+    let offered = json!([
+        tool("first"),
+        with("deep", json!({"type": "object", "properties": {"x": deep}})),
+        with("large", json!({"type": "object", "description": "x".repeat(1 << 20)})),
+        with("refused", json!({"type": "object", "refused": true})),
+        with("text", json!("object")),
+        tool("last"),
+    ]);
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("one", session(offered, |message| text(message, "ok")));
+    let settings = Settings {
+        exposure: Exposure::Direct,
+        schema_check: |schema| match schema.get("refused") {
+            Some(_) => Err("it is refused".into()),
+            None => Ok(()),
+        },
+        ..Settings::default()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::new(folder.path().to_owned());
+    let hub = hub_set(&scripts, memory.clone(), vec![spec("one")], settings);
+    assert_eq!(tools(&hub).await.keys().collect::<Vec<_>>(), ["one__first", "one__last"]);
+    let left_out = hub.status().remove(0).left_out;
+    for (tool, why) in [
+        ("deep", "nested more than 64 levels"),
+        ("large", "1048576 are the most"),
+        ("refused", "its inputSchema can't be used: it is refused"),
+        ("text", "its inputSchema is not an object"),
+    ] {
+        assert!(left_out[tool].contains(why), "{left_out:?}");
+    }
+    assert_eq!(left_out.len(), 4, "{left_out:?}");
+    assert_eq!(memory.kept("one").unwrap().left_out, left_out, "commands report it as well");
 }
 
 #[tokio::test]
@@ -298,7 +407,8 @@ async fn changed_lists_are_read_again_and_told() {
         };
         session(tools, |message| text(message, "ok"))(message)
     });
-    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let accepting = Spec { accepts_new_tools: true, ..spec("one") };
+    let hub = hub(&scripts, Memory::none(), vec![accepting]);
     assert_eq!(tools(&hub).await.len(), 1);
     let mut changes = hub.changes().unwrap();
     more.store(true, Ordering::Relaxed);
@@ -429,6 +539,7 @@ async fn lists_that_are_different_after_a_restart_are_told() {
     });
     let mut warm = spec("one");
     warm.warm = true;
+    warm.accepts_new_tools = true;
     let hub = hub(&scripts, Memory::none(), vec![warm]);
     assert_eq!(tools(&hub).await.len(), 1);
     let mut changes = hub.changes().unwrap();

@@ -9,4 +9,6 @@ mod offers;
 mod questions;
 mod shown;
 mod stage;
+#[path = "../../../script/tests/it/threads.rs"]
+mod threads;
 mod web;

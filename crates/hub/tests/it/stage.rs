@@ -1,10 +1,12 @@
 //! Servers made of a function, and a client that writes down what it hears.
 
+use crate::threads::Threads;
 use docent_dial::{Failure, HttpSettings, Line, Listener, Running, http, pipes};
 use docent_hub::{Dialer, Exposure, Hub, Memory, Settings, Spec, Tail, Way};
+use docent_script::Workers;
 use docent_tool::{
-    AnyTool, Ask, Audience, Block, CallContext, Change, InputNeeded, Level, Object, Outcome,
-    Progress, Provider, ToolError, nobody,
+    AnyTool, Ask, Audience, Block, CallContext, Change, InnerRound, InputNeeded, Level, Object,
+    Outcome, Progress, Provider, ToolError, nobody,
 };
 use docent_traffic::Traffic;
 use serde_json::{Value, json};
@@ -112,7 +114,7 @@ impl Dialer for Scripts {
                 }
             });
             let (reader, writer) = split(here);
-            Ok(pipes::open(reader, writer, 1 << 20, listener))
+            Ok(pipes::open(reader, writer, 1 << 22, listener))
         })
     }
 }
@@ -174,6 +176,8 @@ pub(crate) fn hub_set(
     specs: Vec<Spec>,
     settings: Settings,
 ) -> Arc<Hub> {
+    let workers = Some(Workers::new(Arc::new(Threads::default())));
+    let settings = Settings { workers, ..settings };
     let hub = Hub::new(settings, Arc::clone(scripts) as Arc<dyn Dialer>, memory);
     hub.configure(specs);
     hub
@@ -305,6 +309,7 @@ impl Audience for Person {
         &'a self,
         (server, name): (&'a str, &'a str),
         arguments: Object,
+        _round: InnerRound,
     ) -> docent_tool::Running<'a, Result<Outcome, ToolError>> {
         let parts = self.hub.as_ref().unwrap().parts();
         let tools = parts.into_iter().filter(|part| part.key() == server);

@@ -32,6 +32,8 @@ const NEARLY_THE_NAME: f32 = 0.2;
 const ANSWERS: f32 = 0.7;
 /// Hits that are shown where none passes the threshold.
 const BELOW: usize = 3;
+/// Bytes of a query that are searched for: each of its words is held against each candidate.
+const LONGEST_QUERY: usize = 8 << 10;
 
 /// Answers a query from the newest generation of a store.
 pub fn search(
@@ -81,13 +83,26 @@ fn asked(
     query: &Query,
     notes: &mut Vec<String>,
 ) -> Result<Question, StoreError> {
-    let spelled = spelling::spell(view, &query.text, &query.filter, &query.synonyms, notes)?;
+    let text = cut(&query.text);
+    if text.len() < query.text.len() {
+        notes.push(format!("Only the first {} bytes of the query were searched for.", text.len()));
+    }
+    let spelled = spelling::spell(view, text, &query.filter, &query.synonyms, notes)?;
     let vector = vector(view, embedder, &spelled.text, notes);
     let mut question = Question::with(&spelled.text, vector, &query.synonyms);
     for (term, others) in &spelled.others {
         question.may_mean(term, others);
     }
     Ok(question)
+}
+
+/// A query, up to the last whole word of what is searched for.
+fn cut(text: &str) -> &str {
+    let Some(start) = text.get(..text.floor_char_boundary(LONGEST_QUERY)) else { return text };
+    if start.len() == text.len() {
+        return text;
+    }
+    start.rsplit_once(char::is_whitespace).map_or(start, |(whole, _)| whole)
 }
 
 /// A query as stores see it. Where there is no vector for it, words must do, and the answer says so.
@@ -224,4 +239,18 @@ pub fn candidates(
     let question = asked(view.as_ref(), embedder, query, &mut Vec::new())?;
     let candidates = view.candidates(&question, &query.filter, CANDIDATES)?;
     Ok((question, candidates))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_query_is_cut_between_words() {
+        assert_eq!(cut("how to retry"), "how to retry");
+        let words = "word ".repeat(20_000);
+        let kept = cut(&words);
+        assert!(kept.len() <= LONGEST_QUERY && kept.ends_with("word"), "{}", kept.len());
+        assert_eq!(cut(&"é".repeat(20_000)).len(), LONGEST_QUERY);
+    }
 }

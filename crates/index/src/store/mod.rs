@@ -36,9 +36,14 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Somebody else has been writing for too long.
-    #[error("another process is writing the index in {}", .0.display())]
-    Busy(PathBuf),
+    /// Another process has been writing for too long.
+    #[error("another process is writing the index in {}{}", folder.display(), describe_holder(*holder))]
+    Busy {
+        /// Where the index is.
+        folder: PathBuf,
+        /// The process, where it is known.
+        holder: Option<u32>,
+    },
     /// The lexical index failed.
     #[error("the lexical index failed")]
     Lexical(#[from] tantivy::TantivyError),
@@ -57,6 +62,14 @@ pub enum StoreError {
         #[source]
         source: globset::Error,
     },
+}
+
+fn describe_holder(holder: Option<u32>) -> String {
+    let advice = "try again when it has finished";
+    match holder {
+        Some(holder) => format!(" (process {holder}); {advice}, or end it"),
+        None => format!("; {advice}"),
+    }
 }
 
 /// A change to what is known.

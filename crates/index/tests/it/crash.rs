@@ -33,7 +33,7 @@ const POINTS: &[&str] = &[
     "index-list-written",
 ];
 
-fn version(n: usize) -> Vec<Change> {
+pub(crate) fn version(n: usize) -> Vec<Change> {
     (0..12)
         .map(|file| {
             let name = format!("version_{n}");
@@ -46,20 +46,21 @@ fn version(n: usize) -> Vec<Change> {
         .collect()
 }
 
-fn digest(n: usize) -> Digest {
+pub(crate) fn digest(n: usize) -> Digest {
     let Some(Change::Put(source)) = version(n).pop() else { panic!("a version is of puts") };
     source.digest
 }
 
 /// Which version is there. All files are of one, or a write was seen in part.
-fn seen(store: &dyn Store) -> BTreeSet<Digest> {
+pub(crate) fn seen(store: &dyn Store) -> BTreeSet<Digest> {
     store.digests("app").unwrap().into_values().collect()
 }
 
-/// A writer in a process of its own, which a test ends. Does nothing when run by itself.
+/// A writer in a process of its own, which a test ends.
 #[test]
+#[ignore = "the other tests of this module run it in a process of its own"]
 fn child_writes() {
-    let Some(folder) = env::var_os(FOLDER) else { return };
+    let folder = env::var_os(FOLDER).unwrap();
     let scenario = fail::FailScenario::setup();
     let rounds: usize = env::var(ROUNDS).unwrap().parse().unwrap();
     let store = open(Path::new(&folder));
@@ -72,10 +73,20 @@ fn child_writes() {
 
 pub(crate) fn child(test: &str, folder: &Path, rounds: usize, points: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args([test, "--exact", "--nocapture"]);
+    command.args([test, "--exact", "--include-ignored", "--nocapture"]);
     command.env(FOLDER, folder).env(ROUNDS, rounds.to_string()).env("FAILPOINTS", points);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
+}
+
+/// Runs a test that is ignored otherwise, in a process of its own. It must pass.
+pub(crate) fn child_test(test: &str) {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture"]);
+    let output = command.output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}\n{stderr}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_folder_that_can_t_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();
-    let error = Embedded::open(&file.join("index"), Table::built_in(), Settings::default());
+    let error = Embedded::open(file.join("index"), Table::built_in(), Settings::default());
     assert!(error.unwrap_err().to_string().contains("file/index"), "the path is in the message");
 }
 

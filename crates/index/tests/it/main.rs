@@ -10,6 +10,8 @@ mod contract;
 mod crash;
 mod damage;
 mod embedded;
+mod faults;
+mod links;
 mod manual;
 mod memory;
 mod project;

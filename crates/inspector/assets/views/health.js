@@ -121,7 +121,7 @@ class Health {
   }
 
   card(one) {
-    const {health = {}, held = [], flagged = [], stderr = []} = one
+    const {health = {}, held = [], left_out: leftOut = {}, flagged = [], stderr = []} = one
     const kind = {ready: 'ok', waiting: 'warn'}[one.state] ?? ''
     return h('article.panel.col', h('div.row', h('h3.grow', one.name), h('span.pill', {class: kind}, one.state)),
       h('code.quiet', one.way),
@@ -132,6 +132,7 @@ class Health {
         ['Noise', health.noise > 0 && [`${health.noise} lines, last: `, h('code', health.last_noise)]]].filter(([, value]) => value !== false)),
       held.map((change) => h('div.row', h('span.grow', h('span.pill.warn', 'held back'), ' ', change.tool),
         h('button.small', {'data-key': `held ${one.name} ${change.tool}`, onclick: () => this.review(one.name, change)}, 'Review…'))),
+      Object.entries(leftOut).map(([tool, why]) => h('p', h('span.pill.warn', 'left out'), ' ', tool, ': ', why)),
       flagged.map(([tool, why]) => h('p', h('span.pill.warn', 'flagged'), ' ', tool, ': ', [why].flat().join(', '))),
       h('details', {'data-key': `stderr ${one.name}`}, h('summary', {'data-key': `stderr-s ${one.name}`}, `stderr (${stderr.length} lines)`),
         h('pre.code', {tabindex: 0}, stderr.join('\n') || 'It wrote nothing.')))
@@ -146,7 +147,7 @@ class Health {
     const rows = diff(text(before), text(after)).rows.map(({kind, left, right}) => (kind === 'same' ? line('', ' ', left)
       : [line('gone', '-', left), line('new', '+', right)]))
     const why = before ? `The server ${server} changed the definition of ${tool} after it was approved. `
-      : `What was approved of ${tool} of the server ${server} can't be read. `
+      : `No definition of ${tool} of the server ${server} is approved. `
     const body = h('div.col', h('p', why,
       'Approved, agents see and use the new one. Refused, the tool stays held back.'), h('pre.code.diff', {tabindex: 0}, rows))
     const chosen = await ctx.dialog({title: `Changed: ${tool}`, body, actions: [{label: 'Decide later', value: ''},

@@ -1,7 +1,7 @@
 //! The keeper's children: those that it started, and those that it adopted when their parents ended.
 
 use crate::Ended;
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
 use std::fs;
 
 /// Every child, zombies included. All are unreaped, so their numbers are theirs until this process reaps them.
@@ -33,13 +33,18 @@ fn pid(word: &str) -> Option<Pid> {
 /// Takes note of a child's end, if it has ended. Only then is its number free for others.
 pub(super) fn reap(child: Pid) -> Option<Ended> {
     match waitpid(Some(child), WaitOptions::NOHANG) {
-        Ok(Some((_, status))) => match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => Some(Ended::Code(code)),
-            (None, Some(signal)) => Some(Ended::Signal(signal)),
-            (None, None) => None,
-        },
+        Ok(Some((_, status))) => Some(how_ended(status)),
         Ok(None) => None,
         Err(_) => Some(Ended::KeeperGone),
+    }
+}
+
+/// How a process ended that was waited for.
+pub(super) fn how_ended(status: WaitStatus) -> Ended {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, Some(signal)) => Ended::Signal(signal),
+        (None, None) => Ended::KeeperGone,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Starting a program as ordered, within what the keeper was told at its own start.
 
-use super::marks::{Mark, Marks};
+use super::{
+    marks::{Mark, Marks},
+    oom::OomScores,
+};
 use crate::{
-    Commands, Failed, Launch,
+    Commands, Failed, Launch, OWN_EXECUTABLE,
     order::{Order, Setup},
 };
 use docent_sandbox::{InForce, Offered, Refused};
@@ -32,28 +35,42 @@ pub(super) struct Started {
 pub(super) struct Starter {
     executable: OsString,
     commands: Commands,
+    /// The first argument with which [`OWN_EXECUTABLE`] may be started, whatever `commands` says.
+    own: Option<OsString>,
     most: usize,
     /// What the machine offers to sandboxes: looked at when the keeper starts, not for each program.
     offered: Offered,
+    scores: OomScores,
     pub(super) marks: Marks,
 }
 
 impl Starter {
-    pub(super) fn new(setup: Setup, offered: Offered) -> Self {
+    pub(super) fn new(setup: Setup, offered: Offered, scores: OomScores) -> Self {
         Self {
             executable: setup.executable.into_os(),
             commands: setup.commands,
+            own: setup.own.map(OsString::from),
             most: setup.most,
             offered,
+            scores,
             marks: Marks::new(),
         }
+    }
+
+    /// Whether this is a worker of docent's own: the policy is about other programs.
+    fn is_own(&self, launch: &Launch) -> bool {
+        let is_itself = launch.program.as_os_str() == OWN_EXECUTABLE;
+        is_itself && self.own.is_some() && launch.args.first() == self.own.as_ref()
     }
 
     /// Starts what is ordered, beside `running` others.
     pub(super) fn start(&mut self, order: Order, running: usize) -> Result<Started, Failed> {
         let launch = order.launch(&self.executable);
-        let path = launch.environment.kept.get(OsStr::new("PATH"));
-        self.commands.check_within(launch.program.as_os_str(), path.map(OsString::as_os_str))?;
+        if !self.is_own(&launch) {
+            let path = launch.environment.kept.get(OsStr::new("PATH"));
+            let path = path.map(OsString::as_os_str);
+            self.commands.check_within(launch.program.as_os_str(), path)?;
+        }
         if running >= self.most {
             return Err(Failed::TooMany { most: self.most });
         }
@@ -66,7 +83,7 @@ impl Starter {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
         let mark = self.marks.next();
-        let child = spawn(&mut command, &launch)?;
+        let child = self.scores.for_program(|| spawn(&mut command, &launch))?;
         let warnings = warnings(&ready.report);
         Ok(Started { pid: Pid::from_child(&child), mark, warnings, pipes: pipes(child) })
     }

@@ -1,10 +1,11 @@
 //! Programs end, by themselves or not, with all that they started.
 
 use crate::stage::{PATIENCE, PROBE, Stage, alive, launch, lines, pids, wait_until_gone};
-use docent_keeper::{Child, Confinement, Ended, Failed, Launch, Mode};
+use docent_keeper::{Child, Confinement, Ended, Failed, KeeperEvent, Launch, Mode};
 use std::{process::Command, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    sync::mpsc,
     time::timeout,
 };
 
@@ -146,11 +147,11 @@ async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
     for inner_keeper_is_killed in [false, true] {
         let stage = Stage::new();
         let mut child = stage.start(&["docent", "off"]).await;
-        // Its keeper, two programs and five descendants, of which some say two lines.
-        let said = lines(&mut child, 10).await;
+        // Its keeper and guard, two programs and five descendants, of which some say two lines.
+        let said = lines(&mut child, 11).await;
         assert_eq!(said.last().unwrap(), "ready", "{said:?}");
         let mut family = pids(&said);
-        assert!(family.len() >= 8 && family.iter().all(|pid| alive(*pid)), "{said:?}");
+        assert!(family.len() >= 9 && family.iter().all(|pid| alive(*pid)), "{said:?}");
         family.push(child.process.pid());
         if inner_keeper_is_killed {
             kill(family[0]);
@@ -168,7 +169,7 @@ async fn a_given_up_start_leaves_nothing() {
         let started = timeout(Duration::from_micros(wait * 100), stage.keeper.spawn(&order)).await;
         drop(started);
     }
-    let keeper = stage.keeper.pid();
+    let keeper = stage.keeper_pid();
     let left = || {
         let list = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"));
         pids(&list.unwrap().split_whitespace().map(|pid| format!("- {pid}")).collect::<Vec<_>>())
@@ -183,24 +184,138 @@ async fn a_given_up_start_leaves_nothing() {
 async fn a_closed_keeper_has_ended_everything() {
     let stage = Stage::new();
     let (_child, family) = brood(&stage, &["brood"], Mode::Off).await;
+    let (guard, keeper) = (stage.keeper.guard_pid(), stage.keeper_pid());
     stage.keeper.close().unwrap();
     assert!(!family.iter().any(|pid| alive(*pid)));
-    assert!(!alive(stage.keeper.pid()));
+    assert!(!alive(guard) && !alive(keeper));
     stage.keeper.close().unwrap();
 }
 
+/// What happens to the keeper from now on.
+fn watched(stage: &Stage) -> mpsc::Receiver<KeeperEvent> {
+    let (events, heard) = mpsc::channel(8);
+    let keeper = stage.keeper.clone();
+    tokio::spawn(async move {
+        keeper.watch(|event| events.try_send(event).unwrap()).await.unwrap();
+    });
+    heard
+}
+
+async fn next(events: &mut mpsc::Receiver<KeeperEvent>) -> KeeperEvent {
+    timeout(PATIENCE, events.recv()).await.unwrap().unwrap()
+}
+
 #[tokio::test]
-async fn a_killed_keeper_is_told_and_its_programs_end() {
+async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
     let stage = Stage::new();
+    let mut events = watched(&stage);
+    for _ in 0..3 {
+        let running = [stage.start(&["echo"]).await, stage.start(&["stubborn"]).await];
+        let mut left = running.each_ref().map(|child| child.process.pid()).to_vec();
+        let (brooding, family) = brood(&stage, &["brood"], Mode::Off).await;
+        left.extend(family);
+        let killed = stage.keeper_pid();
+        left.push(killed);
+        kill(killed);
+        assert_eq!(next(&mut events).await, KeeperEvent::Restarted(Ended::Signal(9)));
+        // The guard has reaped them before it says so: not even zombies are there.
+        assert!(left.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()));
+        for child in running.into_iter().chain([brooding]) {
+            assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::KeeperGone);
+            assert_eq!(timeout(PATIENCE, child.end(PATIENCE)).await.unwrap(), Ended::KeeperGone);
+        }
+        assert_ne!(stage.keeper_pid(), killed);
+        let mut echo = stage.start(&["echo"]).await;
+        echo.stdin.write_all(b"again\n").await.unwrap();
+        assert_eq!(lines(&mut echo, 1).await, ["again"]);
+    }
+    stage.keeper.close().unwrap();
+    assert_eq!(next(&mut events).await, KeeperEvent::Gone);
+}
+
+#[tokio::test]
+async fn an_order_to_a_killed_keeper_goes_to_the_next() {
+    let stage = Stage::new();
+    for _ in 0..4 {
+        let orders = (0..8).map(|_| {
+            let keeper = stage.keeper.clone();
+            tokio::spawn(async move { keeper.spawn(&launch(PROBE, &["hang"])).await })
+        });
+        let orders: Vec<_> = orders.collect();
+        tokio::task::yield_now().await;
+        kill(stage.keeper_pid());
+        for order in orders {
+            timeout(PATIENCE, order).await.unwrap().unwrap().unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn programs_outlive_a_killed_guard_and_end_with_docent() {
+    let stage = Stage::new();
+    let mut events = watched(&stage);
+    let mut echo = stage.start(&["echo"]).await;
+    let (_child, family) = brood(&stage, &["brood"], Mode::Off).await;
+    let (guard, keeper) = (stage.keeper.guard_pid(), stage.keeper_pid());
+    kill(guard);
+    assert_eq!(next(&mut events).await, KeeperEvent::Unguarded(Ended::Signal(9)));
+    assert!(!std::path::Path::new(&format!("/proc/{guard}")).exists(), "it is reaped");
+    echo.stdin.write_all(b"still here\n").await.unwrap();
+    assert_eq!(lines(&mut echo, 1).await, ["still here"]);
+    drop(stage.start(&["echo"]).await);
+    stage.keeper.close().unwrap();
+    assert!(!family.iter().any(|pid| alive(*pid)));
+    // It closes its socket a moment before it has ended.
+    wait_until_gone(&[keeper]);
+}
+
+#[tokio::test]
+async fn a_killed_keeper_without_a_guard_is_told_and_its_programs_end() {
+    let stage = Stage::new();
+    let mut events = watched(&stage);
     let running = [stage.start(&["echo"]).await, stage.start(&["stubborn"]).await];
     let pids = running.each_ref().map(|child| child.process.pid());
-    kill(stage.keeper.pid());
+    let keeper = stage.keeper_pid();
+    kill(stage.keeper.guard_pid());
+    kill(keeper);
+    // Both may be seen at once.
+    let mut event = next(&mut events).await;
+    if event == KeeperEvent::Unguarded(Ended::Signal(9)) {
+        event = next(&mut events).await;
+    }
+    assert_eq!(event, KeeperEvent::Gone);
     for child in running {
         assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::KeeperGone);
-        assert_eq!(timeout(PATIENCE, child.end(PATIENCE)).await.unwrap(), Ended::KeeperGone);
     }
     wait_until_gone(&pids);
     let failed = stage.refusal(&launch(PROBE, &["echo"])).await;
     assert!(matches!(failed, Failed::KeeperGone), "{failed:?}");
-    assert!(failed.to_string().ends_with("restart docent"));
+    assert!(failed.to_string().contains("restart docent"), "{failed}");
+}
+
+#[tokio::test]
+async fn a_keeper_that_can_t_stay_alive_is_given_up() {
+    let stage = Stage::new();
+    let mut events = watched(&stage);
+    drop(stage.start(&["echo"]).await);
+    for _ in 0..5 {
+        kill(stage.keeper_pid());
+        assert_eq!(next(&mut events).await, KeeperEvent::Restarted(Ended::Signal(9)));
+    }
+    kill(stage.keeper_pid());
+    assert_eq!(next(&mut events).await, KeeperEvent::Gone);
+    assert!(!std::path::Path::new(&format!("/proc/{}", stage.keeper.guard_pid())).exists());
+}
+
+#[tokio::test]
+async fn programs_are_killed_for_memory_before_their_keeper() {
+    let stage = Stage::new();
+    let child = stage.start(&["hang"]).await;
+    let score = |pid: u32| -> i32 {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap();
+        text.trim().parse().unwrap()
+    };
+    let own = score(std::process::id());
+    assert_eq!(score(child.process.pid()), (own + 100).min(1000));
+    assert!(score(stage.keeper_pid()) <= own && score(stage.keeper.guard_pid()) <= own);
 }

@@ -1,7 +1,11 @@
 //! Orders that are refused, and orders that nobody in their right mind gives.
 
 use crate::stage::{PROBE, Stage, launch, lines};
-use docent_keeper::{Commands, Confinement, Failed, Launch, Mode};
+use docent_keeper::{
+    Commands, Confinement, Failed, Keeper, Launch, Mode, OWN_EXECUTABLE, Settings,
+};
+use docent_sandbox::{Offered, plan};
+use docent_testenv::{or_skip, skip};
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
     recv, send, sendmsg, socketpair,
@@ -76,13 +80,14 @@ async fn what_the_kernel_refuses_is_told() {
 
 #[tokio::test]
 async fn a_sandbox_that_is_not_to_be_had_is_refused_or_told() {
+    or_skip!(plan(&Confinement::for_child([""; 0]), Mode::Strict, &Offered::look()));
     let stage = Stage::new();
     let order = |mode| {
         let confinement = Confinement::for_child([""; 0]);
         Launch { bubblewrap: true, ..Launch::new("/bin/true", [""; 0], confinement, mode) }
     };
-    if docent_sandbox::Offered::look().bubblewrap.is_some() {
-        return;
+    if let Some(program) = Offered::look().bubblewrap {
+        skip!("bubblewrap is installed: {}", program.display());
     }
     let failed = stage.refusal(&order(Mode::Strict)).await;
     assert!(matches!(failed, Failed::Sandbox { .. }), "{failed}");
@@ -126,6 +131,28 @@ async fn the_policy_holds_for_every_order() {
     first.end(crate::stage::PATIENCE).await;
     let third = stage.keeper.spawn(&cat).await.unwrap();
     drop((second, third));
+}
+
+#[tokio::test]
+async fn the_policy_lets_nothing_of_docent_s_own_through_but_its_workers() {
+    let commands = Commands { allowed: vec!["cat".to_owned()], ..Commands::default() };
+    let own = Some("echo".to_owned());
+    let settings = Settings { commands, own, ..Settings::new(PROBE) };
+    let keeper = Keeper::start(settings).unwrap();
+    for (program, args) in [
+        (OWN_EXECUTABLE, ["run", "echo"].as_slice()),
+        (OWN_EXECUTABLE, &[]),
+        (PROBE, &["echo"]),
+        ("/bin/sh", &["echo"]),
+    ] {
+        let refused = keeper.spawn(&launch(program, args)).await.unwrap_err();
+        assert!(matches!(refused, Failed::NotAllowed { .. }), "{program} {args:?}: {refused}");
+    }
+    let child = keeper.spawn(&launch(OWN_EXECUTABLE, &["echo"])).await.unwrap();
+    let path = fs::read_link(format!("/proc/{}/exe", child.process.pid())).unwrap();
+    assert_eq!(path, fs::canonicalize(PROBE).unwrap());
+    child.end(crate::stage::PATIENCE).await;
+    keeper.close().unwrap();
 }
 
 /// A keeper as a hostile docent has it: a socket, and a process to ask whether it still runs.
@@ -242,6 +269,6 @@ async fn the_keepers_environment_is_empty() {
     let mut echo = stage.start(&["echo"]).await;
     echo.stdin.write_all(b"x\n").await.unwrap();
     lines(&mut echo, 1).await;
-    let environment = fs::read(format!("/proc/{}/environ", stage.keeper.pid())).unwrap();
+    let environment = fs::read(format!("/proc/{}/environ", stage.keeper.guard_pid())).unwrap();
     assert!(environment.is_empty(), "{}", String::from_utf8_lossy(&environment));
 }

@@ -18,7 +18,7 @@ fn docent() -> (Child, Vec<u32>) {
     let lines = BufReader::new(docent.stdout.take().unwrap()).lines();
     let lines: Vec<String> = lines.map(Result::unwrap).take_while(|line| line != "ready").collect();
     let pids = pids(&lines);
-    assert_eq!(pids.len(), 15, "{lines:?}");
+    assert_eq!(pids.len(), 16, "{lines:?}");
     assert!(pids.iter().all(|pid| alive(*pid)), "{lines:?}");
     (docent, pids)
 }

@@ -28,6 +28,21 @@ impl Stage {
         Self { keeper: Keeper::start(settings).unwrap() }
     }
 
+    /// The process number of the keeper itself, which is the guard's only child.
+    pub(crate) fn keeper_pid(&self) -> u32 {
+        let guard = self.keeper.guard_pid();
+        let begin = Instant::now();
+        loop {
+            let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children"));
+            let children = children.unwrap();
+            if let Some(pid) = children.split_whitespace().next() {
+                return pid.parse().unwrap();
+            }
+            assert!(begin.elapsed() < PATIENCE, "the guard has no child");
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     /// Starts the probe in a role.
     pub(crate) async fn start(&self, role: &[&str]) -> Child {
         self.keeper.spawn(&launch(PROBE, role)).await.unwrap()

@@ -2,6 +2,8 @@
 
 use crate::stage::{PATIENCE, PROBE, Stage, launch, lines};
 use docent_keeper::{Begun, Child, Confinement, Ended, Launch, Mode, Settings};
+use docent_sandbox::{Offered, plan};
+use docent_testenv::or_skip;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -55,6 +57,7 @@ async fn a_program_has_three_descriptors() {
 
 #[tokio::test]
 async fn a_program_is_confined_as_ordered() {
+    or_skip!(plan(&Confinement::for_child([""; 0]), Mode::Strict, &Offered::look()));
     let stage = Stage::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("secret");
@@ -124,8 +127,10 @@ async fn a_program_hears_the_signals_that_its_keeper_does_not() {
     }
     assert_eq!(ignored(cat.process.pid()), 0);
     for signal in ["INT", "HUP", "TERM"] {
-        let pid = stage.keeper.pid().to_string();
-        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        for pid in [stage.keeper.guard_pid(), stage.keeper_pid()] {
+            let pid = pid.to_string();
+            assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+        }
     }
     let mut echo = stage.start(&["echo"]).await;
     echo.stdin.write_all(b"still here\n").await.unwrap();

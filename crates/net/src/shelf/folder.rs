@@ -1,7 +1,7 @@
 //! A shelf in a folder: the pages, their list, and the notes of a crawl that has not ended.
 
 use super::{Event, Page, Saved, Shelf, ShelfError};
-use cap_std::fs::{Dir, File, OpenOptions};
+use docent_files::{Access, DataFile, Durability, Folder};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read as _, Write as _},
@@ -12,18 +12,16 @@ use std::{
 pub const PAGES: &str = "pages";
 const STATE: &str = "crawl.json";
 const NOTES: &str = "crawl.jsonl";
-/// Written in full before it takes another file's place.
-const PART: &str = "crawl.part";
 /// Larger files of ours are not ours.
 const LARGEST: u64 = 256 << 20;
 /// The form of the list.
 const VERSION: u32 = 1;
 
-/// A shelf in a folder that nobody else writes to. Nothing outside the folder is touched, whatever links lie in it.
+/// A shelf in a folder that no one else writes to. No link in it is followed.
 #[derive(Debug)]
 pub struct FolderShelf {
-    folder: Dir,
-    notes: Option<File>,
+    folder: Folder,
+    notes: Option<DataFile>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -34,8 +32,8 @@ struct State<P> {
 
 impl FolderShelf {
     /// A shelf in this folder, with what is there.
-    pub const fn new(folder: Dir) -> Self {
-        Self { folder, notes: None }
+    pub fn new(folder: impl Into<Folder>) -> Self {
+        Self { folder: folder.into(), notes: None }
     }
 
     /// The pages as the last crawl left them, finished or not.
@@ -47,7 +45,8 @@ impl FolderShelf {
     fn read(&self, file: &str) -> Result<Option<Vec<u8>>, ShelfError> {
         let read = || -> io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
-            self.folder.open(file)?.take(LARGEST).read_to_end(&mut bytes)?;
+            let (folder, name) = self.folder.locate(Path::new(file))?;
+            folder.read(name)?.take(LARGEST).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         match read() {
@@ -57,27 +56,21 @@ impl FolderShelf {
         }
     }
 
-    fn replace(&self, file: &str, bytes: &[u8], durable: bool) -> Result<(), ShelfError> {
+    fn replace(&self, file: &str, bytes: &[u8], durability: Durability) -> Result<(), ShelfError> {
         let write = || {
-            let mut part = self.folder.create(PART)?;
-            part.write_all(bytes)?;
-            if durable {
-                part.sync_all()?;
-            }
-            if let Some(parent) = Path::new(file).parent() {
-                self.folder.create_dir_all(parent)?;
-            }
-            self.folder.rename(PART, &self.folder, file)
+            let (folder, name) = self.folder.locate(Path::new(file))?;
+            folder.make(Access::Private)?;
+            folder.replace(name, bytes, Access::Private, durability)
         };
         write().map_err(|source| io_error(file, source))
     }
 
-    fn open_notes(&self) -> io::Result<File> {
-        let notes = self
-            .folder
-            .open_with(NOTES, OpenOptions::new().create(true).append(true).read(true))?;
+    fn open_notes(&self) -> io::Result<DataFile> {
+        self.folder.make(Access::Private)?;
+        let mut notes = self.folder.append(NOTES, Access::Private)?;
         // A kill may have torn the last line; the next one must not be joined to it.
-        let bytes = self.folder.read(NOTES)?;
+        let mut bytes = Vec::new();
+        notes.read_to_end(&mut bytes)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         if whole < bytes.len() {
             notes.set_len(whole as u64)?;
@@ -128,19 +121,27 @@ impl Shelf for FolderShelf {
     }
 
     fn put(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShelfError> {
-        self.replace(&place(file), bytes, false)
+        self.replace(&place(file), bytes, Durability::Cached)
     }
 
     fn remove(&mut self, file: &str) -> Result<(), ShelfError> {
         let file = place(file);
-        match self.folder.remove_file(&file) {
+        let remove = |path| {
+            let (folder, name) = self.folder.locate(path)?;
+            folder.remove(name)
+        };
+        match remove(Path::new(&file)) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(source) => return Err(io_error(&file, source)),
         }
+        let remove_empty = |path| {
+            let (folder, name) = self.folder.locate(path)?;
+            folder.remove_empty(name)
+        };
         for parent in Path::new(&file).ancestors().skip(1) {
             // Stops at the first that holds something.
-            if parent == Path::new(PAGES) || self.folder.remove_dir(parent).is_err() {
+            if parent == Path::new(PAGES) || remove_empty(parent).is_err() {
                 break;
             }
         }
@@ -158,10 +159,10 @@ impl Shelf for FolderShelf {
         let damaged = |source| ShelfError::Damaged { file: STATE.to_owned(), source };
         let state = State { version: VERSION, pages };
         let bytes = serde_json::to_vec(&state).map_err(damaged)?;
-        self.replace(STATE, &bytes, true)?;
+        self.replace(STATE, &bytes, Durability::Synced)?;
         // The notes say nothing that the list does not: a kill in between does no harm.
         self.notes = None;
-        match self.folder.remove_file(NOTES) {
+        match self.folder.remove(NOTES) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error(NOTES, source)),
             _ => Ok(()),
         }
@@ -172,10 +173,9 @@ impl Shelf for FolderShelf {
 mod tests {
     use super::*;
     use crate::{client::Validators, shelf::Outcome};
-    use cap_std::ambient_authority;
 
     fn shelf(folder: &Path) -> FolderShelf {
-        FolderShelf::new(Dir::open_ambient_dir(folder, ambient_authority()).unwrap())
+        FolderShelf::new(folder)
     }
 
     fn page(name: &str) -> Page {
@@ -230,7 +230,8 @@ mod tests {
         shelf.remove("a/b/c.html").unwrap();
         assert!(!folder.path().join("pages/a/b").exists());
         assert!(folder.path().join("pages/a/d.html").exists());
-        assert!(!folder.path().join(PART).exists());
+        let is_left = |entry: io::Result<std::fs::DirEntry>| entry.unwrap().file_name() != "a";
+        assert!(!std::fs::read_dir(folder.path().join(PAGES)).unwrap().any(is_left));
         for outside in ["../../x", "/etc/x"] {
             if shelf.put(outside, b"").is_ok() {
                 // An absolute path after the folder's name is a path below it.
@@ -269,8 +270,13 @@ mod tests {
     fn links_out_of_the_folder_are_not_followed() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::os::unix::fs::symlink(other.path(), folder.path().join(PAGES)).unwrap();
+        for name in [STATE, NOTES] {
+            std::os::unix::fs::symlink(other.path().join(name), folder.path().join(name)).unwrap();
+        }
         let mut shelf = shelf(folder.path());
         shelf.put("a.html", b"1").unwrap_err();
+        shelf.note(&done("a", None)).unwrap_err();
+        shelf.finish(&[]).unwrap();
         assert_eq!(std::fs::read_dir(other.path()).unwrap().count(), 0);
     }
 }

@@ -1,7 +1,6 @@
 //! Which pages a crawl keeps, and what the next one makes of them.
 
 use crate::server::{Asked, Reply, Server};
-use cap_std::{ambient_authority, fs::Dir};
 use docent_net::{
     Client, CrawlError, Crawled, End, FolderShelf, Limits, PAGES, Policy, Shelf, Site, Watch, crawl,
 };
@@ -69,7 +68,7 @@ impl Fixture {
     }
 
     pub(crate) fn shelf(&self) -> FolderShelf {
-        FolderShelf::new(Dir::open_ambient_dir(self.folder.path(), ambient_authority()).unwrap())
+        FolderShelf::new(self.folder.path())
     }
 
     pub(crate) fn crawl(&self) -> Crawled {

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod crawl;
+mod faults;
 mod guard;
 mod interrupted;
 mod manners;

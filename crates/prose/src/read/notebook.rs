@@ -13,7 +13,11 @@ const LINES: usize = 20;
 const WIDTH: usize = 200;
 
 /// Reads a notebook of format 3 or 4.
-pub(crate) fn read(path: &str, text: &str) -> Result<Document, Unreadable> {
+pub(crate) fn read(
+    path: &str,
+    text: &str,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Document, Unreadable> {
     let damaged = |reason: String| Unreadable::Damaged { format: "a Jupyter notebook", reason };
     let notebook: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
     let sheets = notebook.get("worksheets").and_then(Value::as_array).into_iter().flatten();
@@ -27,6 +31,9 @@ pub(crate) fn read(path: &str, text: &str) -> Result<Document, Unreadable> {
     let mut writer = Writer::default();
     let mut anchors = Anchors::default();
     for cell in cells.into_iter().flatten() {
+        if stopped() {
+            return Err(Unreadable::Stopped);
+        }
         write(&mut writer, &mut anchors, cell, language);
     }
     let title = notebook.pointer("/metadata/title").and_then(Value::as_str);
@@ -140,8 +147,17 @@ mod tests {
     use super::*;
 
     fn check(notebook: &str, want: &str) {
-        let document = read("a/n.ipynb", notebook).unwrap();
+        let document = read("a/n.ipynb", notebook, &|| false).unwrap();
         assert_eq!(document.markdown(&|_| None), want, "{notebook}");
+    }
+
+    #[test]
+    fn a_notebook_is_read_no_further_once_it_is_stopped() {
+        let text = r#"{"cells": [{"cell_type": "raw", "source": "a"}, {"cell_type": "raw", "source": "b"}]}"#;
+        let asked = std::cell::Cell::new(0);
+        let stopped = || asked.replace(asked.get() + 1) == 1;
+        assert_eq!(read("n", text, &stopped), Err(Unreadable::Stopped));
+        assert_eq!(asked.get(), 2);
     }
 
     #[test]
@@ -179,7 +195,10 @@ mod tests {
         for text in
             ["", "{", "{}", "[]", r#"{"cells": 3}"#, deep.as_str(), "{\"cells\": [1, null, {}]"]
         {
-            assert!(matches!(read("n", text), Err(Unreadable::Damaged { .. })), "{text:.40}");
+            assert!(
+                matches!(read("n", text, &|| false), Err(Unreadable::Damaged { .. })),
+                "{text:.40}"
+            );
         }
         check(r#"{"cells": [1, null, {}, {"cell_type": "code"}, {"cell_type": 7}]}"#, "");
     }

@@ -2,8 +2,8 @@
 
 use crate::fixtures;
 use docent_registry::{
-    Client, Form, Meta, Plan, RemoteKind, SecretFile, SecretUse, Sensitivity, Server, Visibility,
-    Way, read, read_tables, with_server, with_table, without_server, without_table,
+    Client, Form, Links, Meta, Plan, RemoteKind, SecretFile, SecretUse, Sensitivity, Server,
+    Visibility, Way, read, read_tables, with_server, with_table, without_server, without_table,
 };
 use std::{
     path::{Path, PathBuf},
@@ -27,6 +27,7 @@ fn added_lines(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
         before: Some(before.to_owned()),
         after: after.to_owned(),
         block: false,
+        links: Links::FollowOwn,
     };
     let diff = plan.diff();
     let lines = |sign: &str, header: &str| {

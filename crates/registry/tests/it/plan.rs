@@ -1,6 +1,6 @@
 //! Files changed and put back.
 
-use docent_registry::{Client, Folders, Plan, PlanError, Receipt, Server, undo};
+use docent_registry::{Client, Folders, Links, Plan, PlanError, Receipt, Server, undo};
 use std::{fs, path::Path};
 
 fn plan(path: &Path, before: Option<&str>, after: &str) -> Plan {
@@ -11,6 +11,7 @@ fn plan(path: &Path, before: Option<&str>, after: &str) -> Plan {
         before: before.map(str::to_owned),
         after: after.to_owned(),
         block: false,
+        links: Links::FollowOwn,
     }
 }
 
@@ -35,7 +36,8 @@ fn a_file_is_changed_behind_its_link_and_put_back() {
     assert!(link.is_symlink());
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new\n", 0o640));
     let backup = receipt.backup.clone().unwrap();
-    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("old\n", 0o640));
+    // It is the user's alone, whatever the mode of the file is: undoing keeps the mode that the file has.
+    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("old\n", 0o600));
     let receipt: Receipt = serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
     undo(&receipt).unwrap();
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("old\n", 0o640));
@@ -73,6 +75,35 @@ fn folders_are_made_when_that_is_wanted_and_go_with_the_file() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "new");
     undo(&receipt).unwrap();
     assert!(!folder.path().join("a").exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_of_a_project_is_refused_and_a_replaced_file_is_not_followed() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let (victim, backups) = (root.join("victim"), root.join("backups"));
+    fs::write(&victim, "{}").unwrap();
+    symlink(&victim, root.join("link.json")).unwrap();
+    fs::create_dir(root.join("real")).unwrap();
+    fs::write(root.join("real/file.json"), "{}").unwrap();
+    symlink("real", root.join("linked")).unwrap();
+    for path in ["link.json", "linked/file.json"] {
+        let plan = plan(&root.join(path), Some("{}"), "new").refusing_links();
+        let error = plan.apply(&backups, Folders::Make).unwrap_err();
+        let cause = std::error::Error::source(&error).unwrap().to_string();
+        assert!(cause.contains("symbolic link"), "{path}: {cause}");
+    }
+    let file = root.join("file.json");
+    fs::write(&file, "{}").unwrap();
+    let receipt = plan(&file, Some("{}"), "new").apply(&backups, Folders::Keep).unwrap();
+    fs::remove_file(&file).unwrap();
+    fs::write(&victim, "new").unwrap();
+    symlink(&victim, &file).unwrap();
+    undo(&receipt).unwrap_err();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "new");
+    assert_eq!(fs::read_to_string(root.join("real/file.json")).unwrap(), "{}");
 }
 
 #[test]

@@ -108,6 +108,55 @@ const ATTRIBUTES: &[c_long] = &[
     libc::SYS_utimes,
 ];
 
+/// Files by their path, and other processes and what they share by their number: nothing for a process that only computes.
+const NAMES: &[c_long] = &[
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_truncate,
+    libc::SYS_mkdirat,
+    libc::SYS_mknodat,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
+    libc::SYS_inotify_init1,
+    libc::SYS_memfd_create,
+    libc::SYS_mq_open,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+    libc::SYS_shmget,
+    libc::SYS_socketpair,
+    libc::SYS_kill,
+    libc::SYS_pidfd_open,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_tkill,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_open,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+];
+
 /// Another process, beside `clone`.
 const FORKS: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
@@ -212,6 +261,12 @@ fn programs(confinement: &Confinement, whom: Whom) -> Result<Vec<BpfProgram>, Ba
     processes(&mut denied, confinement, whom)?;
     if !confinement.attributes {
         denied.deny(ATTRIBUTES);
+    }
+    if confinement.sealed {
+        denied.deny(NAMES);
+        // A process that aborts signals itself.
+        let own = u64::from(std::process::id());
+        denied.deny_where(libc::SYS_tgkill, &[(0, SeccompCmpOp::Ne, own)])?;
     }
     // Its flags are in memory, where a filter can't look; told that it is missing, libraries use `clone`.
     let mut missing = Rules::default();

@@ -1,7 +1,8 @@
 //! How a child's program, arguments and environment arrive.
 
-use crate::stage::{PROBE, Stage};
+use crate::stage::{PROBE, Stage, requirements};
 use docent_sandbox::{Confinement, Launch, Mode, Offered, Refused, clean_environment};
+use docent_testenv::or_skip;
 use std::{
     ffi::{OsStr, OsString},
     fs,
@@ -22,6 +23,7 @@ fn script(path: &Path, text: &str) {
 
 #[test]
 fn an_argument_arrives_as_one_and_as_it_is() {
+    or_skip!(requirements());
     let hostile = [
         "-x",
         "--",
@@ -97,6 +99,7 @@ fn a_program_is_looked_for_before_the_child_is_confined() {
 
 #[test]
 fn a_child_gets_no_more_of_the_environment_than_it_is_given() {
+    or_skip!(requirements());
     let variables = |launch: Launch| String::from_utf8(run(launch).stdout).unwrap();
     for mode in [Mode::Off, Mode::Strict] {
         let mut launch =
@@ -112,6 +115,7 @@ fn a_child_gets_no_more_of_the_environment_than_it_is_given() {
 
 #[test]
 fn the_hidden_subcommand_refuses_what_it_does_not_understand() {
+    or_skip!(requirements());
     let description = r#"{"mode":"strict","confinement":{}}"#;
     for (args, says) in [
         (&[][..], "usage: __confine"),
@@ -135,6 +139,7 @@ fn the_hidden_subcommand_refuses_what_it_does_not_understand() {
 
 #[test]
 fn a_path_that_is_not_text_is_refused() {
+    or_skip!(requirements());
     let odd = OsStr::from_bytes(b"/srv/\xff");
     let launch =
         Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), Mode::Strict);
@@ -144,12 +149,13 @@ fn a_path_that_is_not_text_is_refused() {
 /// A stand-in for bubblewrap: it writes its arguments down and runs what follows them.
 #[test]
 fn bubblewrap_goes_around_the_confined_child() {
+    or_skip!(requirements());
     let stage = Stage::new();
     let (stand_in, written) = (stage.path("out/bwrap"), stage.path("out/arguments"));
     script(
         &stand_in,
         &format!(
-            "#!/bin/sh\necho \"$@\" > {}\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n",
+            "#!/bin/sh\necho \"$@\" > '{}'\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n",
             written.display()
         ),
     );
@@ -178,6 +184,7 @@ fn bubblewrap_goes_around_the_confined_child() {
 
 #[test]
 fn a_child_dies_with_its_parent_where_that_is_asked_for() {
+    or_skip!(requirements());
     let code = "import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value)";
     for mode in [Mode::Off, Mode::Strict] {
         for (die_with_parent, expected) in [(false, "0"), (true, "9")] {

@@ -1,7 +1,8 @@
 //! `confine` on the calling process itself.
 
-use crate::stage::PROBE;
+use crate::stage::{PROBE, requirements};
 use docent_sandbox::{Confinement, Mode};
+use docent_testenv::or_skip;
 use std::process::Command;
 
 fn probe(mode: Mode, confinement: &Confinement, act: &str) -> String {
@@ -14,6 +15,7 @@ fn probe(mode: Mode, confinement: &Confinement, act: &str) -> String {
 
 #[test]
 fn the_process_is_bound_from_then_on() {
+    or_skip!(requirements());
     let system = Confinement::for_child(["/srv"]);
     let alone = system.clone().spawn(false);
     for (mode, confinement, act, expected) in [
@@ -41,7 +43,22 @@ fn the_process_is_bound_from_then_on() {
 }
 
 #[test]
+fn a_sealed_process_names_nothing_and_works_on() {
+    // Whatever the paths say, which Landlock goes by.
+    let open = Confinement::default().read(["/"]).write(["/"]).spawn(true);
+    let sealed = open.clone().sealed(true);
+    let denied = "error: Operation not permitted (os error 1)";
+    for act in ["read", "write", "signal"] {
+        let done = if act == "signal" { "error: No such process (os error 3)" } else { "done" };
+        assert_eq!(probe(Mode::Off, &open, act), done, "{act}");
+        assert_eq!(probe(Mode::Strict, &sealed, act), denied, "{act}");
+    }
+    assert_eq!(probe(Mode::Strict, &sealed, "thread"), "a thread ran");
+}
+
+#[test]
 fn paths_that_are_not_there_are_skipped_and_reported() {
+    or_skip!(requirements());
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing").to_string_lossy().into_owned();
     let confinement = Confinement::default().read([&missing, "relative", "/usr"]).write([""]);

@@ -1,6 +1,6 @@
 //! Folders and listeners for a child to work with, and Python as the child: it can make any system call.
 
-use docent_sandbox::{Confinement, Launch, Mode, Offered};
+use docent_sandbox::{Confinement, Launch, Mode, Offered, Ports, plan};
 use std::{
     ffi::OsString,
     fs,
@@ -96,29 +96,26 @@ impl Stage {
         said(code, &self.launch(code, confinement, mode), &Offered::look())
     }
 
-    /// The same with the real bubblewrap around the child, where there is one.
+    /// The same with the real bubblewrap around the child.
     pub(crate) fn wrapped(
         &self,
         code: &str,
         confinement: Confinement,
         cwd: Option<PathBuf>,
-    ) -> Option<String> {
+    ) -> Result<String, String> {
         let (launch, offered) = self.wrapping(code, confinement)?;
-        Some(said(code, &Launch { cwd, ..launch }, &offered))
+        Ok(said(code, &Launch { cwd, ..launch }, &offered))
     }
 
-    /// A child that the real bubblewrap, the installed one or that which the caller of the tests has brought, is to be around.
+    /// A child that the real bubblewrap is to be around.
     pub(crate) fn wrapping(
         &self,
         code: &str,
         confinement: Confinement,
-    ) -> Option<(Launch, Offered)> {
-        let mut offered = Offered::look();
-        let brought = || std::env::var_os("BUBBLEWRAP_FOR_TESTS").map(PathBuf::from);
-        let bubblewrap = offered.bubblewrap.or_else(brought).filter(|program| starts(program))?;
-        offered.bubblewrap = Some(bubblewrap);
+    ) -> Result<(Launch, Offered), String> {
+        let offered = Offered { bubblewrap: Some(bubblewrap()?), ..Offered::look() };
         let launch = self.launch(code, confinement, Mode::Strict);
-        Some((Launch { bubblewrap: true, ..launch }, offered))
+        Ok((Launch { bubblewrap: true, ..launch }, offered))
     }
 
     fn launch(&self, code: &str, confinement: Confinement, mode: Mode) -> Launch {
@@ -130,14 +127,33 @@ impl Stage {
     }
 }
 
-/// Whether bubblewrap has the namespaces that it needs: a container or a distribution may keep them from its users.
-fn starts(bubblewrap: &Path) -> bool {
-    static STARTS: OnceLock<bool> = OnceLock::new();
-    *STARTS.get_or_init(|| {
-        let mut probe = std::process::Command::new(bubblewrap);
+/// Python, and a kernel with all that the sandbox uses. The error is the reason to skip a test.
+pub(crate) fn requirements() -> Result<(), String> {
+    docent_testenv::find_program("python3")?;
+    let everything = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
+    let planned = plan(&everything, Mode::Strict, &Offered::look());
+    planned.map(drop).map_err(|refused| refused.to_string())
+}
+
+/// The installed bubblewrap, or the one that `cargo xtask test` has fetched. The error is the reason to skip a test: a
+/// container or a distribution may also keep from its users the namespaces that bubblewrap needs.
+pub(crate) fn bubblewrap() -> Result<PathBuf, String> {
+    static FOUND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let look = || -> Result<PathBuf, String> {
+        requirements()?;
+        let fetched = || std::env::var_os("BUBBLEWRAP_FOR_TESTS").map(PathBuf::from);
+        let installed = Offered::look().bubblewrap.or_else(fetched);
+        let program = installed.ok_or("bubblewrap is not installed")?;
+        let mut probe = std::process::Command::new(&program);
         let ran = probe.args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output();
-        ran.is_ok_and(|ran| ran.status.success())
-    })
+        let ran =
+            ran.map_err(|error| format!("{} can't be started: {error}", program.display()))?;
+        if ran.status.success() {
+            return Ok(program);
+        }
+        Err(format!("no program starts in bubblewrap: {}", String::from_utf8_lossy(&ran.stderr)))
+    };
+    FOUND.get_or_init(look).clone()
 }
 
 fn said(code: &str, launch: &Launch, offered: &Offered) -> String {

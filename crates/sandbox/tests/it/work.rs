@@ -1,7 +1,8 @@
 //! Ordinary work under the sandbox: what must not be stopped.
 
-use crate::stage::{Stage, launch};
+use crate::stage::{Stage, launch, requirements};
 use docent_sandbox::{Confinement, Mode, Ports};
+use docent_testenv::or_skip;
 use std::{
     io::{Read, Write},
     time::Duration,
@@ -15,6 +16,7 @@ fn check(code: &str, change: impl Fn(Confinement) -> Confinement) {
 
 #[test]
 fn files_are_read_and_written_where_they_may_be() {
+    or_skip!(requirements());
     let same = |confinement| confinement;
     check("assert open(inside + '/file').read() == 'text'; os.listdir(inside)", same);
     check(
@@ -55,6 +57,7 @@ fn files_are_read_and_written_where_they_may_be() {
 
 #[test]
 fn threads_and_processes_run() {
+    or_skip!(requirements());
     let same = |confinement| confinement;
     let threads = "ts = [threading.Thread(target=os.getpid) for _ in range(8)]; [t.start() for t in ts]; [t.join() for t in ts]";
     check(threads, same);
@@ -69,6 +72,7 @@ fn threads_and_processes_run() {
 
 #[test]
 fn the_network_is_open_where_it_is_said_to_be() {
+    or_skip!(requirements());
     let connect = "socket.create_connection(('127.0.0.1', port)).close()";
     let accept = "l = socket.create_server(('127.0.0.1', 0)); s = socket.create_connection(l.getsockname()); l.accept()";
     let udp = "s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(b'x', ('127.0.0.1', udp))";
@@ -92,6 +96,7 @@ fn the_network_is_open_where_it_is_said_to_be() {
 /// A runtime such as docent's: threads, timers, signals, sockets, files and locks.
 #[test]
 fn a_runtime_with_threads_runs_under_the_sandbox() {
+    or_skip!(requirements());
     let stage = Stage::new();
     let this = std::env::current_exe().unwrap();
     let args = ["--exact", "work::inside_the_sandbox", "--include-ignored", "--nocapture"];
@@ -139,6 +144,7 @@ fn inside_the_sandbox() {
 
 #[test]
 fn an_ordinary_program_finds_its_libraries() {
+    or_skip!(requirements());
     let stage = Stage::new();
     let output = launch("ls", vec![stage.path("inside").into()], stage.confinement(), Mode::Strict);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "file\nscript\n");

@@ -1,7 +1,7 @@
 //! Calls: what they take, what they give, how they fail, and when they run.
 
-use crate::stage::{Desk, check_all, run_plain, run_with};
-use docent_script::{CallRecord, ConsoleLevel, Limits, ScriptErrorKind, run};
+use crate::stage::{Desk, check_all, run, run_plain, run_with};
+use docent_script::{CallRecord, ConsoleLevel, Limits, ScriptErrorKind};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -107,7 +107,7 @@ const TOKENS: [&str; 96] = [
 ];
 
 fn survive(code: &str, limits: &Limits) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     if let Err(error) = runtime.block_on(run_with(code, Arc::new(Desk::default()), limits)) {
         assert_ne!(error.kind, ScriptErrorKind::Engine, "{code}: {error}");
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Runs under a limit of time, and wants the kind of the end. None: a value.
 #[track_caller]
 fn check(time: Duration, table: &[(&str, Option<ScriptErrorKind>)]) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let limits = Limits { time, memory_bytes: 16 << 20, ..Limits::default() };
     let mut wrong = String::new();
     for (code, want) in table {
@@ -57,7 +57,7 @@ fn endless_work_is_stopped() {
 /// What keeps more and more: memory may end before the time does.
 #[test]
 fn endless_work_that_keeps_is_stopped() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let time = Duration::from_millis(300);
     let limits = Limits { time, memory_bytes: 16 << 20, ..Limits::default() };
     let kinds = [ScriptErrorKind::Time, ScriptErrorKind::Memory, ScriptErrorKind::Stalled];
@@ -168,7 +168,7 @@ fn memory_is_bounded() {
 
 #[test]
 fn little_memory_is_no_crash() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let code = "const a = []; for (let i = 0; ; i++) { a.push({ i, s: 'x'.repeat(i), m: new Map([[i, [i]]]), p: Promise.resolve(i), f: () => i }) }";
     for kilobytes in (0..1200).step_by(37) {
         let limits = Limits { memory_bytes: kilobytes << 10, ..Limits::default() };

@@ -8,4 +8,6 @@ mod hostile;
 mod language;
 mod limits;
 mod stage;
+mod threads;
 mod values;
+mod workers;

@@ -1,8 +1,12 @@
 //! Owns the tools that scripts of the tests call, and the ways to run one.
 
-use docent_script::{CallError, Caller, Client, Limits, Ran, ScriptError, ToolDoc, run};
+use crate::threads::Threads;
+use docent_script::{
+    CallError, CallReply, Caller, Client, Limits, Ran, Script, ScriptCall, ScriptError, Step,
+    ToolDoc, Workers,
+};
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,55 +37,57 @@ pub(crate) fn text(text: &str) -> Value {
 }
 
 impl Caller for Desk {
-    fn call<'a>(
-        &'a self,
-        server: &'a str,
-        tool: &'a str,
-        arguments: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Value, CallError>> {
+    fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply> {
         Box::pin(async move {
-            self.asked.fetch_add(1, Ordering::SeqCst);
-            let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
-            let _running = Running(self.running.clone());
-            self.most.fetch_max(now, Ordering::SeqCst);
-            // Others get their turn: calls that may run together do.
-            tokio::task::yield_now().await;
-            let number =
-                |name: &str| arguments.get(name).and_then(Value::as_f64).unwrap_or_default();
-            match tool {
-                "add" => Ok(
-                    json!({ "content": [], "structuredContent": { "sum": number("a") + number("b") } }),
-                ),
-                "echo" => Ok(text(&Value::from(arguments).to_string())),
-                "say" => {
-                    Ok(text(arguments.get("text").and_then(Value::as_str).unwrap_or("nothing")))
-                }
-                "get-user" => Ok(text(server)),
-                "image" => Ok(json!({ "content": [{ "type": "text", "text": "see" },
-                    { "type": "image", "data": "AA==", "mimeType": "image/png" }] })),
-                "empty" => Ok(json!({ "content": [] })),
-                "wrong" => Ok(
-                    json!({ "isError": true, "content": [{ "type": "text", "text": "no such city" }] }),
-                ),
-                "broken" => Err(CallError {
-                    message: "connection lost".into(),
-                    code: Some(-32603),
-                    data: Some(json!({ "retry": true })),
-                }),
-                "meet" => {
-                    // Nobody leaves before three are there.
-                    while self.most.load(Ordering::SeqCst) < 3 {
-                        tokio::task::yield_now().await;
-                    }
-                    Ok(text("met"))
-                }
-                "never" => {
-                    self.hangs.notify_one();
-                    std::future::pending().await
-                }
-                other => Err(CallError::new(format!("unknown tool {other}"))),
+            match self.answer(&call).await {
+                Ok(result) => CallReply::Result(result),
+                Err(error) => CallReply::Failed(error),
             }
         })
+    }
+}
+
+impl Desk {
+    async fn answer(&self, call: &ScriptCall) -> Result<Value, CallError> {
+        let ScriptCall { server, tool, arguments, .. } = call;
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        let _running = Running(self.running.clone());
+        self.most.fetch_max(now, Ordering::SeqCst);
+        // Others get their turn: calls that may run together do.
+        tokio::task::yield_now().await;
+        let number = |name: &str| arguments.get(name).and_then(Value::as_f64).unwrap_or_default();
+        match tool.as_str() {
+            "add" => Ok(
+                json!({ "content": [], "structuredContent": { "sum": number("a") + number("b") } }),
+            ),
+            "echo" => Ok(text(&Value::from(arguments.clone()).to_string())),
+            "say" => Ok(text(arguments.get("text").and_then(Value::as_str).unwrap_or("nothing"))),
+            "get-user" => Ok(text(server)),
+            "image" => Ok(json!({ "content": [{ "type": "text", "text": "see" },
+                { "type": "image", "data": "AA==", "mimeType": "image/png" }] })),
+            "empty" => Ok(json!({ "content": [] })),
+            "wrong" => Ok(
+                json!({ "isError": true, "content": [{ "type": "text", "text": "no such city" }] }),
+            ),
+            "broken" => Err(CallError {
+                message: "connection lost".into(),
+                code: Some(-32603),
+                data: Some(json!({ "retry": true })),
+            }),
+            "meet" => {
+                // Nobody leaves before three are there.
+                while self.most.load(Ordering::SeqCst) < 3 {
+                    tokio::task::yield_now().await;
+                }
+                Ok(text("met"))
+            }
+            "never" => {
+                self.hangs.notify_one();
+                std::future::pending().await
+            }
+            other => Err(CallError::new(format!("unknown tool {other}"))),
+        }
     }
 }
 
@@ -105,6 +111,23 @@ pub(crate) fn clients() -> Vec<Client> {
     vec![all("calc"), all("my-fs.v2")]
 }
 
+/// Runs one script, in a worker of its own.
+pub(crate) async fn run(
+    code: &str,
+    clients: &[Client],
+    caller: Arc<dyn Caller>,
+    limits: &Limits,
+    cancel: CancellationToken,
+) -> Result<Ran, ScriptError> {
+    let workers = Workers::new(Arc::new(Threads::default()));
+    let script = Script { code, clients, limits, owner: "test" };
+    let mut run = workers.start(&script, &cancel).await?;
+    match run.next(&caller, &cancel).await {
+        Step::Ended(ended) => ended,
+        Step::Suspended => panic!("no call of these tests is suspended"),
+    }
+}
+
 pub(crate) async fn run_with(
     code: &str,
     desk: Arc<Desk>,
@@ -120,7 +143,7 @@ pub(crate) async fn run_plain(code: &str) -> Result<Ran, ScriptError> {
 /// Runs each script, and compares its value, or `kind line:column message` where it fails.
 #[track_caller]
 pub(crate) fn check_all(table: &[(&str, Value)]) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut wrong = String::new();
     for (code, want) in table {
         let got = match runtime.block_on(run_plain(code)) {

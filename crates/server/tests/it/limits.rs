@@ -9,6 +9,11 @@ use docent_transport::{Caller, Door, Shown, Via};
 use serde_json::{Value, json};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 
+/// What a call is told that finds no place in line.
+fn crowded() -> Value {
+    json!({"callsInFlight": 1, "waiting": 4, "retryAfter": 1, "retryAfterMs": 1000})
+}
+
 #[tokio::test]
 async fn calls_wait_in_line_and_the_line_ends() {
     let fixture = Fixture::new();
@@ -30,7 +35,7 @@ async fn calls_wait_in_line_and_the_line_ends() {
         message.contains("too many calls in flight") && message.contains("calls_in_flight"),
         "{message}"
     );
-    assert_eq!(reply["error"]["data"], json!({"callsInFlight": 1, "waiting": 4}));
+    assert_eq!(reply["error"]["data"], crowded());
     let mut other = Wire::legacy_as(
         &server,
         "2025-11-25",
@@ -90,7 +95,7 @@ async fn reads_prompts_and_completions_stand_in_a_line_of_their_own() {
     for (method, params) in &cases {
         let reply = wire.ask(method, params.clone()).await;
         assert_eq!(code(&reply), -32000, "{method}: {reply}");
-        assert_eq!(reply["error"]["data"], json!({"callsInFlight": 1, "waiting": 4}), "{method}");
+        assert_eq!(reply["error"]["data"], crowded(), "{method}");
     }
 }
 
@@ -128,7 +133,7 @@ async fn a_call_waits_no_longer_than_it_may_run() {
     assert_eq!(code(&reply), -32000, "{reply}");
     let message = reply["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("too many calls in flight"), "{message}");
-    assert_eq!(reply["error"]["data"], json!({"callsInFlight": 1, "waiting": 4}));
+    assert_eq!(reply["error"]["data"], crowded());
     gate.let_through(1);
     assert_eq!(text(&wire.answer(&first).await), "waited");
     assert_eq!(text(&wire.call("echo", json!({"text": "in time"})).await), "in time");
@@ -148,6 +153,7 @@ async fn a_tool_has_a_rate_of_its_own() {
     assert_eq!(code(&reply), -32000);
     assert_eq!(reply["error"]["data"]["perMinute"], 2);
     assert!(reply["error"]["data"]["retryAfterSeconds"].as_f64().unwrap() > 0.0);
+    assert!(reply["error"]["data"]["retryAfterMs"].as_u64().unwrap() > 0);
     assert_eq!(
         text(&wire.call("emits", json!({})).await),
         "first\nsecond\nlast",
@@ -211,6 +217,7 @@ async fn the_door_counts() {
         rate: Some(Rate::per_minute(requests)),
         sessions: 1,
         streams: 2,
+        streams_per_client: Some(2),
         ..Limits::default()
     };
     let mut setup = Setup { limits, ..setup(Fixture::new()) };
@@ -225,14 +232,15 @@ async fn the_door_counts() {
     let passed = (0..5).filter(|_| server.admit(&caller).is_ok()).count();
     assert_eq!(passed, 3);
     assert!(server.admit(&caller).unwrap_err().as_secs() > 0);
-    let session = server.open_session().unwrap();
+    let session = server.open_session(&caller).unwrap();
     // Somebody else's session may make room, so that is no refusal yet.
-    assert!(server.open_session().is_none());
+    let full = server.open_session(&caller).err().unwrap();
+    assert!(!full.is_own_share && full.retry_after > Duration::ZERO, "{full:?}");
     server.count_unseated();
     drop(session);
-    assert!(server.open_session().is_some());
-    let _streams = [server.open_stream().unwrap(), server.open_stream().unwrap()];
-    assert!(server.open_stream().is_none());
+    assert!(server.open_session(&caller).is_ok());
+    let _streams = [server.open_stream(&caller).unwrap(), server.open_stream(&caller).unwrap()];
+    assert!(server.open_stream(&caller).is_err());
     let metrics = server.metrics();
     for line in
         ["reason=\"token\"} 2", "reason=\"rate\"} 3", "reason=\"seat\"} 2", "docent_streams 2"]
@@ -408,6 +416,7 @@ async fn subscriptions_take_the_seats_of_streams() {
     wire.notified("notifications/subscriptions/acknowledged").await;
     let reply = wire.ask("subscriptions/listen", params.clone()).await;
     assert_eq!(code(&reply), -32000, "{reply}");
+    assert_eq!(reply["error"]["data"], json!({"retryAfter": 5, "retryAfterMs": 5000}), "{reply}");
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})).await;
     // The seat is free once the handler of the first has heard of its end, which takes a turn or two.
     while server.metrics().contains("docent_streams 1") {

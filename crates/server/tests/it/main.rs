@@ -15,6 +15,7 @@ mod nested;
 mod policy;
 mod scopes;
 mod screening;
+mod shares;
 mod tasks;
 mod telling;
 mod wire;

@@ -1,11 +1,12 @@
 //! What a client hears while a call runs.
 
 use crate::{
-    fixture::Fixture,
+    fixture::{Fixture, acting, said},
     wire::{Wire, modern, origin, setup, text},
 };
 use docent_server::Server;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 #[tokio::test]
 async fn progress_grows_and_comes_before_the_answer() {
@@ -22,6 +23,43 @@ async fn progress_grows_and_comes_before_the_answer() {
             && step["message"].is_string()));
         wire.call(tool, json!({})).await;
         assert!(wire.seen.is_empty(), "nobody asked for progress: {:?}", wire.seen);
+    }
+}
+
+/// The steps that a client hears of a tool that reports `count` of them, with a pause after each.
+async fn steps_heard(count: u32, pause: Duration) -> Vec<f64> {
+    let fixture = Fixture::new();
+    fixture.extra.lock().unwrap().push(acting("many", json!({}), move |_, context| async move {
+        for done in 1..=count {
+            context.progress(done.into(), Some(count.into()), "");
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
+            }
+        }
+        Ok(said("done"))
+    }));
+    let server = Server::new(setup(fixture)).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-06-18").await;
+    wire.ask("tools/call", json!({"name": "many", "_meta": {"progressToken": 1}})).await;
+    let steps = wire.seen.iter().map(|message| message["params"]["progress"].as_f64().unwrap());
+    steps.collect()
+}
+
+/// On a clock that stands still while anything is to be done, so that a busy machine makes no difference.
+#[tokio::test(start_paused = true)]
+async fn a_client_hears_of_at_most_ten_steps_a_second_and_of_the_last() {
+    for (count, pause, expected) in [
+        (3, 0, 3..=3),
+        (10, 0, 10..=10),
+        (1000, 0, 10..=10),
+        (30, 200, 30..=30),
+        (500, 10, 45..=60),
+        (2000, 5, 90..=110),
+    ] {
+        let heard = steps_heard(count, Duration::from_millis(pause)).await;
+        assert!(heard.is_sorted_by(|one, other| one < other), "{heard:?}");
+        assert_eq!(heard.last(), Some(&f64::from(count)), "{count} every {pause} ms");
+        assert!(expected.contains(&heard.len()), "{} of {count} every {pause} ms", heard.len());
     }
 }
 

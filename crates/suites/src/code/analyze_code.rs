@@ -11,6 +11,7 @@ use super::{
 use crate::{
     apps,
     files::{Kind, Place},
+    lanes,
 };
 use docent_syntax::{
     Language,
@@ -178,10 +179,11 @@ fn file(
     context: &CallContext,
 ) -> Result<bool, ToolError> {
     let halt = || context.stop().is_some();
-    let parsed = project.parse(place, None, &halt).map_err(|unread| match unread {
+    let refuse = |unread: Unread| match unread {
         Unread::Problem(problem) => ToolError::argument("file", problem.to_string()),
         stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
-    })?;
+    };
+    let parsed = project.parse(place, None, &halt).map_err(refuse)?;
     found.language = Some(parsed.language);
     found.files = 1;
     found.syntax_error_line = parse::first_error(&parsed.tree);
@@ -190,6 +192,7 @@ fn file(
         AnalysisType::Complexity => found.complexity = Some(complexity::measure(&source)),
         AnalysisType::Dependencies => {
             let needs = graph::needs(project, context)?;
+            found.problems.extend(needs.problems.into_iter().map(Into::into));
             let imports = needs.imports.get(&parsed.path).map(|all| all.to_vec());
             let file = of_file(&needs.graph, &parsed.path, imports.unwrap_or_default());
             found.dependencies = Some(file);
@@ -201,6 +204,7 @@ fn file(
             found.take(looked);
         }
     }
+    parsed.check().map_err(refuse)?;
     if context.stop() == Some(Stop::Cancelled) {
         return Err(ToolError::Stopped(Stop::Cancelled));
     }
@@ -215,13 +219,14 @@ fn folder(
 ) -> Result<bool, ToolError> {
     if found.analysis_type == AnalysisType::Dependencies {
         let needs = graph::needs(project, context)?;
+        found.problems.extend(needs.problems.into_iter().map(Into::into));
         let name = if place.is_top() { "" } else { found.file.as_str() };
         let folder = of_folder(&needs.graph, name);
         found.files = folder.files;
         found.folder_dependencies = Some(bounded(folder));
         return Ok(needs.partial);
     }
-    let (places, mut partial) = sources(project, place, context)?;
+    let (places, mut partial) = sources(project, place, found, context)?;
     let rules = if found.analysis_type == AnalysisType::Complexity {
         Arc::default()
     } else {
@@ -235,10 +240,14 @@ fn folder(
         }
         let kind = found.analysis_type;
         let read = |place: &Place| -> Result<Looked, Unread> {
+            if halt() {
+                return Err(Unread::Stopped);
+            }
             let parsed = project.parse(place, None, &halt)?;
-            Ok(look(&parsed, kind, &rules, &halt))
+            let looked = look(&parsed, kind, &rules, &halt);
+            parsed.check().map(|()| looked)
         };
-        for read in some.par_iter().map(read).collect::<Vec<_>>() {
+        for read in lanes::run(|| some.par_iter().map(read).collect::<Vec<_>>()) {
             match read {
                 Ok(looked) => {
                     found.files += 1;
@@ -254,17 +263,25 @@ fn folder(
     Ok(partial)
 }
 
-/// The source files of a folder, and whether there are more than are looked at.
+/// The source files of a folder, and whether there are more than are looked at. What can't be read is a problem.
 fn sources(
     project: &Project,
     folder: &Place,
+    found: &mut AnalyzeAnswer,
     context: &CallContext,
 ) -> Result<(Vec<Place>, bool), ToolError> {
     let mut places = Vec::new();
-    for entry in project.roots.walk(folder).flatten() {
+    for entry in project.roots.walk(folder) {
         if stopped(context)? || places.len() >= MOST_FILES {
             return Ok((places, true));
         }
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(problem) => {
+                found.problems.push(problem.into());
+                continue;
+            }
+        };
         let language = Language::of(entry.place.relative());
         if entry.kind == Kind::File && language.is_some_and(|one| !one.is_outline()) {
             places.push(entry.place);
@@ -297,7 +314,9 @@ fn look(parsed: &Parsed, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() ->
         }
         AnalysisType::Patterns => {
             looked.patterns = in_file(parsed, patterns::find(&source));
-            looked.findings = check(Analysis::Patterns);
+            if !halt() {
+                looked.findings = check(Analysis::Patterns);
+            }
         }
         AnalysisType::Security => looked.findings = check(Analysis::Security),
         // A graph is not made file by file.

@@ -1,7 +1,7 @@
 //! `find_references`: every place where a symbol stands.
 
 use super::{
-    parse_files::counted,
+    parse_files::{FileProblem, counted},
     project::Project,
     references::{self, Occurrence},
 };
@@ -36,6 +36,9 @@ pub struct ReferencesArgs {
     pub limit: usize,
 }
 
+/// Files that were left out are named in the text up to so many.
+const MOST_PROBLEMS: usize = 10;
+
 fn hundred() -> usize {
     100
 }
@@ -54,6 +57,9 @@ pub struct ReferencesAnswer {
     pub definitions: Vec<String>,
     /// Files that were looked at, as they are now.
     pub files: usize,
+    /// Files that have the name and could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<FileProblem>,
 }
 
 impl Tool for FindReferences {
@@ -114,12 +120,8 @@ fn find(
     let known = references::find(project, &name, context)?;
     let definitions: BTreeSet<String> =
         known.definitions.iter().map(|one| one.annotation.qualified_name.clone()).collect();
-    let is_one = |qualified: &String| {
-        known.definitions.iter().any(|one| {
-            one.annotation.qualified_name == *qualified && is_called(&one.annotation, &path)
-        })
-    };
-    if path != name && !definitions.is_empty() && !definitions.iter().any(is_one) {
+    let is_one = |one: &references::Defined| is_called(&one.annotation, &path);
+    if path != name && !definitions.is_empty() && !known.definitions.iter().any(is_one) {
         let all: Vec<String> = definitions.iter().take(10).cloned().collect();
         return Err(ToolError::not_found(format!(
             "nothing is called {path}; what is called {name}: {}",
@@ -128,7 +130,8 @@ fn find(
     }
     let takes = |one: &Occurrence| {
         let here = within.as_ref().is_none_or(|folder| {
-            folder == "." || one.file == *folder || one.file.starts_with(&format!("{folder}/"))
+            let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+            folder == "." || one.file.strip_prefix(folder.as_str()).is_some_and(below)
         });
         here && (args.roles.is_empty() || args.roles.contains(&one.role))
     };
@@ -140,8 +143,12 @@ fn find(
         total,
         definitions: definitions.into_iter().collect(),
         files: known.files,
+        problems: known.problems.into_iter().map(FileProblem::from).collect(),
     };
     let mut text = tell(&answer);
+    for FileProblem { path, reason } in answer.problems.iter().take(MOST_PROBLEMS) {
+        let _ok = write!(text, "\n{path}: {reason}");
+    }
     if known.partial {
         text.push_str("\n\nThis is partial: time was up before every file was looked at.");
     }
@@ -149,7 +156,7 @@ fn find(
 }
 
 fn tell(answer: &ReferencesAnswer) -> String {
-    let ReferencesAnswer { name, references, total, definitions, files } = answer;
+    let ReferencesAnswer { name, references, total, definitions, files, .. } = answer;
     if *total == 0 {
         return format!("{name} stands nowhere in the code of {}", counted(*files, "file"));
     }

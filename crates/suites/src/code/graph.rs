@@ -1,8 +1,9 @@
 //! What the files of the project need of each other. Read once, and again only where files have changed.
 
-use super::project::Project;
+use super::project::{Project, Unread};
 use crate::{
-    files::{Entry, Kind, Place, Roots},
+    files::{Entry, Kind, Place, Problem, Roots},
+    lanes,
     repo::Versions,
 };
 use docent_index::Digest;
@@ -12,7 +13,7 @@ use docent_syntax::{
         Source,
         dependencies::{Files, Graph, Import, imports},
     },
-    parse,
+    parse::{self, ParseError},
 };
 use docent_tool::{CallContext, ToolError};
 use rayon::prelude::*;
@@ -36,24 +37,23 @@ pub(crate) struct Memory {
 /// Imports by path, with the digest of the text that they were read from.
 type Known = HashMap<String, (Digest, Arc<Vec<Import>>)>;
 
+/// A path, the digest of its text, and its imports.
+type FileImports = (String, Digest, Arc<Vec<Import>>);
+
 /// What the files of the project need of each other.
 #[derive(Debug)]
 pub(crate) struct Needs {
     pub(crate) graph: Graph,
     pub(crate) imports: HashMap<String, Arc<Vec<Import>>>,
+    /// What the walk could not show, and files that cost more than a file may.
+    pub(crate) problems: Vec<Problem>,
     /// Time was up before every file was read.
     pub(crate) partial: bool,
 }
 
 /// Reads every source file of the first root, as far as it changed and there is time.
 pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, ToolError> {
-    let entries: Vec<Entry> = project
-        .roots
-        .walk(&project.roots.top())
-        .flatten()
-        .filter(|one| one.kind == Kind::File)
-        .collect();
-    let mut partial = super::sweep::stopped(context)?;
+    let Listed { entries, mut problems, mut partial } = list(project, context)?;
     let paths: Vec<&str> = entries.iter().map(|entry| entry.place.relative()).collect();
     let halt = || context.stop().is_some();
     let listed = entries.iter().map(|entry| (entry.place.relative(), entry.bytes));
@@ -81,18 +81,51 @@ pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, T
             partial = true;
             break;
         }
-        let read: Vec<_> =
-            some.par_iter().filter_map(|place| read(project, place, &files, &known)).collect();
-        for (path, digest, found) in read {
-            all.insert(path.clone(), Arc::clone(&found));
-            known.insert(path, (digest, found));
+        let look = |place: &&Place| read(project, place, &files, &known, &halt).transpose();
+        let read: Vec<_> = lanes::run(|| some.par_iter().filter_map(look).collect());
+        partial |= halt();
+        for read in read {
+            match read {
+                Ok((path, digest, found)) => {
+                    all.insert(path.clone(), Arc::clone(&found));
+                    known.insert(path, (digest, found));
+                }
+                Err(Unread::Problem(problem)) => problems.push(problem),
+                Err(Unread::Stopped) => partial = true,
+            }
         }
     }
     let mut memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
     *memory = Memory { set: Some(set), files: known };
     drop(memory);
     let graph = Graph::new(all.iter().map(|(path, imports)| (path.as_str(), imports.as_slice())));
-    Ok(Needs { graph, imports: all, partial })
+    Ok(Needs { graph, imports: all, problems, partial })
+}
+
+/// What a walk of the first root found.
+#[derive(Default)]
+struct Listed {
+    entries: Vec<Entry>,
+    problems: Vec<Problem>,
+    /// The walk was cut short.
+    partial: bool,
+}
+
+/// Every file of the first root, as far as there is time.
+fn list(project: &Project, context: &CallContext) -> Result<Listed, ToolError> {
+    let mut listed = Listed::default();
+    for found in project.roots.walk(&project.roots.top()) {
+        if super::sweep::stopped(context)? {
+            listed.partial = true;
+            break;
+        }
+        match found {
+            Ok(entry) if entry.kind == Kind::File => listed.entries.push(entry),
+            Ok(_) => {}
+            Err(problem) => listed.problems.push(problem),
+        }
+    }
+    Ok(listed)
 }
 
 fn is_code(path: &str) -> bool {
@@ -109,24 +142,31 @@ fn set_of(entries: &[Entry]) -> Digest {
     Digest::of(&all.iter().map(String::as_bytes).collect::<Vec<_>>())
 }
 
+/// `None` where the file is not there any more, or is no code.
 fn read(
     project: &Project,
     place: &Place,
     files: &Files<'_>,
     known: &Known,
-) -> Option<(String, Digest, Arc<Vec<Import>>)> {
+    halt: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<FileImports>, Unread> {
+    if halt() {
+        return Err(Unread::Stopped);
+    }
     let path = place.relative().to_owned();
-    let language = Language::of(&path)?;
-    let bytes = project.roots.read(place, super::LARGEST_FILE).ok()?;
+    let Some(language) = Language::of(&path) else { return Ok(None) };
+    let Ok(bytes) = project.roots.read(place, super::LARGEST_FILE) else { return Ok(None) };
     let digest = Digest::of(&[&bytes]);
     if let Some((_, found)) = known.get(&path).filter(|(before, _)| *before == digest) {
-        return Some((path, digest, Arc::clone(found)));
+        return Ok(Some((path, digest, Arc::clone(found))));
     }
     let text = String::from_utf8_lossy(&bytes);
     let language = Language::of_text(&path, &text).unwrap_or(language);
-    let tree = parse::tree(language, &text, &|| false).ok()?;
+    let unread = |error: &ParseError| Unread::of(&path, error);
+    let tree = parse::tree(language, &text, halt).map_err(|error| unread(&error))?;
     let found = imports(&Source { path: &path, language, text: &text, tree: &tree }, files);
-    Some((path, digest, Arc::new(found)))
+    tree.check().map_err(|error| unread(&error))?;
+    Ok(Some((path, digest, Arc::new(found))))
 }
 
 fn text(roots: &Roots, path: &str) -> Option<String> {

@@ -31,6 +31,7 @@ pub use query_annotations::{QueryAnswer, QueryArgs, QueryHit, QueryOptions};
 pub use read_symbol::{Callee, SymbolAnswer, SymbolArgs};
 pub use references::Occurrence;
 pub use units::code_units;
+pub(crate) use units::try_code_units;
 
 use crate::{
     apps,
@@ -104,8 +105,9 @@ impl Provider for CodeSuite {
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
         let project = Arc::clone(&self.project);
         Box::pin(async move {
-            let listed = tokio::task::spawn_blocking(move || known(&project, &nobody()));
-            listed.await.unwrap_or_default().into_iter().map(resource).collect()
+            let list = move |context: &CallContext| Ok(known(&project, context));
+            let listed = nobody().blocking(list).await.unwrap_or_default();
+            listed.into_iter().map(resource).collect()
         })
     }
 
@@ -162,8 +164,8 @@ impl Provider for CodeSuite {
         }
         let (project, typed) = (Arc::clone(&self.project), typed.to_owned());
         Box::pin(async move {
-            let work = move || paths(&project, &typed);
-            tokio::task::spawn_blocking(work).await.unwrap_or_default().into()
+            let work = move |context: &CallContext| Ok(paths(&project, &typed, context));
+            nobody().blocking(work).await.unwrap_or_default().into()
         })
     }
 
@@ -229,7 +231,7 @@ fn read_file(
 }
 
 /// Real paths of source files that begin as typed; where none does, those that hold it.
-fn paths(project: &Project, typed: &str) -> Vec<String> {
+fn paths(project: &Project, typed: &str, context: &CallContext) -> Vec<String> {
     let folder = typed.rsplit_once('/').and_then(|(folder, _)| project.roots.resolve(folder).ok());
     let start: Place = folder.unwrap_or_else(|| project.roots.top());
     let files = project
@@ -237,6 +239,7 @@ fn paths(project: &Project, typed: &str) -> Vec<String> {
         .walk(&start)
         .flatten()
         .take(LOOKED_AT)
+        .take_while(|_| context.stop().is_none())
         .map(|entry| project.path_of(&entry.place));
     let files: Vec<String> = files.filter(|path| Language::of(path).is_some()).collect();
     let begins: Vec<String> =

@@ -1,13 +1,14 @@
 //! `outline`: what a file or folder defines, nested, in as many tokens as the reader has.
 
 use super::{
-    parse_files::counted,
+    parse_files::{FileProblem, counted},
     project::{Project, Unread},
     sweep::stopped,
 };
 use crate::{
     apps,
-    files::{Kind as EntryKind, Place},
+    files::{Kind as EntryKind, Place, Problem},
+    lanes,
 };
 use docent_syntax::{Annotation, Kind, Language, parse};
 use docent_tool::{Answer, CallContext, Tool, ToolError};
@@ -24,6 +25,8 @@ use std::{
 const MOST_FILES: usize = 2000;
 /// Letters of a token, on average.
 const LETTERS: usize = 4;
+/// Problems that the text lists.
+const LISTED_PROBLEMS: usize = 10;
 
 /// `outline`.
 #[derive(Debug)]
@@ -68,6 +71,9 @@ pub struct OutlineAnswer {
     pub detail: Detail,
     /// About so many tokens.
     pub tokens: usize,
+    /// Files that were left out, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<FileProblem>,
 }
 
 /// How much of an outline is shown.
@@ -143,11 +149,15 @@ fn outline(
     let place = project.roots.resolve(&args.path).map_err(|error| error.into_tool_error("path"))?;
     let kind = project.roots.kind(&place).map_err(|problem| problem.into_tool_error("path"))?;
     let single = kind != EntryKind::Folder;
-    let (places, more) =
-        if single { (vec![place.clone()], false) } else { files(project, &place, context)? };
+    let mut problems = Vec::new();
+    let (places, more) = if single {
+        (vec![place.clone()], false)
+    } else {
+        files(project, &place, &mut problems, context)?
+    };
     let mut all = Vec::with_capacity(places.len());
     let read = |place: &Place| file(project, place, context);
-    for read in places.par_iter().map(read).collect::<Vec<_>>() {
+    for read in lanes::run(|| places.par_iter().map(read).collect::<Vec<_>>()) {
         match read {
             Ok(file) => all.push(file),
             Err(unread) if single => {
@@ -156,7 +166,8 @@ fn outline(
                     stopped @ Unread::Stopped => stopped.into_tool_error(context.stop()),
                 });
             }
-            Err(_) => {}
+            Err(Unread::Problem(problem)) => problems.push(problem),
+            Err(Unread::Stopped) => {}
         }
     }
     let partial = stopped(context)?;
@@ -180,23 +191,54 @@ fn outline(
             "\n\nThere are more than {MOST_FILES} source files; the rest was not looked at."
         );
     }
+    push_problems(&mut text, &problems);
     let tokens = text.len() / LETTERS;
-    let answer =
-        OutlineAnswer { path, files: shown, total_files, total_definitions, detail, tokens };
+    let problems = problems.into_iter().map(Into::into).collect();
+    let answer = OutlineAnswer {
+        path,
+        files: shown,
+        total_files,
+        total_definitions,
+        detail,
+        tokens,
+        problems,
+    };
     Ok(Answer::new(answer, text).partial(partial))
 }
 
-/// The source files of a folder; whether there are more.
+/// Lists the first of the problems; the structured answer has them all.
+fn push_problems(text: &mut String, problems: &[Problem]) {
+    if problems.is_empty() {
+        return;
+    }
+    text.push_str("\n\nProblems:");
+    for problem in problems.iter().take(LISTED_PROBLEMS) {
+        let _ok = write!(text, "\n- {problem}");
+    }
+    if let Some(more @ 1..) = problems.len().checked_sub(LISTED_PROBLEMS) {
+        let _ok = write!(text, "\n- and {more} more");
+    }
+}
+
+/// The source files of a folder; whether there are more. What can't be read is a problem.
 fn files(
     project: &Project,
     folder: &Place,
+    problems: &mut Vec<Problem>,
     context: &CallContext,
 ) -> Result<(Vec<Place>, bool), ToolError> {
     let mut places = Vec::new();
-    for entry in project.roots.walk(folder).flatten() {
+    for entry in project.roots.walk(folder) {
         if stopped(context)? || places.len() > MOST_FILES {
             break;
         }
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
         let language = Language::of(entry.place.relative());
         if entry.kind == EntryKind::File && language.is_some_and(|one| one.settings().searched) {
             places.push(entry.place);
@@ -208,8 +250,13 @@ fn files(
 }
 
 fn file(project: &Project, place: &Place, context: &CallContext) -> Result<FileOutline, Unread> {
-    let parsed = project.parse(place, None, &|| context.stop().is_some())?;
+    let halt = || context.stop().is_some();
+    let parsed = project.parse(place, None, &halt)?;
+    if halt() {
+        return Err(Unread::Stopped);
+    }
     let all = parse::definitions(parsed.language, &parsed.path, &parsed.text, &parsed.tree);
+    parsed.check()?;
     let definitions = all.len();
     let items = nest(all.into_iter().map(|one| one.annotation).collect());
     Ok(FileOutline { path: parsed.path, items, definitions })

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where they are, in the first root.
 const FOLDER: &str = ".docent/rules";
-/// A larger file is no list of rules.
-const LARGEST: u64 = 1 << 20;
+/// Bytes of rules that are read in all: each is held against every node of every file.
+const MOST_BYTES: u64 = 1 << 20;
 /// More files are not looked at.
 const MOST: usize = 200;
 
@@ -27,18 +27,19 @@ impl OwnRules {
         let parts: Vec<&[u8]> =
             texts.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]).collect();
         let digest = Digest::of(&parts);
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, rules, wrong)) = kept.as_ref().filter(|(before, ..)| *before == digest) {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, rules, wrong)) = kept().as_ref().filter(|(before, ..)| *before == digest) {
             problems.extend(wrong.iter().cloned());
             return (Arc::clone(rules), problems);
         }
+        // To read rules takes a while, and other calls don't wait for it.
         let (rules, wrong) = RuleSet::with(&texts);
         let rules = Arc::new(rules);
         let wrong: Vec<Problem> = wrong
             .into_iter()
             .map(|one| Problem { path: format!("{}:{}", one.path, one.line), reason: one.reason })
             .collect();
-        *kept = Some((digest, Arc::clone(&rules), wrong.clone()));
+        *kept() = Some((digest, Arc::clone(&rules), wrong.clone()));
         problems.extend(wrong);
         (rules, problems)
     }
@@ -49,14 +50,23 @@ fn texts(project: &Project) -> (Vec<(String, String)>, Vec<Problem>) {
     let Ok(folder) = project.roots.resolve(FOLDER) else { return (texts, problems) };
     // Everything in `.docent` is ignored by git, and these are meant all the same.
     let options = WalkOptions { ignored: true, ..WalkOptions::default() };
-    for entry in project.roots.walk_with(&folder, options).flatten().take(MOST) {
+    let mut left = MOST_BYTES;
+    for entry in project.roots.walk_with(&folder, options).take(MOST) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
         let name = entry.place.relative();
         let ending = name.rsplit('.').next().unwrap_or_default();
         if entry.kind != Kind::File || !matches!(ending, "yml" | "yaml") {
             continue;
         }
-        match project.roots.read(&entry.place, LARGEST) {
+        match project.roots.read(&entry.place, left) {
             Ok(bytes) => {
+                left = left.saturating_sub(bytes.len() as u64);
                 texts.push((name.to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
             }
             Err(problem) => problems.push(Problem::from(&problem)),

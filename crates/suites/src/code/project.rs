@@ -10,7 +10,7 @@ use docent_syntax::{
     Counts, Language,
     analysis::Source,
     annotate::{self, FileAnnotations},
-    parse::{self, ParseError},
+    parse::{self, ParseError, SyntaxTree},
 };
 use docent_tool::{Change, Stop, ToolError};
 use std::{
@@ -18,7 +18,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 use tokio::sync::broadcast;
-use tree_sitter::Tree;
 
 /// A larger source file is generated, or data.
 pub(crate) const LARGEST_FILE: u64 = 2 << 20;
@@ -59,7 +58,7 @@ pub(crate) struct Parsed {
     pub(crate) path: String,
     pub(crate) language: Language,
     pub(crate) text: String,
-    pub(crate) tree: Tree,
+    pub(crate) tree: SyntaxTree,
 }
 
 impl Parsed {
@@ -67,6 +66,11 @@ impl Parsed {
     pub(crate) fn source(&self) -> Source<'_> {
         let Self { path, language, text, tree } = self;
         Source { path, language: *language, text, tree }
+    }
+
+    /// Whether everything that was read of it so far is all there is; asked after definitions or findings were read.
+    pub(crate) fn check(&self) -> Result<(), Unread> {
+        self.tree.check().map_err(|error| Unread::of(&self.path, &error))
     }
 }
 
@@ -154,8 +158,7 @@ impl Project {
         let language = language.ok_or_else(|| problem(unknown_language()))?;
         match parse::tree(language, &text, stopped) {
             Ok(tree) => Ok(Parsed { path, language, text, tree }),
-            Err(ParseError::Stopped) => Err(Unread::Stopped),
-            Err(error @ ParseError::Grammar(_)) => Err(problem(error.to_string())),
+            Err(error) => Err(Unread::of(&path, &error)),
         }
     }
 
@@ -168,6 +171,7 @@ impl Project {
         let parsed = self.parse(place, None, stopped)?;
         let Parsed { path, language, text, tree } = &parsed;
         let mut file = annotate::file(*language, path, text, tree);
+        parsed.check()?;
         if !self.reading(path).comments {
             for one in &mut file.annotations {
                 (one.description, one.doc) = (None, None);
@@ -291,6 +295,16 @@ pub(crate) fn unknown_language() -> String {
 }
 
 impl Unread {
+    /// Why a file was not parsed: a limit that it exceeds is a problem of the file.
+    pub(crate) fn of(path: &str, error: &ParseError) -> Self {
+        match error {
+            ParseError::Stopped => Self::Stopped,
+            ParseError::Grammar(_) | ParseError::Exceeded(_) => {
+                Self::Problem(Problem { path: path.to_owned(), reason: error.to_string() })
+            }
+        }
+    }
+
     /// The end of a call that needed this very file.
     pub(crate) fn into_tool_error(self, stop: Option<Stop>) -> ToolError {
         match self {

@@ -188,7 +188,7 @@ fn query(
     let mut found = project.live.search(&query, context)?;
     let mut changed = changed(project, &found);
     if !changed.is_empty() && found.phase == Phase::InStep {
-        project.live.refresh(changed.into_values(), found.answer.generation);
+        project.live.refresh(changed.into_values(), found.answer.generation, context);
         found = project.live.search(&query, context)?;
         changed = self::changed(project, &found);
     }

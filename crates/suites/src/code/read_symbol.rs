@@ -15,7 +15,11 @@ use docent_syntax::{
 use docent_tool::{Answer, CallContext, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt::Write as _,
+    sync::Arc,
+};
 
 /// A longer source is cut: the rest can be asked for by lines.
 const LONGEST_SOURCE: usize = 400;
@@ -123,6 +127,7 @@ fn read(
     let parsed = parsed.map_err(|unread: Unread| unread.into_tool_error(context.stop()))?;
     let Parsed { path: file, language, text, tree } = &parsed;
     let whole = annotate::file(*language, file, text, tree);
+    parsed.check().map_err(|unread| unread.into_tool_error(context.stop()))?;
     let annotation = whole.annotations.iter().find(|one| one.id == chosen.annotation.id);
     let annotation = annotation
         .cloned()
@@ -212,12 +217,9 @@ fn callees(
 ) -> Vec<Callee> {
     let inside =
         |one: &&Annotation| one.line >= annotation.line && one.end_line <= annotation.end_line;
-    let mut names: Vec<&String> = Vec::new();
-    for name in here.iter().filter(inside).flat_map(|one| &one.calls) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let mut seen = HashSet::new();
+    let calls = here.iter().filter(inside).flat_map(|one| &one.calls);
+    let names = calls.filter(|name| seen.insert(name.as_str()));
     let filter = Filter { collections: vec![CODE.to_owned()], ..Filter::default() };
     let callee = |name: &String| {
         let own: Vec<&Annotation> =
@@ -247,7 +249,7 @@ fn callees(
             candidates: found.len(),
         }
     };
-    names.into_iter().take(LISTED).map(callee).collect()
+    names.take(LISTED).map(callee).collect()
 }
 
 /// A class is called as well.

@@ -1,9 +1,10 @@
 //! Where a name stands in the whole project. Files are read as they are now: the index only says which ones there are.
 
-use super::project::{Parsed, Project};
+use super::project::{Parsed, Project, Unread};
 use crate::{
-    files::{Kind, Place},
+    files::{Kind, Place, Problem},
     indexing::{CODE, Phase},
+    lanes,
 };
 use docent_syntax::{
     Annotation, Language,
@@ -46,6 +47,8 @@ pub(crate) struct Known {
     pub(crate) files: usize,
     /// Time was up before all were.
     pub(crate) partial: bool,
+    /// Files that have the name and can't be read.
+    pub(crate) problems: Vec<Problem>,
 }
 
 /// A definition with where it is.
@@ -61,50 +64,80 @@ pub(crate) fn find(
     name: &str,
     context: &CallContext,
 ) -> Result<Known, ToolError> {
-    let files = files(project, context)?;
-    let mut known = Known::default();
+    let (files, partial) = files(project, context)?;
+    let mut known = Known { partial, ..Known::default() };
+    let halt = || context.stop().is_some();
     for some in files.chunks(AT_ONCE) {
         if super::sweep::stopped(context)? {
             known.partial = true;
             break;
         }
-        let found: Vec<_> = some.par_iter().map(|place| in_file(project, place, name)).collect();
+        let look = |place| in_file(project, place, name, &halt);
+        let found: Vec<_> = lanes::run(|| some.par_iter().map(look).collect());
+        known.partial |= halt();
         known.files += some.len();
-        for (places, definitions) in found.into_iter().flatten() {
-            known.places.extend(places);
-            known.definitions.extend(definitions);
+        for found in found {
+            match found {
+                Ok(None) => {}
+                Ok(Some((places, definitions))) => {
+                    known.places.extend(places);
+                    known.definitions.extend(definitions);
+                }
+                Err(Unread::Problem(problem)) => known.problems.push(problem),
+                Err(Unread::Stopped) => known.partial = true,
+            }
         }
     }
     Ok(known)
 }
 
-/// Every source file: as the index lists them where it is whole, else by a walk.
-fn files(project: &Project, context: &CallContext) -> Result<Vec<Place>, ToolError> {
+/// Every source file: as the index lists them where it is whole, else by a walk. Also returns whether the walk was cut short.
+fn files(project: &Project, context: &CallContext) -> Result<(Vec<Place>, bool), ToolError> {
     project.live.start();
     if project.live.phase() == Phase::InStep {
         let sources = project.live.sources(CODE, context)?;
         let mut places: Vec<Place> =
             sources.iter().filter_map(|one| project.roots.parse(&one.path).ok()).collect();
         places.sort();
-        return Ok(places);
+        return Ok((places, false));
     }
     let tops = project.roots.paths().filter_map(|path| project.roots.locate(path));
-    let entries = tops.flat_map(|top| project.roots.walk(&top)).flatten();
     let is_code = |path: &str| Language::of(path).is_some_and(|one| one.settings().searched);
-    let files = entries.filter(|entry| entry.kind == Kind::File && is_code(entry.place.relative()));
-    Ok(files.map(|entry| entry.place).collect())
+    let mut places = Vec::new();
+    for entry in tops.flat_map(|top| project.roots.walk(&top)) {
+        if super::sweep::stopped(context)? {
+            return Ok((places, true));
+        }
+        let Ok(entry) = entry else { continue };
+        if entry.kind == Kind::File && is_code(entry.place.relative()) {
+            places.push(entry.place);
+        }
+    }
+    Ok((places, false))
 }
 
 type InFile = (Vec<Occurrence>, Vec<Defined>);
 
-/// `None` where the name is not there, or the file can't be read.
-fn in_file(project: &Project, place: &Place, name: &str) -> Option<InFile> {
-    let bytes = project.roots.read(place, super::LARGEST_FILE).ok()?;
+/// `None` where the name is not there, or the file is not there any more.
+fn in_file(
+    project: &Project,
+    place: &Place,
+    name: &str,
+    halt: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<InFile>, Unread> {
+    if halt() {
+        return Err(Unread::Stopped);
+    }
+    let Ok(bytes) = project.roots.read(place, super::LARGEST_FILE) else { return Ok(None) };
     // Most files don't have it, and need not be parsed.
-    memchr::memmem::find(&bytes, name.as_bytes())?;
+    if memchr::memmem::find(&bytes, name.as_bytes()).is_none() {
+        return Ok(None);
+    }
     drop(bytes);
-    let Parsed { path, language, text, tree } = project.parse(place, None, &|| false).ok()?;
-    let found = references(language, &path, &text, &tree, name);
+    let parsed = project.parse(place, None, halt)?;
+    let Parsed { path, language, text, tree } = &parsed;
+    let found = references(*language, path, text, tree, name);
+    parsed.check()?;
     let lines: Vec<&str> = text.lines().collect();
     let occurrence = |one: &docent_syntax::references::Reference| {
         let line = lines.get(one.line as usize - 1).copied().unwrap_or_default().trim();
@@ -120,5 +153,5 @@ fn in_file(project: &Project, place: &Place, name: &str) -> Option<InFile> {
     let named = found.definitions.iter().filter(|one| one.annotation.name == name);
     let defined =
         |annotation: &Annotation| Defined { place: place.clone(), annotation: annotation.clone() };
-    Some((places, named.map(|one| defined(&one.annotation)).collect()))
+    Ok(Some((places, named.map(|one| defined(&one.annotation)).collect())))
 }

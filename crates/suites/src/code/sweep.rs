@@ -1,7 +1,10 @@
 //! Parses many files in one go: what a caller named by file, folder or pattern.
 
 use super::project::{Project, Reading, Report, Unread};
-use crate::files::{Entry, Kind, Place, Problem};
+use crate::{
+    files::{Entry, Kind, Place, Problem},
+    lanes,
+};
 use docent_syntax::{Language, parse};
 use docent_tool::{CallContext, Stop, ToolError};
 use globset::GlobBuilder;
@@ -138,8 +141,9 @@ impl<'a> Targets<'a> {
             let first = some.first().map(|place| project.path_of(place)).unwrap_or_default();
             context.progress(done, Some(total), format!("parsing {first}"));
             let stop = || context.stop().is_some();
-            let read: Vec<_> =
-                some.par_iter().map(|place| report(project, place, self.reading, &stop)).collect();
+            let reading = self.reading;
+            let parse = |place| report(project, place, reading, &stop);
+            let read: Vec<_> = lanes::run(|| some.par_iter().map(parse).collect());
             for (place, read) in some.iter().zip(read) {
                 match read {
                     Ok(report) => self.sweep.add(place.clone(), report),
@@ -163,10 +167,17 @@ fn report(
     reading: Reading,
     stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Report, Unread> {
+    if stopped() {
+        return Err(Unread::Stopped);
+    }
     let file = project.parse(place, reading.language, stopped)?;
+    if stopped() {
+        return Err(Unread::Stopped);
+    }
     let definitions = parse::definitions(file.language, &file.path, &file.text, &file.tree);
     let counts = definitions.iter().map(|one| &one.annotation).collect();
     let broken_at = parse::first_error(&file.tree);
+    file.check()?;
     Ok(Report { path: file.path, language: file.language, counts, broken_at })
 }
 

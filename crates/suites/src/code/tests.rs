@@ -5,6 +5,7 @@ use std::{fs, path::Path, sync::Mutex, time::Instant};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+mod budget;
 mod freshness;
 mod symbols;
 

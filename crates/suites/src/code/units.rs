@@ -3,19 +3,45 @@
 use docent_index::{Span, Unit};
 use docent_syntax::{
     Language,
-    parse::{self, Definition},
+    parse::{self, Definition, ParseError},
 };
 
+/// Bodies of definitions lie in each other: of the outer ones only as much is kept once they take many times the text.
+const MAX_BODY_COPIES: usize = 16;
+/// So much is kept of a body that there is no room for.
+const SHORT_BODY_BYTES: usize = 2_000;
+
 /// The definitions of a text. The language is given by its name (`python`) or by a path that ends like its files;
-/// for one that is not read, there are none.
+/// for one that is not read, there are none, and for a text that costs more than a file may.
 pub fn code_units(language: &str, path: &str, text: &str) -> Vec<Unit> {
-    let Some((language, tree)) = parse::tree_of(language, text) else { return Vec::new() };
-    let definitions = parse::definitions(language, path, text, &tree);
-    definitions.into_iter().map(|one| unit(language, text, one)).collect()
+    let language = Language::named(language).or_else(|| Language::of(language));
+    let units = language.map(|language| try_code_units(language, path, text));
+    units.and_then(Result::ok).unwrap_or_default()
 }
 
-fn unit(language: Language, text: &str, one: Definition) -> Unit {
+/// The definitions of a text, or why it was skipped.
+pub(crate) fn try_code_units(
+    language: Language,
+    path: &str,
+    text: &str,
+) -> Result<Vec<Unit>, ParseError> {
+    let tree = parse::tree(language, text, &|| false)?;
+    let definitions = parse::definitions(language, path, text, &tree);
+    tree.check()?;
+    let mut room = (1 << 20) + MAX_BODY_COPIES * text.len();
+    Ok(definitions.into_iter().map(|one| unit(language, text, one, &mut room)).collect())
+}
+
+fn unit(language: Language, text: &str, one: Definition, room: &mut usize) -> Unit {
     let Definition { annotation, range, .. } = one;
+    let body = text.get(range).unwrap_or_default();
+    let body = match room.checked_sub(body.len()) {
+        Some(left) => {
+            *room = left;
+            body
+        }
+        None => body.get(..body.floor_char_boundary(SHORT_BODY_BYTES)).unwrap_or_default(),
+    };
     let signature = if annotation.qualified_name == annotation.name {
         annotation.signature
     } else {
@@ -28,7 +54,7 @@ fn unit(language: Language, text: &str, one: Definition) -> Unit {
         name: annotation.name,
         signature,
         doc: annotation.description.unwrap_or_default(),
-        body: text.get(range).unwrap_or_default().to_owned(),
+        body: body.to_owned(),
         span: Span { first: annotation.line, last: annotation.end_line },
         extra: String::new(),
     }
@@ -55,6 +81,17 @@ mod tests {
         assert_eq!(code_units("rust", "src/t.rs", text), std::slice::from_ref(&want));
         assert_eq!(code_units("x/y.rs", "src/t.rs", text), [want]);
         assert_eq!(code_units("cobol", "src/t.rs", text), []);
+    }
+
+    #[test]
+    fn bodies_that_lie_in_each_other_are_cut() {
+        let comment = format!("/* {} */", "x".repeat(140_000));
+        let text = format!("{}{comment}{}", "mod a {".repeat(300), "}".repeat(300));
+        let units = code_units("rust", "a.rs", &text);
+        assert_eq!(units.len(), 300);
+        let bytes: usize = units.iter().map(|unit| unit.body.len()).sum();
+        assert!(bytes < (2 << 20) + MAX_BODY_COPIES * text.len(), "{bytes}");
+        assert_eq!(units[0].body.len(), text.len(), "the outermost is whole");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Collections of documents: what is configured, and where their files are.
 
-use crate::files::{Entry, Kind, Place, Problem, ReadProblem, Roots, WalkOptions};
+use crate::files::{Entry, Kind, Place, Problem, ReadProblem, Roots, WalkOptions, not_a_file};
 use docent_prose::{Archive, Format};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use std::{
@@ -227,7 +227,11 @@ impl Shelf {
             }
             Origin::Anywhere(path) => {
                 let problem = |reason: String| Problem { path: path.display().to_string(), reason };
-                let is_file = path.is_file();
+                let found = path.metadata().map(|found| Kind::of_open(&found));
+                if let Ok(found @ Kind::Special(_)) = found {
+                    return Err(problem(not_a_file(found)));
+                }
+                let is_file = matches!(found, Ok(Kind::File));
                 let folder = if is_file { path.parent().unwrap_or(path) } else { path };
                 let roots = self
                     .roots

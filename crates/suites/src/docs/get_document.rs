@@ -3,7 +3,7 @@
 use super::{
     Metadata, address,
     collection::Shelf,
-    library::{Library, resolve},
+    library::{Library, Links},
     search_documentation::as_object,
 };
 use docent_prose::{Document, Section};
@@ -14,6 +14,8 @@ use std::{ops::Range, sync::Arc};
 
 /// How many names an error offers.
 const OFFERED: usize = 3;
+/// Characters of two names that are compared.
+const LONGEST_COMPARED: usize = 200;
 /// A longer document comes page by page unless it has pages of its own.
 const WHOLE: usize = 200_000;
 /// Bytes of a page of a document that has none of its own.
@@ -92,22 +94,29 @@ impl Tool for GetDocument {
         context: &CallContext,
     ) -> Result<Answer<GetAnswer>, ToolError> {
         let library = Arc::clone(&self.library);
-        context.blocking(move |_| get(&library, &args)).await
+        context.blocking(move |context| get(&library, &args, context)).await
     }
 }
 
-fn get(library: &Library, args: &GetArgs) -> Result<Answer<GetAnswer>, ToolError> {
-    let (shelf, path, named) =
-        find(library, &args.document_id).ok_or_else(|| missing(library, &args.document_id))?;
-    let document =
-        library.document(&shelf, &path).ok_or_else(|| missing(library, &args.document_id))??;
+fn get(
+    library: &Library,
+    args: &GetArgs,
+    context: &CallContext,
+) -> Result<Answer<GetAnswer>, ToolError> {
+    let missing = || missing(library, &args.document_id, context);
+    let (shelf, path, named) = find(library, &args.document_id).ok_or_else(missing)?;
+    let document = library.document(&shelf, &path, context).ok_or_else(missing)??;
     let wanted = args.section.as_deref().or(named.as_deref());
     let range = match wanted {
         None => 0..document.sections.len(),
         Some(name) => document.section(name).ok_or_else(|| no_section(&document, name))?,
     };
     let section = wanted.and_then(|_| document.sections.get(range.start));
-    let shown = show(&shelf, &path, &document, range, args.page)?;
+    let links = Links::new(&shelf, &path, context);
+    let shown = show(&links, &document, range, args.page)?;
+    if let Some(stop) = context.stop() {
+        return Err(ToolError::Stopped(stop));
+    }
     let metadata = Metadata::of_section(&shelf.collection, &path, &document, section);
     let info = |section: &Section| {
         let heading = section.heading()?.to_owned();
@@ -125,16 +134,16 @@ fn get(library: &Library, args: &GetArgs) -> Result<Answer<GetAnswer>, ToolError
         metadata,
     };
     let metadata = Some(as_object(&structured.metadata)?);
-    let mut content = vec![Block::Text { text: shown.text, metadata, score: None }];
+    let mut blocks = vec![Block::Text { text: shown.text, metadata, score: None }];
     if let (Some(page), Some(pages)) = (shown.page, shown.pages)
         && args.page.is_none()
     {
-        content.push(Block::text(format!(
+        blocks.push(Block::text(format!(
             "This is page {page} of {pages}. Ask for the next with \"page\": {}, or for a section by its heading.",
             page + 1
         )));
     }
-    Ok(Answer { structured, content, partial: false })
+    Ok(Answer { structured, content: blocks, partial: false })
 }
 
 /// The text that was asked for.
@@ -145,13 +154,12 @@ struct Shown {
 }
 
 fn show(
-    shelf: &Shelf,
-    path: &str,
+    links: &Links<'_>,
     document: &Document,
     range: Range<usize>,
     page: Option<u32>,
 ) -> Result<Shown, ToolError> {
-    let resolve = |target: &str| resolve(shelf, path, target);
+    let resolve = |target: &str| links.resolve(target);
     let sections = document.sections.get(range).unwrap_or_default();
     let last = |section: &Section| section.blocks.iter().filter_map(|block| block.page).max();
     let own_pages = document.sections.iter().filter_map(last).max();
@@ -253,11 +261,11 @@ pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Opti
 }
 
 /// Says that there is no such document, and what is called nearly so.
-pub(crate) fn missing(library: &Library, name: &str) -> ToolError {
+pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> ToolError {
     let failure = Failure::new(FailureKind::NotFound, "Document not found");
     let mut ids = Vec::new();
     for shelf in library.shelves().iter() {
-        let items = shelf.stock(&|| false).items.into_iter();
+        let items = shelf.stock(&|| context.stop().is_some()).items.into_iter();
         ids.extend(items.map(|item| format!("{}/{}", shelf.collection.name, item.path)));
     }
     match nearest(name, ids) {
@@ -282,10 +290,15 @@ fn no_section(document: &Document, name: &str) -> ToolError {
     failure.hint(format!("nearest sections: {}", near.join(", "))).into()
 }
 
-fn nearest(name: &str, mut known: Vec<String>) -> Vec<String> {
-    let wanted: String = name.to_lowercase().chars().take(200).collect();
-    let likeness = |one: &String| strsim::jaro_winkler(&wanted, &one.to_lowercase());
-    known.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
-    known.truncate(OFFERED);
-    known
+/// The names most like one. To compare two texts takes the product of their lengths: only their beginnings count.
+fn nearest(name: &str, known: Vec<String>) -> Vec<String> {
+    let start = |text: &str| -> String {
+        text.chars().take(LONGEST_COMPARED).flat_map(char::to_lowercase).collect()
+    };
+    let wanted = start(name);
+    let likeness = |one: &String| strsim::jaro_winkler(&wanted, &start(one));
+    let mut known: Vec<(f64, String)> =
+        known.into_iter().map(|one| (likeness(&one), one)).collect();
+    known.sort_by(|a, b| b.0.total_cmp(&a.0));
+    known.into_iter().map(|(_, one)| one).take(OFFERED).collect()
 }

@@ -12,10 +12,11 @@ use crate::{
     watch::Batch,
 };
 use docent_index::{Filter, Hit, Query, Synonyms};
-use docent_prose::{Document, Entry, Format, Limits};
+use docent_prose::{Document, Entry, Format, Limits, Unreadable};
 use docent_tool::{CallContext, ToolError};
 use std::{
-    collections::{BTreeMap, HashSet, VecDeque},
+    cell::RefCell,
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -138,7 +139,7 @@ impl Library {
         let mut stale = self.stale(&found.answer.hits, asked);
         if !stale.is_empty() {
             let batch = Batch { paths: stale.into_values().collect(), lost: false };
-            self.live.look_again(batch, found.answer.generation);
+            self.live.look_again(batch, found.answer.generation, context);
             found = self.live.search(&query, context)?;
             stale = self.stale(&found.answer.hits, asked);
         }
@@ -195,6 +196,7 @@ impl Library {
         &self,
         on: &Shelf,
         path: &str,
+        context: &CallContext,
     ) -> Option<Result<Arc<Document>, ToolError>> {
         let (site, item) = on.find(path)?;
         let stamp = site.stamp(&item.place)?;
@@ -205,7 +207,7 @@ impl Library {
             return Some(Ok(document));
         }
         // A book may take seconds to read, and nobody else waits for it.
-        let document = match read(&site, &item) {
+        let document = match read(&site, &item, context) {
             Ok(document) => Arc::new(document),
             Err(error) => return Some(Err(error)),
         };
@@ -254,12 +256,14 @@ impl Library {
     }
 }
 
-fn read(site: &Site, item: &Item) -> Result<Document, ToolError> {
+fn read(site: &Site, item: &Item, context: &CallContext) -> Result<Document, ToolError> {
+    let stopped = || context.stop().is_some();
     let mut bytes = site.read(item).map_err(|problem| problem.into_tool_error("document_id"))?;
     if let Reader::Archive(archive) = item.reader {
         let mut found = None;
         let within = site.path_in(item);
-        let wanted = |path: &str| Some(path) == within;
+        // Once nothing is wanted, nothing more is unpacked.
+        let wanted = |path: &str| Some(path) == within && !stopped();
         let mut each = |entry: Entry<'_>| {
             if wanted(entry.path) {
                 found = Some(entry.bytes.to_vec());
@@ -271,9 +275,10 @@ fn read(site: &Site, item: &Item) -> Result<Document, ToolError> {
     }
     let format = Format::guess(&item.path, &bytes)
         .ok_or_else(|| ToolError::failed(format!("{} is no document", item.path)))?;
-    format
-        .read(&item.path, &bytes)
-        .map_err(|error| ToolError::failed(format!("{} can't be shown: {error}", item.path)))
+    format.read_until(&item.path, &bytes, &stopped).map_err(|error| match context.stop() {
+        Some(stop) if error == Unreadable::Stopped => ToolError::Stopped(stop),
+        _ => ToolError::failed(format!("{} can't be shown: {error}", item.path)),
+    })
 }
 
 fn passage(hit: Hit, asked: &Asked) -> Option<Versioned<Passage>> {
@@ -296,8 +301,35 @@ impl Scored for Passage {
     }
 }
 
+/// Where the links of one document lead. Each target is looked up on disk once, and no more after the call was stopped.
+pub(crate) struct Links<'a> {
+    shelf: &'a Shelf,
+    from: &'a str,
+    context: &'a CallContext,
+    known: RefCell<HashMap<String, Option<String>>>,
+}
+
+impl<'a> Links<'a> {
+    pub(crate) fn new(shelf: &'a Shelf, from: &'a str, context: &'a CallContext) -> Self {
+        Self { shelf, from, context, known: RefCell::default() }
+    }
+
+    /// The address that a target stands for; `None` where it leads nowhere.
+    pub(crate) fn resolve(&self, target: &str) -> Option<String> {
+        if let Some(found) = self.known.borrow().get(target) {
+            return found.clone();
+        }
+        if self.context.stop().is_some() {
+            return None;
+        }
+        let found = resolve(self.shelf, self.from, target);
+        self.known.borrow_mut().insert(target.to_owned(), found.clone());
+        found
+    }
+}
+
 /// Where a link of a document leads: a document of the same collection by its address, the web as it is.
-pub(crate) fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
+fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
     let (path, anchor) = match target.split_once('#') {
         Some((path, anchor)) => (path, Some(anchor)),
         None => (target, None),

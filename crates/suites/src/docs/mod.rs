@@ -30,10 +30,10 @@ use docent_index::Synonyms;
 use docent_prose::{Document, Section};
 use docent_tool::{
     AnyTool, App, CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider,
-    Reading, ResourceInfo, Running, TemplateInfo, ToolError, erase,
+    Reading, ResourceInfo, Running, TemplateInfo, ToolError, erase, nobody,
 };
 use get_document::GetDocument;
-use library::{Library, resolve};
+use library::{Library, Links};
 use list_collections::ListCollections;
 use schemars::JsonSchema;
 use search_documentation::SearchDocumentation;
@@ -282,9 +282,9 @@ impl Provider for DocsSuite {
             "collection" => named(|(_, collection)| collection.to_owned()),
             "path" => {
                 let (library, typed) = (Arc::clone(&self.library), typed.to_owned());
-                let work = move || paths(&library, &typed);
+                let work = move |context: &CallContext| Ok(paths(&library, &typed, context));
                 return Box::pin(async move {
-                    tokio::task::spawn_blocking(work).await.unwrap_or_default().into()
+                    nobody().blocking(work).await.unwrap_or_default().into()
                 });
             }
             _ => Vec::new(),
@@ -309,10 +309,11 @@ fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Conte
         let titles = library.titles(shelf, context)?;
         ("application/x-documentation", contents(&shelf.collection, &titles))
     } else {
-        let missing = || get_document::missing(library, uri);
+        let missing = || get_document::missing(library, uri, context);
         let (shelf, path, section) = get_document::find(library, uri).ok_or_else(missing)?;
-        let document = library.document(&shelf, &path).ok_or_else(missing)??;
-        let resolve = |target: &str| resolve(&shelf, &path, target);
+        let document = library.document(&shelf, &path, context).ok_or_else(missing)??;
+        let links = Links::new(&shelf, &path, context);
+        let resolve = |target: &str| links.resolve(target);
         let text = match section {
             None => document.markdown(&resolve),
             Some(name) => {
@@ -325,6 +326,9 @@ fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Conte
         };
         ("text/markdown", text)
     };
+    if let Some(stop) = context.stop() {
+        return Err(ToolError::Stopped(stop));
+    }
     Ok(vec![Contents::Text { uri: uri.to_owned(), mime: Some(mime.into()), text }])
 }
 
@@ -350,10 +354,10 @@ fn contents(collection: &Collection, titles: &[(String, String)]) -> String {
 }
 
 /// Paths of documents that begin as typed, of any collection: which one is meant is not known here.
-fn paths(library: &Library, typed: &str) -> Vec<String> {
+fn paths(library: &Library, typed: &str, context: &CallContext) -> Vec<String> {
     let mut found = BTreeSet::new();
     for shelf in library.shelves().iter() {
-        let Ok(titles) = library.titles(shelf, &docent_tool::nobody()) else { continue };
+        let Ok(titles) = library.titles(shelf, context) else { continue };
         let all = titles.into_iter().map(|(path, _)| path);
         found.extend(all.filter(|path| path.starts_with(typed)).take(COMPLETIONS));
     }

@@ -3,7 +3,7 @@
 use super::{
     Collection,
     collection::{Item, PREFIX, Reader, Shelf, Site, Stamp, Stocktaking, folders},
-    units::units,
+    units::{read_in_time, units},
 };
 use crate::{
     files::{Problem, Roots},
@@ -432,7 +432,8 @@ fn read(shelf: &Shelf, site: &Site, item: &Item, stock: &Stock) -> Result<Read, 
         return Ok(Read::Opened(archive, bytes, digest));
     }
     let Some(format) = item.reader.format(&item.path, &bytes) else { return Ok(Read::Other) };
-    let document = format.read(&item.path, &bytes).map_err(|error| problem(error.to_string()))?;
+    let document =
+        read_in_time(format, &item.path, &bytes).map_err(|error| problem(error.to_string()))?;
     let units = units(&document, shelf.collection.version.as_deref());
     Ok(Read::Changed(source(shelf, &item.path, digest, units), document.problems))
 }
@@ -451,7 +452,7 @@ fn member(shelf: &Shelf, stock: &Stock, path: &str, bytes: &[u8]) -> Result<Read
         return Ok(Read::Same);
     }
     let problem = |reason: String| Problem { path: path.to_owned(), reason };
-    let document = format.read(path, bytes).map_err(|error| problem(error.to_string()))?;
+    let document = read_in_time(format, path, bytes).map_err(|error| problem(error.to_string()))?;
     let units = units(&document, shelf.collection.version.as_deref());
     Ok(Read::Changed(source(shelf, path, digest, units), document.problems))
 }
@@ -474,7 +475,7 @@ impl<'a> There<'a> {
 fn readable(item: &Item, bytes: &[u8]) -> bool {
     let format = item.reader.format(&item.path, bytes);
     let is_archive = matches!(item.reader, Reader::Archive(_));
-    is_archive || format.is_some_and(|format| format.read(&item.path, bytes).is_ok())
+    is_archive || format.is_some_and(|format| read_in_time(format, &item.path, bytes).is_ok())
 }
 
 fn digest(shelf: &Shelf, reader: Reader, bytes: &[u8]) -> Digest {

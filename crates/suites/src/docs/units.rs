@@ -3,7 +3,13 @@
 use docent_index::{Span, Unit};
 use docent_prose::{Document, Format, Unreadable, chunks};
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    time::{Duration, Instant},
+};
+
+/// A document that takes longer to read is listed as a problem.
+const LONGEST_READING: Duration = Duration::from_secs(30);
 
 /// What a unit of a document has beside what is searched.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,9 +42,19 @@ impl Extra {
     }
 }
 
+/// Reads a document for the index, which no call waits for: it may take its time, but not for ever.
+pub(crate) fn read_in_time(
+    format: Format,
+    path: &str,
+    bytes: &[u8],
+) -> Result<Document, Unreadable> {
+    let start = Instant::now();
+    format.read_until(path, bytes, &|| start.elapsed() > LONGEST_READING)
+}
+
 /// The chunks of a document; `None` where no format is known by its name.
 pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<Unit>, Unreadable>> {
-    let read = Format::of(path)?.read(path, bytes);
+    let read = read_in_time(Format::of(path)?, path, bytes);
     Some(read.map(|document| units(&document, None)))
 }
 
@@ -48,7 +64,7 @@ pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
     if document.is_furniture {
         return Vec::new();
     }
-    let mut taken = HashSet::new();
+    let mut names = UnitNames::default();
     let version = version.or(document.version.as_deref());
     let name = |n: usize| {
         let section = document.sections.get(n)?;
@@ -66,7 +82,7 @@ pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
             next: name(chunk.section + 1),
         };
         Some(Unit {
-            id: distinct(&mut taken, &own),
+            id: names.distinct(&own),
             kind: "section".into(),
             language: String::new(),
             name: document.title.clone(),
@@ -87,20 +103,51 @@ fn slug(heading: Option<&str>) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The name itself, or the first of `name-2`, `name-3`, … that is free.
-fn distinct(taken: &mut HashSet<String>, name: &str) -> String {
-    let mut id = name.to_owned();
-    let mut times = 1;
-    while !taken.insert(id.clone()) {
-        times += 1;
-        id = format!("{name}-{times}");
+/// The names that the units of a document have so far.
+#[derive(Debug, Default)]
+struct UnitNames {
+    taken: HashSet<String>,
+    /// The last number that was given to a name: a document may have a hundred thousand sections of one name.
+    numbers: HashMap<String, usize>,
+    /// How many names were tried.
+    #[cfg(test)]
+    tried: usize,
+}
+
+impl UnitNames {
+    /// The name itself, or the first of `name-2`, `name-3`, … that is free.
+    fn distinct(&mut self, name: &str) -> String {
+        let number = self.numbers.entry(name.to_owned()).or_insert(0);
+        loop {
+            *number += 1;
+            let id = if *number == 1 { name.to_owned() } else { format!("{name}-{number}") };
+            #[cfg(test)]
+            {
+                self.tried += 1;
+            }
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
     }
-    id
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sections_of_one_name_are_numbered_in_linear_time() {
+        let mut names = UnitNames::default();
+        let given: Vec<String> =
+            ["s", "s-2", "s", "s", "t"].iter().map(|name| names.distinct(name)).collect();
+        assert_eq!(given, ["s", "s-2", "s-3", "s-4", "t"]);
+        let mut names = UnitNames::default();
+        for _ in 0..20_000 {
+            names.distinct("s");
+        }
+        assert_eq!(names.tried, 20_000);
+    }
 
     #[test]
     fn each_chunk_is_a_unit() {
@@ -141,8 +188,8 @@ mod tests {
 
     #[test]
     fn ids_are_distinct() {
-        let mut taken = HashSet::new();
-        let ids = ["a", "a", "a-2", "a"].map(|name| distinct(&mut taken, name));
+        let mut names = UnitNames::default();
+        let ids = ["a", "a", "a-2", "a"].map(|name| names.distinct(name));
         assert_eq!(ids, ["a", "a-2", "a-2-2", "a-3"]);
     }
 }

@@ -1,5 +1,6 @@
 //! A path inside a root, and the forms in which callers write one.
 
+use super::Special;
 use docent_tool::ToolError;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::{borrow::Cow, fmt, io, path::Path};
@@ -113,6 +114,14 @@ pub enum PathError {
         path: String,
         /// Which rule.
         rule: &'static str,
+    },
+    /// A pipe, a socket or a device, which is never opened.
+    #[error("{path} is not a regular file or directory ({found}); name one that is")]
+    Special {
+        /// Inside the root.
+        path: String,
+        /// What is there instead.
+        found: Special,
     },
     /// It is no path that docent reads.
     #[error("not a usable path: {problem}")]

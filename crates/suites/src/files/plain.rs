@@ -1,19 +1,46 @@
-//! Opens files whose path holds no symbolic link in one system call; a project has thousands of them.
+//! Opens files whose path holds no symbolic link, without path resolution in user space: a project has thousands of them.
 
-use super::{Place, ReadProblem, io_problem};
+use super::{Kind, Place, ReadProblem, io_problem};
 use cap_std::fs::Dir;
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-use std::{fs::File, io};
+use rustix::{
+    fd::OwnedFd,
+    fs::{Mode, OFlags, ResolveFlags, openat2},
+};
+use std::{
+    fs::{File, Metadata},
+    io,
+};
 
-/// The file, where no part of its path is a symbolic link; `None` where the long way has to decide.
-pub(super) fn open(root: &Dir, place: &Place) -> Option<Result<File, ReadProblem>> {
-    // The kernel refuses to leave the root or to follow a link; a pipe must not hold up the call.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match openat2(root, place.relative(), flags, Mode::empty(), inside).map_err(io::Error::from) {
-        Ok(file) => Some(Ok(file.into())),
+/// The regular file, where no part of its path is a symbolic link; `None` where the long way has to decide.
+///
+/// A handle that can't be read from (`O_PATH`) tells what is there first. Opening a pipe for reading, even without
+/// blocking, wakes a program that waits to write to it, and opening a device may start something.
+pub(super) fn open(root: &Dir, place: &Place) -> Option<Result<(File, Metadata), ReadProblem>> {
+    let open = |flags| match open_beneath(root, place, flags) {
+        Ok(file) => Some(stat(place, file)),
         Err(error) if is_certain(&error) => Some(Err(io_problem(place, error))),
         Err(_) => None,
+    };
+    match open(OFlags::PATH)? {
+        // A pipe that takes the file's place at this moment does not block either.
+        Ok(_) => open(OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK),
+        Err(problem) => Some(Err(problem)),
+    }
+}
+
+/// The kernel refuses to leave the root or to follow a link.
+fn open_beneath(root: &Dir, place: &Place, flags: OFlags) -> io::Result<OwnedFd> {
+    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened = openat2(root, place.relative(), flags | OFlags::CLOEXEC, Mode::empty(), inside);
+    opened.map_err(io::Error::from)
+}
+
+fn stat(place: &Place, file: OwnedFd) -> Result<(File, Metadata), ReadProblem> {
+    let file = File::from(file);
+    let metadata = file.metadata().map_err(|source| io_problem(place, source))?;
+    match Kind::of_open(&metadata) {
+        Kind::File => Ok((file, metadata)),
+        found => Err(ReadProblem::NotAFile { path: place.to_string(), found }),
     }
 }
 

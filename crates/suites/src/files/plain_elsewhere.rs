@@ -2,9 +2,9 @@
 
 use super::{Place, ReadProblem};
 use cap_std::fs::Dir;
-use std::fs::File;
+use std::fs::{File, Metadata};
 
 /// Always leaves it to the long way.
-pub(super) fn open(_root: &Dir, _place: &Place) -> Option<Result<File, ReadProblem>> {
+pub(super) fn open(_root: &Dir, _place: &Place) -> Option<Result<(File, Metadata), ReadProblem>> {
     None
 }

@@ -62,6 +62,7 @@ fn verdict(found: Result<Place, PathError>) -> String {
         Err(PathError::Outside { .. }) => "outside".into(),
         Err(PathError::Missing { .. }) => "missing".into(),
         Err(PathError::Denied { .. }) => "denied".into(),
+        Err(PathError::Special { found, .. }) => found.to_string(),
         Err(PathError::Malformed { .. }) => "malformed".into(),
         Err(PathError::Unreadable { .. }) => "unreadable".into(),
     }
@@ -207,8 +208,8 @@ fn only_bounded_regular_files_are_read() {
         ("src/main.rs", 12, "fn main() {}"),
         ("src/main.rs", 11, "src/main.rs: 12 bytes are more than the limit of 11"),
         ("inside.rs", 12, "fn main() {}"),
-        ("src", 100, "src: not a regular file"),
-        ("pipe", 100, "pipe: not a regular file"),
+        ("src", 100, "src: not a regular file (directory)"),
+        ("pipe", 100, "pipe: not a regular file (named pipe)"),
         ("none", 100, "none: does not exist"),
         ("up.txt", 100, "up.txt: leads out of its root"),
         ("out/passwd", 100, "out/passwd: leads out of its root"),
@@ -221,6 +222,117 @@ fn only_bounded_regular_files_are_read() {
     }
     let place = roots.resolve("src/main.rs").unwrap();
     assert_eq!(roots.read_start(&place, 2).unwrap(), (b"fn".to_vec(), 12));
+}
+
+/// A pipe, a socket and links to them, to a device and to nothing.
+#[cfg(unix)]
+fn special_files(root: &Path) -> std::os::unix::net::UnixListener {
+    use std::os::unix::fs::symlink;
+    assert!(
+        std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success()
+    );
+    fs::create_dir(root.join("to")).unwrap();
+    for (target, link) in [
+        ("pipe", "to-pipe"),
+        ("../pipe", "to/pipe"),
+        ("../to/../to-pipe", "to/chain"),
+        ("socket", "to-socket"),
+        ("/dev/zero", "to-device"),
+        ("nowhere", "to-nothing"),
+        ("to-itself", "to-itself"),
+    ] {
+        symlink(target, root.join(link)).unwrap();
+    }
+    std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap()
+}
+
+/// Every way to ask about a special file answers with what it is. The pipe's other end is not opened by anyone, so that an
+/// `open` that waits for it would not return.
+#[test]
+#[cfg(unix)]
+fn special_files_are_named_and_not_opened() {
+    let base = tempfile::tempdir().unwrap();
+    let _listener = special_files(base.path());
+    write(&base.path().join("a.txt"), "a");
+    let roots = Roots::open(&[base.path().to_owned()]).unwrap();
+    let (pipe, socket) = ("named pipe", "socket");
+    for (path, want, read) in [
+        ("pipe", pipe, "not a regular file (named pipe)"),
+        ("to-pipe", pipe, "not a regular file (named pipe)"),
+        ("to/pipe", pipe, "not a regular file (named pipe)"),
+        ("to/chain", pipe, "not a regular file (named pipe)"),
+        ("socket", socket, "not a regular file (socket)"),
+        ("to-socket", socket, "not a regular file (socket)"),
+        ("to-device", "outside", "leads out of its root"),
+        ("to-nothing", "missing", "does not exist"),
+        ("pipe/x", "missing", "not a directory"),
+        ("to", "to", "not a regular file (directory)"),
+    ] {
+        assert_eq!(verdict(roots.resolve(path)), want, "{path}");
+        let place = roots.top().join(path).unwrap();
+        let problem = roots.read(&place, 100).unwrap_err().to_string();
+        assert_eq!(problem, format!("{path}: {read}"));
+        let problem = roots.read_rules(&place, 100).unwrap_err().to_string();
+        assert_eq!(problem, format!("{path}: {read}"));
+    }
+    assert_eq!(verdict(roots.resolve("to-itself")), "unreadable");
+    let error = roots.resolve("pipe").unwrap_err().to_string();
+    assert_eq!(error, "pipe is not a regular file or directory (named pipe); name one that is");
+    let walked = [
+        "a.txt",
+        "! pipe: not a regular file (named pipe)",
+        "! socket: not a regular file (socket)",
+        "to",
+        "to/chain",
+        "to/pipe",
+        "to-device",
+        "to-itself",
+        "to-nothing",
+        "to-pipe",
+        "to-socket",
+    ];
+    let found = both_ways(&roots, ".", WalkOptions::default());
+    let sorted = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        found.iter().collect::<std::collections::BTreeSet<_>>(),
+        sorted(&walked).iter().collect()
+    );
+    let place = roots.top().join("pipe").unwrap();
+    let alone: Vec<String> =
+        roots.walk(&place).map(|found| found.unwrap_err().to_string()).collect();
+    assert_eq!(alone, ["pipe: not a regular file (named pipe)"]);
+    assert_eq!(roots.kind(&place).unwrap(), Kind::Special(Special::Pipe));
+}
+
+/// A program that waits to write to a pipe is not woken: nothing opens the other end, not even for a moment.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_writer_that_waits_is_not_woken() {
+    use std::{fs::OpenOptions, os::unix::fs::OpenOptionsExt as _, sync::mpsc, time::Duration};
+    let base = tempfile::tempdir().unwrap();
+    let _listener = special_files(base.path());
+    let roots = Roots::open(&[base.path().to_owned()]).unwrap();
+    let (sender, opened) = mpsc::channel();
+    let pipe = base.path().join("pipe");
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        // Returns as soon as anyone has the pipe open for reading.
+        move || sender.send(OpenOptions::new().write(true).open(pipe).is_ok())
+    });
+    for _ in 0..100 {
+        for path in ["pipe", "to-pipe", "to/chain"] {
+            let place = roots.top().join(path).unwrap();
+            roots.resolve(path).unwrap_err();
+            roots.read(&place, 10).unwrap_err();
+            roots.kind(&place).unwrap();
+        }
+        both_ways(&roots, ".", WalkOptions::default());
+    }
+    assert!(opened.try_recv().is_err(), "the pipe was opened for reading");
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let _reader = OpenOptions::new().read(true).custom_flags(flags).open(pipe).unwrap();
+    assert!(opened.recv_timeout(Duration::from_mins(1)).unwrap(), "the check works");
+    writer.join().unwrap().unwrap();
 }
 
 fn names(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
@@ -368,7 +480,7 @@ fn a_file_of_rules_that_is_none_is_told_and_counts_for_nothing() {
         "device/kept.md",
         "device/left.log",
         "folder",
-        "! folder/.gitignore: its rules are not used: not a regular file",
+        "! folder/.gitignore: its rules are not used: not a regular file (directory)",
         "folder/kept.md",
         "folder/left.log",
         "inside",
@@ -382,16 +494,16 @@ fn a_file_of_rules_that_is_none_is_told_and_counts_for_nothing() {
         "out/kept.md",
         "out/left.log",
         "pipe",
-        "! pipe/.gitignore: its rules are not used: not a regular file",
+        "! pipe/.gitignore: its rules are not used: not a regular file (named pipe)",
         "pipe/kept.md",
         "pipe/left.log",
         "repo",
-        "! repo/.git/info/exclude: its rules are not used: not a regular file",
+        "! repo/.git/info/exclude: its rules are not used: not a regular file (named pipe)",
         "repo/kept.md",
         "repo/left.log",
         "rules",
         "tree",
-        "! tree/.git: its rules are not used: not a regular file",
+        "! tree/.git: its rules are not used: not a regular file (named pipe)",
         "tree/kept.md",
         "tree/left.log",
     ];

@@ -1,9 +1,10 @@
 //! What lies under a place: sorted, without what the project itself ignores, without secrets.
 
 use super::{
-    Place, ReadProblem, Roots,
+    Kind, Place, ReadProblem, Roots, Special,
     ignored::{Ignored, Verdict},
 };
+use crate::lanes;
 use cap_std::fs::{DirEntry, Metadata};
 use rayon::Scope;
 use serde::Serialize;
@@ -25,19 +26,6 @@ pub struct WalkOptions {
     pub ignored: bool,
     /// Only what lies directly there.
     pub flat: bool,
-}
-
-/// What kind of thing an entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A folder.
-    Folder,
-    /// A symbolic link; walks don't follow it.
-    Link,
-    /// A pipe, a socket or a device.
-    Other,
 }
 
 /// One thing found by a walk.
@@ -84,6 +72,8 @@ pub struct Walk {
 struct Course {
     roots: Roots,
     options: WalkOptions,
+    /// Everything is an entry: what is denied too, and pipes, sockets and devices, which are problems otherwise.
+    special: bool,
 }
 
 /// What a folder shows, and the rules that hold in it.
@@ -93,8 +83,8 @@ struct Listing {
 }
 
 impl Walk {
-    pub(super) fn start(roots: &Roots, place: &Place, options: WalkOptions) -> Self {
-        let course = Course { roots: roots.clone(), options };
+    pub(super) fn start(roots: &Roots, place: &Place, options: WalkOptions, special: bool) -> Self {
+        let course = Course { roots: roots.clone(), options, special };
         let Listing { items, ignored } = course.start(place);
         Self { course, waiting: vec![(items.into_iter(), ignored)] }
     }
@@ -106,10 +96,10 @@ impl Walk {
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
     ) -> Vec<Item> {
-        let course = Course { roots: roots.clone(), options };
+        let course = Course { roots: roots.clone(), options, special: false };
         let all = Mutex::new(Vec::new());
         let first = course.start(place);
-        rayon::scope(|scope| course.spread(scope, first, &all, stopped));
+        lanes::run(|| rayon::scope(|scope| course.spread(scope, first, &all, stopped)));
         let mut all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         let key = |item: &Item| match item {
             Ok(entry) => entry.place.relative().replace('/', "\0"),
@@ -146,7 +136,7 @@ impl Course {
         let found = self.roots.dir(place).symlink_metadata(place.relative());
         match found.and_then(|found| self.roots.check_there(place, &found).map(|()| found)) {
             Err(error) => alone(Err(failure(place, &error))),
-            Ok(metadata) if !metadata.is_dir() => alone(Ok(entry(place.clone(), &metadata))),
+            Ok(metadata) if !metadata.is_dir() => alone(self.shown(place.clone(), &metadata)),
             Ok(_) => {
                 let mut problems = Vec::new();
                 let above = if self.options.ignored {
@@ -228,6 +218,9 @@ impl Course {
         found: &DirEntry,
         ignored: &Ignored,
     ) -> Option<Item> {
+        if self.special {
+            return Some(Self::named_by_anyone(folder, name, found));
+        }
         if name == ".git" || name == ".docent" {
             return None;
         }
@@ -250,14 +243,43 @@ impl Course {
             return None;
         }
         Some(match found.metadata() {
-            Ok(metadata) => Ok(entry(place, &metadata)),
+            Ok(metadata) => self.shown(place, &metadata),
             Err(error) => Err(failure(&place, &error)),
         })
+    }
+
+    /// The entry of something, whatever it is called.
+    fn named_by_anyone(folder: &Place, name: &OsStr, found: &DirEntry) -> Item {
+        let place = folder.child(&name.to_string_lossy());
+        let mut entry = match found.metadata() {
+            Ok(metadata) => entry(place, &metadata),
+            Err(error) => return Err(failure(&place, &error)),
+        };
+        // The walk can't go into a folder, or follow a link, whose name is not UTF-8.
+        if name.to_str().is_none() && entry.kind != Kind::File {
+            entry.kind = match entry.kind {
+                special @ Kind::Special(_) => special,
+                _ => Kind::Special(Special::Unknown),
+            };
+        }
+        Ok(entry)
+    }
+
+    /// The entry of something, or the problem that a special file is to readers.
+    fn shown(&self, place: Place, metadata: &Metadata) -> Item {
+        let entry = entry(place, metadata);
+        match entry.kind {
+            Kind::Special(_) if !self.special => {
+                let path = entry.place.to_string();
+                Err(Problem { path, reason: super::not_a_file(entry.kind) })
+            }
+            _ => Ok(entry),
+        }
     }
 }
 
 fn entry(place: Place, metadata: &Metadata) -> Entry {
-    let kind = kind_of(metadata);
+    let kind = Kind::of(metadata);
     let bytes = if kind == Kind::File { metadata.len() } else { 0 };
     let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
     Entry { place, kind, bytes, modified }
@@ -274,21 +296,12 @@ fn unused(problem: &ReadProblem) -> Item {
     Err(Problem { path, reason: format!("its rules are not used: {reason}") })
 }
 
-pub(super) fn kind_of(metadata: &Metadata) -> Kind {
-    match metadata {
-        found if found.is_file() => Kind::File,
-        found if found.is_dir() => Kind::Folder,
-        found if found.is_symlink() => Kind::Link,
-        _ => Kind::Other,
-    }
-}
-
 impl From<&ReadProblem> for Problem {
     fn from(problem: &ReadProblem) -> Self {
         use ReadProblem as R;
         let (path, reason) = match problem {
             R::Denied { path, rule } => (path, format!("not served, because {rule}")),
-            R::NotAFile { path } => (path, "not a regular file".to_owned()),
+            R::NotAFile { path, found } => (path, super::not_a_file(*found)),
             R::TooLarge { path, bytes, limit } => {
                 (path, format!("{bytes} bytes are more than the limit of {limit}"))
             }

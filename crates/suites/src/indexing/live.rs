@@ -9,6 +9,7 @@ use super::{
 use crate::watch::Batch;
 use docent_index::{Answer, Query, Status, Store, StoreError, Tally, View, embed::Embedder};
 use docent_tool::{CallContext, Failure, FailureKind, Stop, ToolError};
+use rayon::ThreadPoolBuilder;
 use std::{
     error::Error,
     fmt,
@@ -325,6 +326,9 @@ impl<G: Ground> Live<G> {
         context: &CallContext,
     ) -> Result<Searched, ToolError> {
         let phase = self.ready(context)?;
+        if context.stop() == Some(Stop::Cancelled) {
+            return Err(ToolError::Stopped(Stop::Cancelled));
+        }
         let Opened { store, embedder } = self.opened()?;
         let answer = docent_index::search(store.as_ref(), embedder.as_ref(), query);
         Ok(Searched { answer: answer.map_err(unusable)?, phase })
@@ -335,12 +339,14 @@ impl<G: Ground> Live<G> {
         self.pending.add(Batch { lost: true, ..Batch::default() });
     }
 
-    /// Has what changed looked at again, and waits a moment for it.
-    pub(crate) fn look_again(&self, batch: Batch, generation: u64) {
+    /// Has what changed looked at again, and waits a moment for it. A client that has many calls waiting for that does
+    /// not wait with another one: its answer says which files have changed.
+    pub(crate) fn look_again(&self, batch: Batch, generation: u64, context: &CallContext) {
         self.pending.add(batch);
+        let Some(_slot) = context.index_slot() else { return };
         let end = Instant::now() + PATIENCE;
-        while Instant::now() < end && self.status().is_some_and(|now| now.generation == generation)
-        {
+        let is_old = || self.status().is_some_and(|now| now.generation == generation);
+        while Instant::now() < end && context.stop().is_none() && is_old() {
             thread::sleep(LOOK_UP / 4);
         }
     }
@@ -360,6 +366,9 @@ fn keep<G: Ground>(live: &Weak<Live<G>>, ended: &AtomicBool) {
     strong.state().opened = Some(opened.clone());
     let (ground, pending) = (Arc::clone(&strong.ground), Arc::clone(&strong.pending));
     drop(strong);
+    // Questions are answered on the pool that all share, and must not wait for files to be parsed.
+    let own = ThreadPoolBuilder::new().use_current_thread();
+    let _pool = own.thread_name(|thread| format!("docent-index-{thread}")).build();
     let stopped = || ended.load(Ordering::Relaxed);
     let progress = |done, total| {
         if let Some(live) = live.upgrade() {
@@ -394,5 +403,113 @@ fn keep<G: Ground>(live: &Weak<Live<G>>, ended: &AtomicBool) {
     });
     if let (Err(error), Some(live)) = (ending, live.upgrade()) {
         live.fail(error.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use docent_tool::{Ask, Audience, Block, Level, Progress, Running, Slot};
+    use rayon::prelude::*;
+    use serde_json::Value;
+    use std::sync::atomic::AtomicUsize;
+    use tokio::sync::SetOnce;
+    use tokio_util::sync::CancellationToken;
+
+    /// Keeps every thread that it gets until it is let go.
+    #[derive(Default)]
+    struct Busy {
+        /// How many threads, and whether they may leave.
+        state: Mutex<(usize, bool)>,
+        changed: Condvar,
+    }
+
+    impl Busy {
+        fn stay(&self) {
+            let mut state = self.state.lock().unwrap();
+            state.0 += 1;
+            self.changed.notify_all();
+            drop(self.changed.wait_while(state, |state| !state.1).unwrap());
+        }
+
+        fn wait_for(&self, threads: usize) {
+            let state = self.state.lock().unwrap();
+            drop(self.changed.wait_while(state, |state| state.0 < threads).unwrap());
+        }
+
+        fn let_go(&self) {
+            self.state.lock().unwrap().1 = true;
+            self.changed.notify_all();
+        }
+    }
+
+    impl Ground for Arc<Busy> {
+        type Report = ();
+
+        fn follow(&self, _: Following<'_, ()>) -> Result<(), FollowError> {
+            let threads = rayon::current_num_threads();
+            (0..threads * 8).into_par_iter().for_each(|_| self.stay());
+            Ok(())
+        }
+
+        fn is_other_set((): &()) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn files_that_are_indexed_keep_no_question_waiting() {
+        let busy = Arc::<Busy>::default();
+        let folder = tempfile::tempdir().unwrap();
+        let live = Live::on(Arc::clone(&busy), crate::test_index(folder.path()));
+        live.start();
+        busy.wait_for(rayon::current_num_threads());
+        assert_eq!(rayon::join(|| 1, || 2), (1, 2));
+        busy.let_go();
+    }
+
+    /// A client with or without a share of index work left; counts how often it is asked whether to go on.
+    #[derive(Default)]
+    struct Client {
+        has_share: bool,
+        asked: AtomicUsize,
+    }
+
+    impl Audience for Client {
+        fn progress(&self, _: Progress) {}
+        fn log(&self, _: Level, _: &str, _: Value) {}
+        fn emit(&self, _: Block) -> Running<'_, ()> {
+            Box::pin(std::future::ready(()))
+        }
+        fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+            Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
+        }
+        fn state(&self) -> Option<String> {
+            None
+        }
+        fn index_slot(&self) -> Option<Slot> {
+            self.has_share.then(|| Box::new(()) as Slot)
+        }
+        fn hurry(&self) -> Option<&SetOnce<()>> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            None
+        }
+    }
+
+    #[test]
+    fn a_client_that_has_its_share_waits_for_no_changed_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let opener = crate::test_index(folder.path());
+        let live = Live::on(Arc::<Busy>::default(), Arc::clone(&opener));
+        live.state().opened = Some(opener().unwrap());
+        let generation = live.status().unwrap().generation;
+        for (has_share, want) in [(true, 1), (false, 0)] {
+            let client = Arc::new(Client { has_share, ..Client::default() });
+            // Its time is up, so that one look at the clock ends the wait.
+            let (cancel, deadline) = (CancellationToken::new(), Some(Instant::now()));
+            let context = CallContext::new(Arc::clone(&client) as _, cancel, deadline);
+            live.look_again(Batch::default(), generation, &context);
+            assert_eq!(client.asked.load(Ordering::Relaxed), want, "{has_share}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     watch::Batch,
 };
 use docent_syntax::Language;
+use docent_tool::CallContext;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What the roots hold, and what was asked for by name.
@@ -63,8 +64,13 @@ impl Live<Project> {
     }
 
     /// Has these files looked at again, and waits a moment for it.
-    pub(crate) fn refresh(&self, places: impl IntoIterator<Item = Place>, generation: u64) {
+    pub(crate) fn refresh(
+        &self,
+        places: impl IntoIterator<Item = Place>,
+        generation: u64,
+        context: &CallContext,
+    ) {
         let paths = places.into_iter().map(|place| self.ground.roots.absolute(&place)).collect();
-        self.look_again(Batch { paths, lost: false }, generation);
+        self.look_again(Batch { paths, lost: false }, generation, context);
     }
 }

@@ -6,7 +6,7 @@ use super::{
     left_out::{self, LeftOut, Reason},
 };
 use crate::{
-    code::{self, code_units},
+    code::{self, try_code_units},
     docs::prose_units,
     files::{Entry, Kind, Place, Problem, Roots, WalkOptions},
 };
@@ -126,7 +126,10 @@ impl File {
                 let text = String::from_utf8_lossy(&bytes);
                 let told = Language::of_text(&self.path, &text).filter(|_| !self.wanted);
                 let language = told.unwrap_or(language);
-                (Genre::Code, code_units(language.word(), &self.path, &text))
+                let units = try_code_units(language, &self.path, &text).map_err(|error| {
+                    Problem { path: self.path.clone(), reason: error.to_string() }
+                })?;
+                (Genre::Code, units)
             }
             Reader::Prose(_) => match prose_units(&self.path, &bytes) {
                 // An empty file says nothing, and nothing is wrong with that in a project.
@@ -275,14 +278,16 @@ impl Survey {
         for found in found {
             match found {
                 Ok(entry) => self.take(roots, entry, wanted),
-                Err(problem) => {
-                    // Wherever a walk begins, its problems are told from the root on.
-                    let place = Place::top(top.root()).join(&problem.path);
-                    let path = place.map_or(problem.path, |place| roots.name(&place));
-                    self.problems.push(Problem { path, reason: problem.reason });
-                }
+                Err(problem) => self.note(roots, top, problem),
             }
         }
+    }
+
+    /// Adds a problem. Wherever a walk begins, its problems are named from the root on.
+    fn note(&mut self, roots: &Roots, top: &Place, problem: Problem) {
+        let place = Place::top(top.root()).join(&problem.path);
+        let path = place.map_or(problem.path, |place| roots.name(&place));
+        self.problems.push(Problem { path, reason: problem.reason });
     }
 
     /// Of these places in one folder, adds those that the project shows; what lies in new folders as well.
@@ -294,10 +299,16 @@ impl Survey {
         wanted: &Wanted,
     ) {
         let flat = WalkOptions { flat: true, ..WalkOptions::default() };
-        for entry in roots.walk_with(folder, flat).flatten() {
-            if !places.contains(&entry.place) {
-                continue;
-            }
+        let is_asked = |path: &str| places.iter().any(|place| place.relative() == path);
+        for entry in roots.walk_with(folder, flat) {
+            let entry = match entry {
+                Ok(entry) if places.contains(&entry.place) => entry,
+                Err(problem) if is_asked(&problem.path) => {
+                    self.note(roots, folder, problem);
+                    continue;
+                }
+                _ => continue,
+            };
             let is_folder = entry.kind == Kind::Folder;
             let place = entry.place.clone();
             self.take(roots, entry, wanted);

@@ -35,7 +35,7 @@ impl World {
         }
         let embedder: Arc<dyn Embedder> = Table::built_in();
         let store =
-            Embedded::open(&dir.path().join("index"), embedder, Settings::default()).unwrap();
+            Embedded::open(dir.path().join("index"), embedder, Settings::default()).unwrap();
         Self { dir, store }
     }
 
@@ -270,7 +270,7 @@ fn a_damaged_index_is_made_anew_and_says_why() {
         }
     }
     let embedder: Arc<dyn Embedder> = Table::built_in();
-    let store = Embedded::open(&world.path("index"), embedder, Settings::default()).unwrap();
+    let store = Embedded::open(world.path("index"), embedder, Settings::default()).unwrap();
     let report = sync(&world.roots(&["one"]), &store, Callbacks::default()).unwrap();
     assert!(report.rebuilt.as_deref().is_some_and(|why| why.contains("missing")), "{report:?}");
     assert_eq!((report.changed, report.units), (1, 1));

@@ -1,6 +1,7 @@
 //! Which of the real names best match what has been typed.
 
 use crate::files::{Kind, Roots};
+use docent_tool::CallContext;
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -10,6 +11,8 @@ use std::{
 const BEST: usize = 100;
 /// Beyond this many paths a walk ends: a completion must come while somebody types.
 const PATHS: usize = 50_000;
+/// Bytes at the end of two paths that are compared.
+const LONGEST_COMPARED: usize = 200;
 /// Keys come faster than files: a list this old still serves.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -31,39 +34,45 @@ impl Candidates {
     }
 
     /// The best completions among files or among folders. Walks: call it off the async threads.
-    pub(super) fn complete(&self, kind: Kind, typed: &str) -> Vec<String> {
-        let paths = self.paths();
+    pub(super) fn complete(&self, kind: Kind, typed: &str, context: &CallContext) -> Vec<String> {
+        let paths = self.paths(context);
         let typed = typed.strip_prefix("./").unwrap_or(typed);
         let list = if kind == Kind::Folder { &paths.folders } else { &paths.files };
         best(typed, list.iter().map(String::as_str))
     }
 
     /// The path nearest to one that is not there. Walks: call it off the async threads.
-    pub(super) fn nearest_path(&self, wanted: &str) -> Option<String> {
-        let paths = self.paths();
-        nearest(wanted, paths.files.iter().chain(&paths.folders).map(String::as_str))
-            .map(str::to_owned)
+    pub(super) fn nearest_path(&self, wanted: &str, context: &CallContext) -> Option<String> {
+        let paths = self.paths(context);
+        let all = paths.files.iter().chain(&paths.folders).map(String::as_str);
+        nearest(wanted, all.take_while(|_| context.stop().is_none())).map(str::to_owned)
     }
 
-    fn paths(&self) -> Arc<Paths> {
+    fn paths(&self, context: &CallContext) -> Arc<Paths> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((at, paths)) = &*known
             && at.elapsed() < FRESH
         {
             return Arc::clone(paths);
         }
-        let paths = Arc::new(self.look());
-        *known = Some((Instant::now(), Arc::clone(&paths)));
+        let paths = Arc::new(self.look(context));
+        // A list that was cut short serves this call alone.
+        if context.stop().is_none() {
+            *known = Some((Instant::now(), Arc::clone(&paths)));
+        }
         paths
     }
 
-    fn look(&self) -> Paths {
+    fn look(&self, context: &CallContext) -> Paths {
         let mut paths = Paths { files: Vec::new(), folders: vec![".".to_owned()] };
         for entry in self.roots.walk(&self.roots.top()).flatten().take(PATHS) {
+            if context.stop().is_some() {
+                break;
+            }
             match entry.kind {
                 Kind::File => paths.files.push(entry.place.to_string()),
                 Kind::Folder => paths.folders.push(entry.place.to_string()),
-                Kind::Link | Kind::Other => {}
+                Kind::Link | Kind::Special(_) => {}
             }
         }
         paths
@@ -115,24 +124,45 @@ fn is_spread(part: &str, segment: &str) -> bool {
     part.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-/// The candidate most like `wanted`; a right file name in the wrong folder counts for much.
+/// The candidate most like `wanted`; a right file name in the wrong folder counts for much. To compare two texts takes
+/// the product of their lengths, so that of long ones only the ends are compared.
 pub(super) fn nearest<'a>(
     wanted: &str,
     candidates: impl Iterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let name_of = |path: &'a str| path.rsplit('/').next().unwrap_or(path);
-    let wanted_name = wanted.rsplit('/').next().unwrap_or(wanted);
+    let name_of = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let wanted = end_of(wanted);
+    let wanted_name = name_of(wanted);
     let scored = candidates.map(|candidate| {
-        let whole = strsim::normalized_damerau_levenshtein(wanted, candidate);
-        let name = strsim::normalized_damerau_levenshtein(wanted_name, name_of(candidate));
+        let compared = end_of(candidate);
+        let whole = strsim::normalized_damerau_levenshtein(wanted, compared);
+        let name = strsim::normalized_damerau_levenshtein(&wanted_name, &name_of(compared));
         (whole + name, candidate)
     });
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
+/// The last bytes of a path, as many as are compared.
+fn end_of(path: &str) -> &str {
+    let start = path.len().saturating_sub(LONGEST_COMPARED);
+    let start = (start..=path.len()).find(|at| path.is_char_boundary(*at)).unwrap_or(start);
+    path.get(start..).unwrap_or(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_ends_of_long_paths_are_compared() {
+        let long = format!("{}/src/main.rs", "é".repeat(50_000));
+        assert_eq!(end_of(&long).len(), LONGEST_COMPARED);
+        assert_eq!(end_of("src/main.rs"), "src/main.rs");
+        assert_eq!(
+            nearest(&long, ["docs/guide.md", "src/main.rs"].into_iter()),
+            Some("src/main.rs")
+        );
+    }
 
     #[test]
     fn completions_are_ranked() {

@@ -99,10 +99,8 @@ impl Analysis {
                     self.report.trouble(Problem { path: entry.place.to_string(), reason });
                 }
             }
-            Kind::Other => {
-                let reason = "is a pipe, a socket or a device".into();
-                self.report.trouble(Problem { path: entry.place.to_string(), reason });
-            }
+            // A walk lists these as problems.
+            Kind::Special(_) => {}
         }
     }
 
@@ -352,6 +350,9 @@ fn astray(roots: &Roots, link: &Place) -> Option<String> {
         Err(PathError::Missing { .. }) => Some("is a symbolic link that leads nowhere".into()),
         Err(PathError::Outside { .. }) => {
             Some("is a symbolic link out of the root; not followed".into())
+        }
+        Err(PathError::Special { found, .. }) => {
+            Some(format!("is a symbolic link to a {found}; not followed"))
         }
         Err(_) => Some("is a symbolic link that can't be followed".into()),
     }

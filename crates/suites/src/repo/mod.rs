@@ -28,6 +28,7 @@ pub mod report;
 mod scan;
 mod survey;
 mod syntax;
+mod tails;
 mod text;
 mod tree;
 mod versions;
@@ -43,7 +44,7 @@ use crate::{
 };
 use docent_tool::{
     AnyTool, App, CallContext, Completed, Completing, CompletionTarget, Contents, Provider,
-    Reading, Running, TemplateInfo, ToolError, erase,
+    Reading, Running, TemplateInfo, ToolError, erase, nobody,
 };
 use kept::Kept;
 use report::{Depth, Report};
@@ -134,8 +135,8 @@ impl Provider for RepoSuite {
             "path" if ours => {
                 let (roots, typed) = (self.roots.clone(), typed.to_owned());
                 return Box::pin(async move {
-                    let look = move || folders(&roots, &typed);
-                    tokio::task::spawn_blocking(look).await.unwrap_or_default().into()
+                    let look = move |context: &CallContext| Ok(folders(&roots, &typed, context));
+                    nobody().blocking(look).await.unwrap_or_default().into()
                 });
             }
             _ => Vec::new(),
@@ -192,11 +193,12 @@ fn folder(roots: &Roots, path: &str) -> Result<Place, ToolError> {
 }
 
 /// Folders whose path begins as typed.
-fn folders(roots: &Roots, typed: &str) -> Vec<String> {
+fn folders(roots: &Roots, typed: &str, context: &CallContext) -> Vec<String> {
     let above = typed.rsplit_once('/').and_then(|(folder, _)| roots.resolve(folder).ok());
     let start = above.unwrap_or_else(|| roots.top());
     let found = roots.walk(&start).flatten().take(LOOKED_AT);
     found
+        .take_while(|_| context.stop().is_none())
         .filter(|entry| entry.kind == Kind::Folder)
         .map(|entry| entry.place.to_string())
         .filter(|path| path.starts_with(typed))

@@ -11,7 +11,8 @@ use super::{
     tree::{File, Halt, Tree},
     words::Words,
 };
-use crate::files::Problem;
+use crate::{files::Problem, lanes};
+use docent_syntax::parse::ParseError;
 use memchr::memmem;
 use rayon::prelude::*;
 use std::{
@@ -72,12 +73,10 @@ pub(super) fn scan(
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         found
     };
-    let found = tree
-        .files()
-        .par_iter()
-        .filter(|file| file.language.is_some())
-        .fold(Scan::default, take)
-        .reduce(Scan::default, Scan::merge);
+    let found = lanes::run(|| {
+        let files = tree.files().par_iter().filter(|file| file.language.is_some());
+        files.fold(Scan::default, take).reduce(Scan::default, Scan::merge)
+    });
     (found, left.into_inner())
 }
 
@@ -91,6 +90,9 @@ impl Scan {
         let Some(text) = as_utf8(&bytes) else {
             return self.binary.push((file.path.clone(), language));
         };
+        if halt() {
+            return;
+        }
         let counted = languages::count(language, &text);
         self.lines.entry(language).or_default().add(counted);
         if language == LanguageType::Rust && has_inline_tests(&text) {
@@ -99,8 +101,14 @@ impl Scan {
         let format = documents::format(&file.path, Some(language));
         // Pages of HTML come by the thousand from generators; they matter where links are followed.
         if let Some(format) = format.filter(|it| parts.links || *it != Format::Html) {
+            if halt() {
+                return;
+            }
             let text = String::from_utf8_lossy(&text);
             self.documents.push(documents::read(&file.path, format, &text));
+        }
+        if halt() {
+            return;
         }
         if parts.redundancy {
             self.note_tasks(file, &text);
@@ -134,8 +142,17 @@ impl Scan {
         if nature != Nature::Program {
             return None;
         }
-        let read = std::str::from_utf8(text).ok().and_then(|t| syntax::read(&file.path, t, &halt));
-        let Some(facts) = read else { return Some(indentations(text)) };
+        let read = std::str::from_utf8(text).ok().map(|text| syntax::read(&file.path, text, &halt));
+        let facts = match read.transpose() {
+            Ok(facts) => facts.flatten(),
+            Err(ParseError::Stopped) => None,
+            Err(error) => {
+                let (path, reason) = (file.path.to_string(), error.to_string());
+                self.problems.push(Problem { path, reason });
+                None
+            }
+        };
+        let Some(facts) = facts else { return Some(indentations(text)) };
         self.symbols.insert(file.path.clone(), facts.symbols);
         Some(u64::from(facts.complexity))
     }

@@ -83,7 +83,7 @@ impl Survey {
             Kind::Folder => self.take_folder(path, report),
             Kind::File => self.take_file(path, bytes, report),
             Kind::Link => report.structure.links += 1,
-            Kind::Other => {}
+            Kind::Special(_) => {}
         }
         true
     }

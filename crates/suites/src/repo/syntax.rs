@@ -1,17 +1,31 @@
 //! What the syntax tree of one file tells: public symbols, whether they are documented, and how many ways lead through it.
 
 use super::facts::{Symbol, SyntaxFacts};
-use docent_syntax::{Language, analysis::complexity, parse};
+use docent_syntax::{
+    Language,
+    analysis::complexity,
+    parse::{self, ParseError},
+};
 
-/// Reads a source file; `None` where its language is not read or the work was stopped.
-pub(super) fn read(path: &str, text: &str, stopped: &dyn Fn() -> bool) -> Option<SyntaxFacts> {
-    let language = Language::of_text(path, text).filter(|one| !one.is_outline())?;
-    let tree = parse::tree(language, text, stopped).ok()?;
+/// Reads a source file; `None` where its language is not read. Fails where the work was stopped, or the file costs more
+/// than a file may.
+pub(super) fn read(
+    path: &str,
+    text: &str,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Option<SyntaxFacts>, ParseError> {
+    let language = Language::of_text(path, text).filter(|one| !one.is_outline());
+    let Some(language) = language else { return Ok(None) };
+    let tree = parse::tree(language, text, stopped)?;
     if stopped() {
-        return None;
+        return Err(ParseError::Stopped);
     }
     let definitions = parse::definitions(language, path, text, &tree);
+    if stopped() {
+        return Err(ParseError::Stopped);
+    }
     let branches = complexity::branches(language, text, &tree);
+    tree.check()?;
     let functions = definitions.iter().filter(|one| one.annotation.kind.is_callable()).count();
     let public = definitions.into_iter().filter(|one| one.annotation.exported && !one.implements);
     let symbols = public.map(|one| Symbol {
@@ -21,5 +35,5 @@ pub(super) fn read(path: &str, text: &str, stopped: &dyn Fn() -> bool) -> Option
         documented: one.annotation.description.is_some(),
     });
     let complexity = u32::try_from(branches + functions).unwrap_or(u32::MAX);
-    Some(SyntaxFacts { symbols: symbols.collect(), complexity })
+    Ok(Some(SyntaxFacts { symbols: symbols.collect(), complexity }))
 }

@@ -6,6 +6,8 @@ use tokei::LanguageType;
 
 /// Larger text files are listed among the problems.
 const FILE_BYTES: u64 = 16 << 20;
+/// The same for files that are read to understand what they say: people don't write longer ones.
+const TEXT_BYTES: u64 = 2 << 20;
 
 /// Asked in every loop that may run long: whether to stop with what there is.
 pub(super) type Halt<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -122,7 +124,7 @@ impl Tree {
 
     /// The whole of a file as text; bytes that are not UTF-8 become replacement characters.
     pub(super) fn text(&self, path: &str) -> Result<String, Problem> {
-        let bytes = self.read(path)?;
+        let bytes = self.read_within(path, TEXT_BYTES)?;
         Ok(String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }

@@ -2,7 +2,7 @@
 
 use super::{PROVENANCE, Settings, ends, reach};
 use docent_tool::{Answer, CallContext, Failure, FailureKind, Hints, Tool, ToolError};
-use docent_web::{FetchPageError, fetch_page, fetch_page_until};
+use docent_web::{FetchPageError, PageWait, fetch_page_until};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
@@ -114,13 +114,10 @@ impl Tool for FetchPage {
     ) -> Result<Answer<FetchPageAnswer>, ToolError> {
         let limits = self.settings.page;
         let until = context.deadline().map(|deadline| ends(deadline).0);
-        let page = reach(&self.settings, context, move |client, _| {
+        let page = reach(&self.settings, context, move |client, context| {
             let (url, section) = (&args.url, args.section.as_deref());
-            let page = match until {
-                Some(until) => fetch_page_until(url, section, client, &limits, until),
-                None => fetch_page(url, section, client, &limits),
-            };
-            page.map_err(failure)
+            let wait = PageWait { until, stopped: &|| context.stop().is_some() };
+            fetch_page_until(url, section, client, &limits, &wait).map_err(failure)
         });
         let page = page.await?;
         let text = told(&page);

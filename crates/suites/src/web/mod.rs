@@ -124,7 +124,7 @@ async fn reach<T: Send + 'static>(
     let client = (settings.client)();
     let client = network.map_or_else(|| client.clone(), |at| client.until(at));
     let (answer, answered) = oneshot::channel();
-    let seen = context.clone();
+    let (seen, _cancelled_on_drop) = context.scoped();
     let worker = move || {
         // Nobody listens any more once the call has stopped.
         answer.send(work(&client, &seen)).ok();

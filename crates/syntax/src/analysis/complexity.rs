@@ -6,13 +6,12 @@ use super::Source;
 use crate::{
     annotation::Figures,
     language::{Language, matches},
-    parse::{self, Definition},
+    parse::{self, Definition, SyntaxTree},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::{cmp::Reverse, collections::HashSet};
 use sweep::{Measured, sweep};
-use tree_sitter::Tree;
 
 /// How hard a function is to test and change, by its cyclomatic complexity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -94,8 +93,8 @@ pub struct Complexity {
 }
 
 /// How many branches a file has.
-pub fn branches(language: Language, text: &str, tree: &Tree) -> usize {
-    let marks = matches(language.grammar().branches(), tree.root_node(), text);
+pub fn branches(language: Language, text: &str, tree: &SyntaxTree) -> usize {
+    let marks = matches(tree, language.grammar().branches(), tree.root_node(), text);
     let nodes = marks.iter().flat_map(|mark| &mark.captures).filter(|(name, _)| *name == "branch");
     nodes.map(|(_, node)| node.id()).collect::<HashSet<_>>().len()
 }

@@ -5,8 +5,7 @@ pub mod dependencies;
 pub mod patterns;
 pub mod rules;
 
-use crate::language::Language;
-use tree_sitter::Tree;
+use crate::{language::Language, parse::SyntaxTree};
 
 /// A file as every analysis takes it.
 #[derive(Debug, Clone, Copy)]
@@ -18,5 +17,5 @@ pub struct Source<'a> {
     /// What it says.
     pub text: &'a str,
     /// The same as a tree.
-    pub tree: &'a Tree,
+    pub tree: &'a SyntaxTree,
 }

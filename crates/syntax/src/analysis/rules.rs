@@ -17,6 +17,10 @@ pub use set::{Problem, RuleSet};
 
 /// Evidence is a line, not a file.
 const LONGEST_EVIDENCE: usize = 160;
+/// Evidence is searched for secrets in as many bytes.
+const MAX_SEARCHED_BYTES: usize = 10_000;
+/// Where a file has more secrets, no evidence is shown.
+const MAX_SECRETS: usize = 500;
 /// What stands in evidence instead of a secret.
 const HIDDEN: &str = "…";
 
@@ -127,7 +131,13 @@ fn finding(source: &Source<'_>, hit: &Hit<'_>, secrets: &[&str]) -> Finding {
     let about = &hit.rule.about;
     let hide = |text: String, secret: &&str| text.replace(secret, HIDDEN);
     let whole = source.text.get(hit.range.clone()).unwrap_or_default();
-    let whole = secrets.iter().fold(whole.to_owned(), hide);
+    // A secret may go on after the first line.
+    let whole = whole.get(..whole.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or_default();
+    let whole = if secrets.len() > MAX_SECRETS {
+        HIDDEN.to_owned()
+    } else {
+        secrets.iter().fold(whole.to_owned(), hide)
+    };
     let first = whole.lines().next().unwrap_or_default().trim();
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     Finding {

@@ -1,11 +1,15 @@
 //! What the query for definitions found, one entry a node.
 
 use crate::{
+    ancestry::Ancestry,
     annotation::{Kind, Visibility},
     language::{Language, Match, text_of},
 };
 use std::{cmp::Reverse, collections::HashMap, ops::Range};
 use tree_sitter::Node;
+
+/// Of the names that one node defines, such as `var a, b, c`, as many are read.
+const MAX_NAMES_OF_NODE: usize = 200;
 
 /// A definition as the query sees it.
 pub(super) struct Found<'tree> {
@@ -43,6 +47,7 @@ pub(super) fn distinct<'tree>(
     language: Language,
     all: &[Match<'tree>],
     text: &str,
+    ancestry: &Ancestry<'tree>,
 ) -> Vec<Found<'tree>> {
     let mut by_node: HashMap<usize, Vec<Found<'tree>>> = HashMap::with_capacity(all.len());
     let skipped = skipped(all);
@@ -57,7 +62,7 @@ pub(super) fn distinct<'tree>(
     }
     let mut found: Vec<Found<'tree>> = by_node.into_values().flatten().collect();
     found.sort_by_key(|one| (one.node.start_byte(), Reverse(one.node.end_byte()), one.name_at));
-    close(&mut found, text);
+    close(&mut found, text, ancestry);
     found
 }
 
@@ -85,27 +90,31 @@ fn keep<'tree>(known: &mut Vec<Found<'tree>>, found: Found<'tree>) {
     if found.pattern < pattern {
         known.clear();
     }
+    let has_room = known.len() < MAX_NAMES_OF_NODE;
     match known.iter_mut().find(|one| one.name_at == found.name_at) {
         Some(one) if one.captures < found.captures => *one = found,
-        Some(_) => {}
-        None => known.push(found),
+        None if has_room => known.push(found),
+        Some(_) | None => {}
     }
 }
 
 /// What opens a stretch of the file lasts until the next of its level or above. A comment above that one is its own.
-fn close(found: &mut [Found<'_>], text: &str) {
+fn close<'tree>(found: &mut [Found<'tree>], text: &str, ancestry: &Ancestry<'tree>) {
     let mut starts: Vec<(u8, usize)> = Vec::new();
     for one in found.iter_mut().rev() {
         let Some(level) = one.level else { continue };
-        starts.retain(|(below, _)| *below <= level);
+        while starts.pop_if(|(below, _)| *below > level).is_some() {}
         let next = starts.last().map_or(text.len(), |(_, start)| *start);
         let end = text.get(..next).map_or(next, |before| before.trim_end().len());
         one.end = end.max(one.end);
         let mut first = one.node;
-        while let Some(above) = first.prev_sibling().filter(|node| node.kind().contains("comment"))
+        while let Some(above) =
+            ancestry.previous(first).filter(|node| node.kind().contains("comment"))
         {
             first = above;
         }
+        // One of the same level that comes later is hidden by this one.
+        while starts.pop_if(|(below, _)| *below >= level).is_some() {}
         starts.push((level, first.start_byte()));
     }
 }

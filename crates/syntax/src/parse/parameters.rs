@@ -3,10 +3,13 @@
 use super::read::{Reader, children, tidy};
 use crate::{
     annotation::{Kind, Parameter},
-    language::{matches, text_of},
+    language::{matches_near, text_of},
 };
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 use tree_sitter::{Node, Query};
+
+/// How deep in a list its parameters are looked for: what is nested deeper belongs to their types and defaults.
+const MAX_PARAMETER_DEPTH: u32 = 8;
 
 impl Reader<'_> {
     /// Of a list, without the receiver.
@@ -33,10 +36,11 @@ impl Reader<'_> {
     /// By the pack's query. Of what several patterns say of one parameter, the last holds.
     fn queried(&self, query: &'static Query, list: Node<'_>) -> Vec<Parameter> {
         let mut all: Vec<(Node<'_>, Parameter)> = Vec::new();
+        let mut known: HashMap<usize, usize> = HashMap::new();
         let text = |node: Node<'_>| tidy(text_of(node, self.text));
         // Where the list is the callable itself, what its body holds is not about it.
         let body = Self::field(list, &self.settings.fields.body).map(|body| body.byte_range());
-        let mut found = matches(query, list, self.text);
+        let mut found = matches_near(self.tree, query, list, self.text, MAX_PARAMETER_DEPTH);
         found.retain(|one| {
             let at = one.get("parameter").map_or(0, |node| node.start_byte());
             !body.as_ref().is_some_and(|body| body.contains(&at))
@@ -44,7 +48,7 @@ impl Reader<'_> {
         found.sort_by_key(|one| one.pattern);
         for one in found {
             let Some(node) = one.get("parameter") else { continue };
-            let at = all.iter().position(|(known, _)| *known == node).unwrap_or_else(|| {
+            let at = *known.entry(node.id()).or_insert_with(|| {
                 all.push((node, Parameter { name: "_".into(), ..Parameter::default() }));
                 all.len() - 1
             });

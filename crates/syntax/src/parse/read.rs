@@ -1,19 +1,19 @@
 //! One definition, from its node.
 
-use super::{
-    Definition,
-    names::Found,
-    visibility::{Seen, is_of_trait_implementation},
-};
+use super::{Definition, names::Found, visibility::Seen};
 use crate::{
+    analysis::Source,
+    ancestry::Ancestry,
     annotation::{Annotation, Kind, Parameter, Visibility},
     attributes::{self, Attribute},
-    comment::{self, statement},
+    comment::{self, Comment, statement},
     language::{Language, line_of, text_of},
-    pack::Settings,
+    pack::{Place, Settings},
+    parse::SyntaxTree,
 };
 use std::{
-    cell::RefCell,
+    borrow::Cow,
+    cell::{Cell, RefCell},
     collections::{HashMap, HashSet},
     ops::Range,
 };
@@ -21,6 +21,14 @@ use tree_sitter::Node;
 
 /// A signature longer than this is cut.
 const LONGEST_SIGNATURE: usize = 300;
+/// As much of a head is looked at to make its signature.
+const MAX_HEAD_BYTES: usize = 8_000;
+/// Modifiers and decorators stand among the first children of a node.
+const MAX_HEAD_CHILDREN: usize = 64;
+/// A type or a default that is longer is cut.
+const MAX_PART_BYTES: usize = 4_000;
+/// Ranges in which one name is private.
+const MAX_HIDDEN_RANGES: usize = 64;
 
 /// A definition that others may lie in.
 pub(super) struct Level {
@@ -42,22 +50,67 @@ pub(super) struct Reader<'a> {
     pub(super) settings: &'static Settings,
     pub(super) path: &'a str,
     pub(super) text: &'a str,
+    pub(super) tree: &'a SyntaxTree,
+    pub(super) ancestry: &'a Ancestry<'a>,
     pub(super) exported: HashSet<&'a str>,
     /// Names that are made private apart from their definition, with where that holds.
-    pub(super) hidden: Vec<(&'a str, Range<usize>)>,
+    pub(super) hidden: HashMap<&'a str, Vec<Range<usize>>>,
     /// By the node that holds them: where `public:`, `private` and the like stand.
     pub(super) sections: RefCell<HashMap<usize, Vec<(usize, Visibility)>>>,
+    /// Where lines end.
+    breaks: Vec<usize>,
+    /// The comment above the statement that was read last: all names of a statement share it.
+    described: RefCell<Option<(usize, Option<Comment>)>>,
+    /// Bytes that names with what is around them, and descriptions, may still take: both repeat text.
+    room: Cell<usize>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        source: &Source<'a>,
+        ancestry: &'a Ancestry<'a>,
+        exported: HashSet<&'a str>,
+        all_hidden: Vec<(&'a str, Range<usize>)>,
+    ) -> Self {
+        let Source { path, language, text, tree } = *source;
+        let mut hidden: HashMap<&str, Vec<Range<usize>>> = HashMap::new();
+        for (name, range) in all_hidden {
+            let ranges = hidden.entry(name).or_default();
+            if ranges.len() < MAX_HIDDEN_RANGES {
+                ranges.push(range);
+            }
+        }
+        Self {
+            language,
+            settings: language.settings(),
+            path,
+            text,
+            tree,
+            ancestry,
+            exported,
+            hidden,
+            sections: RefCell::default(),
+            breaks: text.match_indices('\n').map(|(at, _)| at).collect(),
+            described: RefCell::default(),
+            room: Cell::new((64 << 10) + 16 * text.len()),
+        }
+    }
+
+    /// Whether so many bytes may still be repeated.
+    fn has_room(&self, bytes: usize) -> bool {
+        let left = self.room.get().checked_sub(bytes);
+        left.inspect(|left| self.room.set(*left)).is_some()
+    }
+
     /// The definition, unless it only lends its name, and what it is to those inside.
-    pub(super) fn read(&self, found: &Found<'_>, open: &[Level]) -> (Option<Definition>, Level) {
+    pub(super) fn read(&self, found: &Found<'a>, open: &[Level]) -> (Option<Definition>, Level) {
         // A property among the parameters of a constructor belongs to the type.
         let is_property = found.kind == Some(Kind::Property);
         let of_type = |level: &&Level| !(is_property && level.kind.is_some_and(Kind::is_callable));
         let around = open.iter().rev().find(of_type);
-        let parts =
-            [around.map(|level| &level.qualified), found.within.as_ref(), Some(&found.name)];
+        let outer_name = around.map(|level| &level.qualified);
+        let outer_name = outer_name.filter(|outer| self.has_room(outer.len()));
+        let parts = [outer_name, found.within.as_ref(), Some(&found.name)];
         let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
         let qualified =
             parts.map(String::as_str).collect::<Vec<_>>().join(self.language.separator());
@@ -94,11 +147,11 @@ impl Reader<'_> {
         let Some(kind) = kind.filter(|kind| !(inside_function && is_value(kind))) else {
             return (None, level);
         };
-        let outer = statement(self.settings, found.node);
+        let outer = statement(self.settings, self.ancestry, found.node);
         let range = outer.start_byte()..outer.end_byte().max(found.end).min(self.text.len());
         let callable = found.callable.filter(|_| kind.is_callable());
-        let above = attributes::above(self.settings, outer, self.text);
-        let description = comment::describe(self.settings, found.node, self.text);
+        let above = attributes::above(self.settings, self.ancestry, outer, self.text);
+        let description = self.describe(found.node, outer);
         let annotation = Annotation {
             id,
             kind,
@@ -115,26 +168,45 @@ impl Reader<'_> {
             line: line_of(self.head(found.node)),
             end_line: self.last_line(found),
             exported,
-            parent: open
-                .iter()
-                .rev()
-                .filter(of_type)
-                .map(|level| &level.id)
-                .find(|id| !id.is_empty())
-                .cloned(),
+            parent: self.parent(open.iter().rev().filter(of_type)),
             complexity: None,
             calls: Vec::new(),
         };
         let has_body = callable.is_some() && body.is_some();
-        let implements = self.language == Language::Rust && is_of_trait_implementation(found.node);
+        let implements =
+            self.language == Language::Rust && self.is_of_trait_implementation(found.node);
         let owner =
             around.filter(|level| level.kind.is_none()).map(|level| level.qualified.clone());
         let owner = owner.or_else(|| found.within.clone().filter(|_| around.is_none()));
-        let holder = outer.parent().map_or(0, |parent| parent.id());
+        let holder = self.ancestry.parent(outer).map_or(0, |parent| parent.id());
         let callable = callable.unwrap_or(found.node).byte_range();
         let definition =
             Definition { annotation, range, callable, implements, has_body, holder, owner };
         (Some(definition), level)
+    }
+
+    /// The definition that one lies in, by its id.
+    fn parent<'l>(&self, mut around: impl Iterator<Item = &'l Level>) -> Option<String> {
+        let level = around.find(|level| !level.id.is_empty())?;
+        Some(level.id.clone()).filter(|id| self.has_room(id.len()))
+    }
+
+    /// The comment of a definition.
+    fn describe(&self, node: Node<'a>, statement: Node<'a>) -> Option<Comment> {
+        let shared = self.settings.comments.place == Place::Above;
+        let mut last = self.described.borrow_mut();
+        let known = last.as_ref().filter(|(of, _)| shared && *of == statement.id());
+        let found = match known {
+            Some((_, comment)) => comment.clone(),
+            None => comment::describe(self.settings, self.ancestry, node, self.text),
+        };
+        *last = Some((statement.id(), found.clone()));
+        found.filter(|comment| self.has_room(comment.plain.len()))
+    }
+
+    /// The row of a byte, counted from 0.
+    fn row(&self, at: usize) -> usize {
+        self.breaks.partition_point(|end| *end < at)
     }
 
     /// Some grammars take the line breaks behind a node along, or the comment of what comes next.
@@ -147,12 +219,12 @@ impl Reader<'_> {
         }
         let end = if last == found.node { found.end } else { last.end_byte() };
         let text = self.text.get(found.node.start_byte()..end).unwrap_or_default();
-        let row = found.node.start_position().row + text.trim_end().matches('\n').count();
+        let row = self.row(found.node.start_byte() + text.trim_end().len());
         u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     pub(super) fn field<'tree>(node: Node<'tree>, names: &[String]) -> Option<Node<'tree>> {
-        let of_kind = |name: &String| children(node).into_iter().find(|child| child.kind() == name);
+        let of_kind = |name: &String| head_children(node).find(|child| child.kind() == name);
         names.iter().find_map(|name| node.child_by_field_name(name).or_else(|| of_kind(name)))
     }
 
@@ -217,7 +289,7 @@ impl Reader<'_> {
     }
 
     /// The head of a definition on one line.
-    fn signature(&self, found: &Found<'_>, body: Option<Node<'_>>) -> String {
+    fn signature(&self, found: &Found<'a>, body: Option<Node<'_>>) -> String {
         let start = self.signature_start(found.node);
         let end = body.map_or(found.node.end_byte(), |body| body.start_byte());
         let whole = self.text.get(start..end).unwrap_or_default();
@@ -232,7 +304,11 @@ impl Reader<'_> {
         };
         let first_line = whole.get(before..).and_then(|rest| rest.find('\n')).map(|at| before + at);
         let length = if is_head { whole.len() } else { first_line.unwrap_or(whole.len()) };
-        let head = self.without_comments(found.node, start..start + length);
+        let mut end = (start + length).min(start.max(found.node.start_byte()) + MAX_HEAD_BYTES);
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let head = self.without_comments(found.node, start..end);
         let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
         // The word after a body that has nothing in it, and what leads an expression.
         let holds =
@@ -245,7 +321,7 @@ impl Reader<'_> {
         // `typedef struct { … } name`
         let line =
             if found.name_follows { format!("{line} {}", found.name) } else { line.to_owned() };
-        cut(&line, LONGEST_SIGNATURE)
+        cut(&line, LONGEST_SIGNATURE).into_owned()
     }
 
     /// A stretch of text at the start of a node, without the comments in it.
@@ -275,9 +351,9 @@ impl Reader<'_> {
         kept
     }
 
-    fn signature_start(&self, node: Node<'_>) -> usize {
+    fn signature_start(&self, node: Node<'a>) -> usize {
         let mut outer = node;
-        while let Some(parent) = outer.parent() {
+        while let Some(parent) = self.ancestry.parent(outer) {
             let speaks = self.settings.heads.iter().any(|kind| kind == parent.kind());
             if !speaks || is_group(parent) {
                 break;
@@ -297,7 +373,7 @@ impl Reader<'_> {
             is(&self.settings.modifiers.decorators, child) || describes
         };
         let mut any = false;
-        for child in children(node) {
+        for child in node.children(&mut node.walk()) {
             if passed(child) {
                 any = true;
             } else if is(&self.settings.modifiers.holders, child) && child.child_count() > 0 {
@@ -316,7 +392,7 @@ impl Reader<'_> {
     }
 
     /// The words before a definition, visibility among them.
-    pub(super) fn words(&self, node: Node<'_>) -> Vec<&str> {
+    pub(super) fn words(&self, node: Node<'a>) -> Vec<&'a str> {
         let settings = &self.settings.modifiers;
         if settings.holders.is_empty() && settings.words.is_empty() {
             return Vec::new();
@@ -324,7 +400,7 @@ impl Reader<'_> {
         let mut words = Vec::new();
         let mut outer = node;
         loop {
-            for child in children(outer) {
+            for child in head_children(outer) {
                 let kind = child.kind();
                 if settings.holders.iter().any(|one| one == kind) {
                     let parts = children(child);
@@ -347,14 +423,14 @@ impl Reader<'_> {
                     words.push(text_of(child, self.text));
                 }
             }
-            match outer.parent() {
+            match self.ancestry.parent(outer) {
                 Some(parent) if comment::wraps(self.settings, parent) => outer = parent,
                 _ => return words,
             }
         }
     }
 
-    fn modifiers(&self, found: &Found<'_>) -> Vec<String> {
+    fn modifiers(&self, found: &Found<'a>) -> Vec<String> {
         let captured = found.modifiers.iter().map(|node| text_of(*node, self.text));
         // A function that is a value says some of them itself: `const f = async () => …`.
         let value = found.callable.filter(|callable| *callable != found.node);
@@ -374,10 +450,11 @@ impl Reader<'_> {
         words.map(str::to_owned).collect()
     }
 
-    fn decorators(&self, found: &Found<'_>, above: &[Attribute<'_>]) -> Vec<String> {
+    fn decorators(&self, found: &Found<'a>, above: &[Attribute<'a>]) -> Vec<String> {
         let settings = &self.settings.modifiers;
-        let text = |node: &Node<'_>| cut(&tidy(text_of(*node, self.text)), LONGEST_SIGNATURE);
-        let mut all: Vec<Node<'_>> = found.decorators.clone();
+        let text =
+            |node: &Node<'_>| cut(&tidy(text_of(*node, self.text)), LONGEST_SIGNATURE).into_owned();
+        let mut all: Vec<Node<'a>> = found.decorators.clone();
         all.extend(attributes::shown(self.settings, above));
         if !settings.decorators.is_empty() {
             let is = |node: &Node<'_>| {
@@ -385,21 +462,21 @@ impl Reader<'_> {
             };
             let mut outer = found.node;
             loop {
-                let mut above = outer.prev_named_sibling();
+                let mut above = self.ancestry.previous_named(outer);
                 while let Some(sibling) =
                     above.filter(|one| is(one) || one.kind().contains("comment"))
                 {
                     all.extend(Some(sibling).filter(is));
-                    above = sibling.prev_named_sibling();
+                    above = self.ancestry.previous_named(sibling);
                 }
-                let of_callable =
-                    found.callable.filter(|_| outer == found.node).map_or_else(Vec::new, children);
-                for child in children(outer).into_iter().chain(of_callable) {
+                let of_callable = found.callable.filter(|_| outer == found.node);
+                let of_callable = of_callable.into_iter().flat_map(head_children);
+                for child in head_children(outer).chain(of_callable) {
                     let holds = settings.holders.iter().any(|one| one == child.kind());
                     let parts = if holds { children(child) } else { vec![child] };
                     all.extend(parts.into_iter().filter(is));
                 }
-                match outer.parent() {
+                match self.ancestry.parent(outer) {
                     Some(parent) if comment::wraps(self.settings, parent) => outer = parent,
                     _ => break,
                 }
@@ -418,8 +495,15 @@ pub(crate) fn is_group(node: Node<'_>) -> bool {
 
 /// One line, without the colon that leads a type.
 pub(super) fn tidy(text: &str) -> String {
+    let text = &*cut(text, MAX_PART_BYTES);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.strip_prefix(':').unwrap_or(&line).trim().to_owned()
+}
+
+/// The first children of a node, where everything stands that is said before its name.
+pub(super) fn head_children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    let first: Vec<Node<'_>> = node.children(&mut node.walk()).take(MAX_HEAD_CHILDREN).collect();
+    first.into_iter()
 }
 
 pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
@@ -427,10 +511,10 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
 }
 
 /// At most so many bytes, at the end of a character, and a mark where something is missing.
-fn cut(text: &str, bytes: usize) -> String {
+fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let end = (0..=bytes).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", text.get(..end).unwrap_or_default())
+    Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default()))
 }

@@ -2,7 +2,7 @@
 
 use super::{
     names::Found,
-    read::{Level, Reader, children},
+    read::{Level, Reader, head_children},
 };
 use crate::{
     annotation::{Kind, Visibility},
@@ -10,7 +10,6 @@ use crate::{
     language::text_of,
     pack::Rule,
 };
-use std::ops::Range;
 use tree_sitter::Node;
 
 /// Who sees a definition, and what that means for what it holds.
@@ -22,9 +21,9 @@ pub(super) struct Seen {
     pub(super) lends: Option<Visibility>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     /// What is said of it, or holds where nothing is said.
-    pub(super) fn visibility(&self, found: &Found<'_>, around: Option<&Level>) -> Seen {
+    pub(super) fn visibility(&self, found: &Found<'a>, around: Option<&Level>) -> Seen {
         let settings = &self.settings.visibility;
         let in_module = around.is_none_or(|level| level.kind == Some(Kind::Module));
         let exports = settings.rule == Rule::Export && in_module;
@@ -72,13 +71,12 @@ impl Reader<'_> {
     /// What is said of its name elsewhere.
     fn by_name(&self, found: &Found<'_>) -> Option<Visibility> {
         let at = found.node.start_byte();
-        let is_it =
-            |(name, range): &(&str, Range<usize>)| *name == found.name && range.contains(&at);
-        self.hidden.iter().any(is_it).then_some(Visibility::Private)
+        let ranges = self.hidden.get(found.name.as_str())?;
+        ranges.iter().any(|range| range.contains(&at)).then_some(Visibility::Private)
     }
 
     /// By a modifier that hides what stands in no type, unless the file is there to be included.
-    fn outside(&self, found: &Found<'_>, around: Option<&Level>) -> Option<Visibility> {
+    fn outside(&self, found: &Found<'a>, around: Option<&Level>) -> Option<Visibility> {
         let settings = &self.settings.visibility;
         let in_type = around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
         let ending = self.path.rsplit('.').next().unwrap_or_default();
@@ -90,10 +88,10 @@ impl Reader<'_> {
     }
 
     /// By the nearest `public:` or `private` above it.
-    fn by_section(&self, node: Node<'_>) -> Option<Visibility> {
-        let mut inner = statement(self.settings, node);
+    fn by_section(&self, node: Node<'a>) -> Option<Visibility> {
+        let mut inner = statement(self.settings, self.ancestry, node);
         loop {
-            let parent = inner.parent()?;
+            let parent = self.ancestry.parent(inner)?;
             let mut known = self.sections.borrow_mut();
             let sections = known.entry(parent.id()).or_insert_with(|| self.sections_in(parent));
             let before = sections.partition_point(|(at, _)| *at < inner.start_byte());
@@ -110,15 +108,16 @@ impl Reader<'_> {
 
     fn sections_in(&self, holder: Node<'_>) -> Vec<(usize, Visibility)> {
         let section = |child: Node<'_>| {
-            let said = text_of(child, self.text);
+            let said = Some(text_of(child, self.text)).filter(|said| said.len() < 12)?;
             let named = Visibility::named(said.trim_end_matches(':').trim());
-            Some((child.start_byte(), named.filter(|_| said.len() < 12)?))
+            Some((child.start_byte(), named?))
         };
         holder.named_children(&mut holder.walk()).filter_map(section).collect()
     }
 
-    fn by_export(&self, found: &Found<'_>) -> Visibility {
-        let exported = statement(self.settings, found.node).kind() == "export_statement"
+    fn by_export(&self, found: &Found<'a>) -> Visibility {
+        let exported = statement(self.settings, self.ancestry, found.node).kind()
+            == "export_statement"
             || self.exported.contains(found.name.as_str());
         if exported { Visibility::Public } else { Visibility::Private }
     }
@@ -132,9 +131,8 @@ impl Reader<'_> {
         }
     }
 
-    fn by_pub(&self, found: &Found<'_>, around: Option<&Level>) -> Visibility {
-        let said = children(found.node)
-            .into_iter()
+    fn by_pub(&self, found: &Found<'a>, around: Option<&Level>) -> Visibility {
+        let said = head_children(found.node)
             .find(|child| matches!(child.kind(), "visibility_modifier" | "pub"))
             .map(|child| text_of(child, self.text));
         // The items of a trait, and of its implementations, are as visible as the trait.
@@ -142,9 +140,17 @@ impl Reader<'_> {
         match said {
             Some("pub") => Visibility::Public,
             Some(_) => Visibility::Internal,
-            None if of_trait || is_of_trait_implementation(found.node) => Visibility::Public,
+            None if of_trait || self.is_of_trait_implementation(found.node) => Visibility::Public,
             None => Visibility::Private,
         }
+    }
+
+    /// Whether an item stands in `impl Trait for …`.
+    pub(super) fn is_of_trait_implementation(&self, node: Node<'a>) -> bool {
+        let holder = self.ancestry.parent(node).and_then(|list| self.ancestry.parent(list));
+        holder.is_some_and(|holder| {
+            holder.kind() == "impl_item" && holder.child_by_field_name("trait").is_some()
+        })
     }
 }
 
@@ -157,11 +163,4 @@ fn by_capital(found: &Found<'_>) -> Visibility {
     let capital = |name: &str| name.starts_with(char::is_uppercase);
     let all = capital(&found.name) && found.within.as_deref().is_none_or(capital);
     if all { Visibility::Public } else { Visibility::Internal }
-}
-
-/// Whether an item stands in `impl Trait for …`.
-pub(super) fn is_of_trait_implementation(node: Node<'_>) -> bool {
-    node.parent().and_then(|list| list.parent()).is_some_and(|holder| {
-        holder.kind() == "impl_item" && holder.child_by_field_name("trait").is_some()
-    })
 }

@@ -1,13 +1,15 @@
 //! Bodies, bounded, and JSON-RPC errors as responses.
 
-use super::Web;
+use super::{Web, listen::Peer};
+use crate::door::{retry_data, whole_seconds};
 use axum::{
     body::Body,
+    extract::Request,
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::{Bytes, BytesMut};
-use docent_wire::Refusal;
+use docent_wire::{Refusal, code};
 use futures::StreamExt;
 use hyper::body::{Frame, SizeHint};
 use serde_json::Value;
@@ -16,42 +18,85 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-/// An over-long body is read to its end and thrown away, up to this many times the limit, so that a client that is
-/// still writing hears the answer.
-const PATIENCE: usize = 8;
+/// The rest of an over-long body is read and thrown away, up to this many times the limit, so that a client that is
+/// still writing gets the answer and may use the connection again.
+const DISCARD_FACTOR: usize = 8;
 
 /// Room that is made for a body on its word alone. A peer that announces more has to send it.
 const AT_ONCE: usize = 64 * 1024;
 
-/// Reads a whole body of JSON.
+/// Whether a body is announced to be longer than a message may be.
+pub(super) fn is_over_long(body: &Body, web: &Web) -> bool {
+    let limit = u64::try_from(web.message_bytes).unwrap_or(u64::MAX);
+    hyper::body::Body::size_hint(body).lower() > limit
+}
+
+/// Answers a request whose body is announced over the limit, before any of it has arrived.
+pub(super) fn refuse_over_long(request: Request, web: &Web) -> Response {
+    let peer = request.extensions().get::<Peer>().cloned();
+    let expects_continue = request.headers().contains_key(header::EXPECT);
+    let body = request.into_body();
+    if expects_continue {
+        // The client waits for a word before it sends the body, and must not get one.
+        return closing(too_long(web));
+    }
+    let most = web.message_bytes.saturating_mul(DISCARD_FACTOR);
+    let is_discarded_whole = hyper::body::Body::size_hint(&body).lower() <= most as u64;
+    discard(body, most, web, peer.as_ref());
+    if is_discarded_whole { too_long(web) } else { closing(too_long(web)) }
+}
+
+fn too_long(web: &Web) -> Response {
+    refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(web.message_bytes))
+}
+
+/// Reads what is left of a body while its answer is on its way. Dropping an unread body would reset the connection, and
+/// a client that is still writing would lose the answer.
+fn discard(body: Body, most: usize, web: &Web, peer: Option<&Peer>) {
+    if let Some(peer) = peer {
+        peer.clock.linger();
+    }
+    let (closing, time) = (web.closing.clone(), web.bounds.body);
+    tokio::spawn(async move {
+        let read = async {
+            let mut left = most;
+            let mut chunks = body.into_data_stream();
+            while let Some(Ok(chunk)) = chunks.next().await {
+                let Some(less) = left.checked_sub(chunk.len()) else { return };
+                left = less;
+            }
+        };
+        tokio::select! {
+            ended = timeout(time, read) => {
+                if ended.is_err() {
+                    tracing::debug!("the rest of an over-long body did not come in time");
+                }
+            }
+            () = closing.cancelled() => {}
+        }
+    });
+}
+
+/// Reads a whole body of JSON. One that is announced over the limit was refused before.
 pub(super) async fn read_json(
     headers: &HeaderMap,
     body: Body,
     web: &Web,
+    peer: Option<&Peer>,
 ) -> Result<Bytes, Response> {
     let limit = web.message_bytes;
     if !is_json(headers) {
         let told = "Content-Type must be application/json";
         return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(told))));
     }
-    let too_long = || refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(limit));
-    let most = limit.saturating_mul(PATIENCE);
-    let announced = announced(headers);
-    if announced.is_some_and(|length| length > most) {
-        return Err(closing(too_long()));
-    }
-    // Nothing is kept of a body that will be refused: after blocks of megabytes that come and go, glibc's allocator gives
-    // less and less of them back.
-    let keeps = announced.is_none_or(|length| length <= limit);
-    let room = announced.filter(|_| keeps).map_or(0, |length| length.min(AT_ONCE));
-    let mut read = BytesMut::with_capacity(room);
-    let mut passed = 0_usize;
+    let announced = usize::try_from(hyper::body::Body::size_hint(&body).lower());
+    let mut read = BytesMut::with_capacity(announced.unwrap_or(AT_ONCE).min(AT_ONCE));
     let mut chunks = body.into_data_stream();
     let begun = Instant::now();
     loop {
-        let Ok(chunk) = timeout_at(begun + time_for(passed, web), chunks.next()).await else {
+        let Ok(chunk) = timeout_at(begun + time_for(read.len(), web), chunks.next()).await else {
             web.tally.count_timed_out();
             let told = "The body came too slowly: send it again on a faster connection";
             return Err(closing(refused(StatusCode::REQUEST_TIMEOUT, &invalid(told))));
@@ -60,25 +105,17 @@ pub(super) async fn read_json(
         let chunk = chunk.map_err(|error| {
             refused(StatusCode::BAD_REQUEST, &invalid(&format!("the body can't be read: {error}")))
         })?;
-        passed += chunk.len();
-        if passed > most {
-            return Err(closing(too_long()));
+        if read.len() + chunk.len() > limit {
+            // Nothing is kept of a body that is refused: after blocks of megabytes that come and go, glibc's allocator
+            // gives less and less of them back.
+            drop(read);
+            let most = limit.saturating_mul(DISCARD_FACTOR - 1);
+            discard(Body::from_stream(chunks), most, web, peer);
+            return Err(too_long(web));
         }
-        if passed > limit {
-            read = BytesMut::new();
-        } else if keeps {
-            read.extend_from_slice(&chunk);
-        }
-    }
-    if passed > limit {
-        return Err(too_long());
+        read.extend_from_slice(&chunk);
     }
     Ok(read.freeze())
-}
-
-/// What `Content-Length` says.
-fn announced(headers: &HeaderMap) -> Option<usize> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// How long a body may take of which this much has come.
@@ -96,7 +133,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn invalid(message: &str) -> Refusal {
-    Refusal::new(None, docent_wire::code::INVALID_REQUEST, message)
+    Refusal::new(None, code::INVALID_REQUEST, message)
 }
 
 /// A response to a request whose body was not read: the connection can't be used again, and says so.
@@ -109,6 +146,14 @@ pub(super) fn closing(mut response: Response) -> Response {
 pub(super) fn refused(status: StatusCode, refusal: &Refusal) -> Response {
     let mut response = json(&refusal.to_value());
     *response.status_mut() = status;
+    response
+}
+
+/// A refusal that says when to try again.
+pub(super) fn try_later(status: StatusCode, reason: String, wait: Duration) -> Response {
+    let refusal = Refusal::new(None, code::SERVER, reason).with(retry_data(wait));
+    let mut response = refused(status, &refusal);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     response
 }
 

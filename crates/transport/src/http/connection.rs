@@ -37,6 +37,9 @@ pub(super) struct Clock {
     head: Duration,
     idle: Duration,
     write: Duration,
+    body: Duration,
+    /// The rest of an over-long body is being thrown away, while its answer is on its way.
+    lingering: AtomicBool,
     /// No byte of the next request has come.
     between: AtomicBool,
     /// The next read asks the system itself for bytes, and not the runtime for what it last heard from the system.
@@ -48,12 +51,14 @@ pub(super) struct Clock {
 impl Clock {
     /// A connection that has just opened, and has the time of one head for its first.
     pub(super) fn new(bounds: &Bounds) -> Self {
-        let Bounds { head, idle, write, .. } = *bounds;
+        let Bounds { head, idle, write, body, .. } = *bounds;
         let clock = Self {
             opened: Instant::now(),
             head,
             idle,
             write,
+            body,
+            lingering: AtomicBool::new(false),
             between: AtomicBool::new(false),
             looking: AtomicBool::new(false),
             reading_until: AtomicU64::new(NEVER),
@@ -78,6 +83,7 @@ impl Clock {
 
     /// A head is whole. Its body has a bound of its own, and its answer may take as long as it takes.
     pub(super) fn answer(&self) {
+        self.lingering.store(false, Ordering::Relaxed);
         // It may have come with the request before it, so that no byte of it was read by itself.
         self.between.store(false, Ordering::Relaxed);
         self.reading_until.store(NEVER, Ordering::Relaxed);
@@ -85,8 +91,19 @@ impl Clock {
 
     /// An answer is handed over: the next request may be waited for.
     fn answered(&self) {
+        if self.lingering.load(Ordering::Relaxed) {
+            return;
+        }
         self.between.store(true, Ordering::Relaxed);
         self.reading_until.store(self.after(self.idle), Ordering::Relaxed);
+    }
+
+    /// The request is answered before its body has come. Until the next head is whole, the connection has the time of
+    /// one body: bytes of this one must not be taken for the beginning of a head.
+    pub(super) fn linger(&self) {
+        self.lingering.store(true, Ordering::Relaxed);
+        self.between.store(false, Ordering::Relaxed);
+        self.reading_until.store(self.after(self.body), Ordering::Relaxed);
     }
 
     /// Makes the next read a last look, if that can matter: on a busy machine the alarm of a connection can ring long

@@ -2,12 +2,16 @@
 
 use super::{
     Shared, State, Web,
-    body::{closing, held, refused},
+    authority::{Authority, WebOrigin},
+    body::{closing, held, is_over_long, refuse_over_long, refused, try_later},
     line::is_of_request,
     listen::Peer,
     oauth,
 };
-use crate::{Caller, Origin, Shown, Via, door::STRANGER};
+use crate::{
+    Caller, Origin, Shown, Via,
+    door::{STRANGER, whole_seconds},
+};
 use axum::{
     extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
@@ -64,6 +68,7 @@ pub(super) async fn check<H: ServerHandler>(
             }
         };
         match admitted {
+            Ok(_) if is_over_long(request.body(), web) => refuse_over_long(request, web),
             Ok(origin) => {
                 request.extensions_mut().insert(origin);
                 // Held until there is an answer, so that the server does not close before it.
@@ -90,43 +95,56 @@ fn check_origin(
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<Option<HeaderValue>, Box<Response>> {
-    let forbidden = |told: &str| {
-        let refusal = Refusal::new(None, code::INVALID_REQUEST, told);
+    let forbidden = |reason: &str| {
+        let refusal = Refusal::new(None, code::INVALID_REQUEST, reason);
         Box::new(refused(StatusCode::FORBIDDEN, &refusal))
     };
-    let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = named.or_else(|| uri.host());
-    let is_ours = |host| host_is_ours(web, host);
-    let twice = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
-    if twice(header::HOST) || !host.is_some_and(is_ours) || !uri.host().is_none_or(is_ours) {
+    let is_given_twice = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
+    let host = if is_given_twice(header::HOST) { None } else { named_host(headers, uri) };
+    let Some(host) = host.filter(|host| host_is_ours(web, host)) else {
         return Err(forbidden("Host is not one of this server's: add it to server.allowed_hosts"));
-    }
-    if twice(header::ORIGIN) {
+    };
+    if is_given_twice(header::ORIGIN) {
         return Err(forbidden("Origin is given twice"));
     }
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(None) };
-    let told = origin.to_str().unwrap_or_default();
-    let listed =
-        web.origins.iter().any(|allowed| allowed == "*" || allowed.trim_end_matches('/') == told);
-    let own = told.split_once("://").map(|(_, authority)| authority) == host;
-    if listed || own {
+    if origin.to_str().is_ok_and(|origin| origin_is_allowed(web, origin, &host)) {
         return Ok(Some(origin.clone()));
     }
     Err(forbidden("Origin is not allowed: add it to server.cors.origins"))
 }
 
+/// The host that a request names: in `Host`, in an absolute request target, or in both alike.
+fn named_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
+    let target = uri.authority().map(|authority| Authority::parse(authority.as_str()));
+    let Some(header) = headers.get(header::HOST) else { return target? };
+    let host = Authority::parse(header.to_str().ok()?)?;
+    match target {
+        None => Some(host),
+        Some(target) => target.filter(|target| *target == host),
+    }
+}
+
 /// A name can be made to point anywhere by whoever owns it; an address or a loopback name can't.
-fn host_is_ours(web: &Web, host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+fn host_is_ours(web: &Web, host: &Authority) -> bool {
+    let is_listed =
+        |entry: &String| Authority::parse(entry).is_some_and(|entry| host.is_listed_as(&entry));
+    host.is_loopback() || host.is_address() || web.hosts.iter().any(is_listed)
+}
+
+/// Whether pages of an origin may call: those of this server itself, and those that are configured.
+fn origin_is_allowed(web: &Web, origin: &str, host: &Authority) -> bool {
+    let parsed = WebOrigin::parse(origin);
+    let is_own = parsed
+        .as_ref()
+        .is_some_and(|own| own.is_of_host(host) && (own.is_https() || web.tls.is_none()));
+    let is_listed = |allowed: &String| {
+        let allowed = allowed.trim_end_matches('/');
+        let listed = WebOrigin::parse(allowed);
+        let is_same = listed.zip(parsed.as_ref()).is_some_and(|(one, other)| one.is_same(other));
+        allowed == "*" || is_same || (parsed.is_none() && allowed == origin)
     };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok()
-        || web
-            .hosts
-            .iter()
-            .any(|ours| ours.eq_ignore_ascii_case(name) || ours.eq_ignore_ascii_case(host))
+    is_own || web.origins.iter().any(is_listed)
 }
 
 /// What a route asks of its callers.
@@ -237,7 +255,7 @@ fn greet<H: ServerHandler>(
 }
 
 fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {
-    web.door.admit(caller).map_err(|wait| Box::new(too_many(wait.as_secs().max(1))))
+    web.door.admit(caller).map_err(|wait| Box::new(too_many(wait)))
 }
 
 /// Whether a query string carries what looks like a token.
@@ -264,12 +282,9 @@ fn unauthorized(web: &Web, token: Option<&str>) -> Response {
     response
 }
 
-fn too_many(seconds: u64) -> Response {
-    let told = format!("Rate limit exceeded: try again in {seconds} s");
-    let refusal = Refusal::new(None, code::SERVER, told).with(json!({ "retryAfter": seconds }));
-    let mut response = refused(StatusCode::TOO_MANY_REQUESTS, &refusal);
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-    response
+fn too_many(wait: Duration) -> Response {
+    let reason = format!("Rate limit exceeded: try again in {} s", whole_seconds(wait));
+    try_later(StatusCode::TOO_MANY_REQUESTS, reason, wait)
 }
 
 fn with_headers(

@@ -51,6 +51,8 @@ pub(super) struct Peer {
     pub(super) certificate: Option<Arc<Certificate>>,
     /// Records what is said on it outside of sessions, once anything is.
     pub(super) tap: Arc<OnceLock<Tap>>,
+    /// The connection's times.
+    pub(super) clock: Arc<Clock>,
 }
 
 /// What every connection shares.
@@ -163,7 +165,8 @@ fn prepare(stream: &TcpStream, bounds: &Bounds) {
 
 /// One connection from its handshake to its end.
 async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place: Place) {
-    let mut peer = Peer { remote: remote.ip(), certificate: None, tap: Arc::default() };
+    let mut certificate = None;
+    let remote = remote.ip();
     let stream = match &front.tls {
         None => Stream::Plain(stream),
         Some(tls) => {
@@ -173,12 +176,12 @@ async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place
             };
             match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                 Ok(stream) => {
-                    peer.certificate = Certificate::of_peer(&stream).map(Arc::new);
+                    certificate = Certificate::of_peer(&stream).map(Arc::new);
                     Stream::Tls(Box::new(stream))
                 }
                 Err(error) => {
                     front.tally.count_failed_handshake();
-                    tracing::debug!(%error, remote = %peer.remote, "a TLS handshake failed");
+                    tracing::debug!(%error, %remote, "a TLS handshake failed");
                     return;
                 }
             }
@@ -186,6 +189,7 @@ async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place
     };
     let clock = Arc::new(Clock::new(&front.bounds));
     let io = Io { stream, clock: Arc::clone(&clock), _place: place };
+    let peer = Peer { remote, certificate, tap: Arc::default(), clock: Arc::clone(&clock) };
     drive(&front, io, peer, clock).await;
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Shared, State,
-    body::{held, read_json, refused},
+    body::{held, read_json, refused, try_later},
     events::{event, respond, resumable},
     line::LineError,
     listen::Peer,
@@ -11,7 +11,7 @@ use super::{
     session, stateless,
 };
 use crate::{
-    Origin, Seat,
+    Caller, Origin, Overload, Seat,
     link::count,
     message::{self, decode, fill_opening, wire_id},
 };
@@ -73,7 +73,7 @@ async fn serve<H: ServerHandler>(
 ) -> Response {
     match parts.method {
         Method::POST => post(shared, visitor, parts, body).await,
-        Method::GET => recorded(listen(shared, parts).await, visitor.tap),
+        Method::GET => recorded(listen(shared, &visitor.origin, parts).await, visitor.tap),
         Method::DELETE => pass(shared, parts, Bytes::new()).await,
         _ => {
             let allowed = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
@@ -83,8 +83,15 @@ async fn serve<H: ServerHandler>(
 }
 
 /// A stream of whatever the server has to say in a session.
-async fn listen<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts) -> Response {
-    let Some(seat) = shared.web.door.open_stream() else { return unavailable(&full("streams")) };
+async fn listen<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    origin: &Origin,
+    parts: Parts,
+) -> Response {
+    let seat = match shared.web.door.open_stream(&origin.caller) {
+        Ok(seat) => seat,
+        Err(overload) => return overloaded(&overload),
+    };
     let response = pass(shared, parts, Bytes::new()).await;
     held(response, seat)
 }
@@ -95,7 +102,8 @@ async fn post<H: ServerHandler>(
     mut parts: Parts,
     body: Body,
 ) -> Response {
-    let bytes = match read_json(&parts.headers, body, &shared.web).await {
+    let peer = parts.extensions.get::<Peer>();
+    let bytes = match read_json(&parts.headers, body, &shared.web, peer).await {
         Ok(bytes) => bytes,
         Err(response) => {
             return recorded(
@@ -269,27 +277,37 @@ async fn open<H: ServerHandler>(
     tap: Option<Tap>,
     (parts, opening): (Parts, Value),
 ) -> Response {
-    let Some(seat) = seat(shared) else { return unseated(shared) };
+    let seat = match seat(shared, &origin.caller) {
+        Ok(seat) => seat,
+        Err(overload) => return overloaded(&overload),
+    };
     // Known also where recording begins later.
     if let (Some(tap), Some(name)) = (&tap, opening["params"]["clientInfo"]["name"].as_str()) {
         tap.named(name);
     }
     let response = pass(shared, parts, opening.to_string().into()).await;
     if let Some(id) = text(response.headers(), SESSION) {
-        shared.sessions.own(id, origin.caller.principal.clone(), seat, tap);
+        shared.sessions.own(id, &origin.caller, seat, tap);
     }
     response
 }
 
-/// A seat for a session, if need be that of one which nobody uses.
-pub(super) fn seat<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Option<Seat> {
+/// A seat for a session, if need be that of one which nobody uses. A caller that has its share of them gives up one of
+/// its own.
+pub(super) fn seat<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    caller: &Caller,
+) -> Result<Seat, Overload> {
     let web = &shared.web;
     loop {
-        if let Some(seat) = web.door.open_session() {
-            return Some(seat);
-        }
-        if !shared.sessions.make_room(web.bounds.session) {
-            return None;
+        let overload = match web.door.open_session(caller) {
+            Ok(seat) => return Ok(seat),
+            Err(overload) => overload,
+        };
+        let owner = overload.is_own_share.then(|| caller.client());
+        if !shared.sessions.make_room(web.bounds.session, owner.as_ref()) {
+            web.door.count_unseated();
+            return Err(overload);
         }
         web.tally.count_ended_sessions(1);
     }
@@ -391,21 +409,12 @@ pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// No seat is left for a session.
-pub(super) fn unseated<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Response {
-    shared.web.door.count_unseated();
-    unavailable(&full("sessions"))
-}
-
-/// The words for having no seat left.
-pub(super) fn full(what: &str) -> String {
-    format!("Too many {what} are open: close one, or raise limits.{what}")
-}
-
-/// There is none left of something; there may be soon.
-pub(super) fn unavailable(told: &str) -> Response {
-    let mut response =
-        refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told));
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
-    response
+/// There is no room now: 429 where the caller itself has taken its share, 503 where all together have taken everything.
+pub(super) fn overloaded(overload: &Overload) -> Response {
+    let status = if overload.is_own_share {
+        StatusCode::TOO_MANY_REQUESTS
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    try_later(status, overload.to_string(), overload.retry_after)
 }

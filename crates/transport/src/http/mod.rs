@@ -1,5 +1,6 @@
 //! Everything on one listener: Streamable HTTP, plain POST, the older SSE pair, WebSocket, and pages for people.
 
+mod authority;
 mod body;
 mod bounds;
 mod connection;
@@ -19,6 +20,7 @@ mod sse;
 mod stateless;
 mod ws;
 
+pub use authority::{Authority, WebOrigin};
 pub use bounds::{Bounds, Tally};
 pub use oauth::{OauthDoor, OauthError, OauthInForce};
 

@@ -1,8 +1,9 @@
 //! Places for connections: so many in all, so many from one address.
 
+use crate::door::network;
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr},
+    net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -36,7 +37,7 @@ impl Places {
 
     /// Takes a place; `None` when there is none left, in all or for this address.
     pub(super) fn take(self: &Arc<Self>, remote: IpAddr) -> Option<Place> {
-        let address = household(remote);
+        let address = network(remote);
         let mut taken = self.taken();
         let own = taken.by_address.get(&address).copied().unwrap_or(0);
         if taken.all >= self.most || own >= self.most_per_address {
@@ -59,17 +60,6 @@ impl Drop for Place {
                 taken.by_address.remove(&self.address);
             }
         }
-    }
-}
-
-/// One peer can have every address of its IPv6 network, and IPv4 can be written as IPv6.
-fn household(remote: IpAddr) -> IpAddr {
-    match remote.to_canonical() {
-        IpAddr::V6(address) => {
-            let network = u128::from(address) & (u128::MAX << 64);
-            IpAddr::V6(Ipv6Addr::from(network))
-        }
-        address @ IpAddr::V4(_) => address,
     }
 }
 

@@ -4,7 +4,7 @@
 //! hears 404 and begins another, as the protocol has it.
 
 use super::line::{Line, LineError, ServerEnd, Ticket, line};
-use crate::{Principal, PrincipalKind, Seat, message::to_value};
+use crate::{Caller, ClientKey, Principal, Seat, message::to_value};
 use docent_traffic::Tap;
 use docent_wire::{Dialect, needs_shaping};
 use futures::{Stream, StreamExt, future::Either};
@@ -27,6 +27,7 @@ use uuid::Uuid;
 
 struct Known {
     principal: Principal,
+    client: ClientKey,
     dialect: Dialect,
     used: Arc<Mutex<Used>>,
     tap: Option<Tap>,
@@ -102,7 +103,7 @@ impl Sessions {
     }
 
     /// Remembers who opened a session. It keeps its seat for as long as it lasts.
-    pub(super) fn own(&self, id: &str, principal: Principal, seat: Seat, tap: Option<Tap>) {
+    pub(super) fn own(&self, id: &str, caller: &Caller, seat: Seat, tap: Option<Tap>) {
         let id: SessionId = id.into();
         // A session that has already ended must not leave an owner behind.
         if let Ok(Open { dialect, .. }) = self.find(&id) {
@@ -110,7 +111,8 @@ impl Sessions {
             if let Some(tap) = &tap {
                 tap.speaks(dialect.version());
             }
-            self.known().insert(id, Known { principal, dialect, used, tap, _seat: seat });
+            let (principal, client) = (caller.principal.clone(), caller.client());
+            self.known().insert(id, Known { principal, client, dialect, used, tap, _seat: seat });
         }
     }
 
@@ -132,11 +134,11 @@ impl Sessions {
         unused.len()
     }
 
-    /// Ends one session so that another can begin: the one that has been unused for longest, of whoever has most of them.
-    /// False if all are in use, or were until a moment ago.
-    pub(super) fn make_room(&self, idle: Duration) -> bool {
+    /// Ends one session so that another can begin: the one that has been unused for longest, of `owner`, or else of the
+    /// client that has most of them. False if all are in use, or were until a moment ago.
+    pub(super) fn make_room(&self, idle: Duration, owner: Option<&ClientKey>) -> bool {
         let mut known = self.known();
-        let chosen = longest_unused(&known, idle / PART);
+        let chosen = longest_unused(&known, idle / PART, owner);
         let ended = chosen.and_then(|id| known.remove_entry(&id));
         drop(known);
         if let Some((id, _)) = &ended {
@@ -173,14 +175,20 @@ impl Sessions {
     }
 }
 
-/// Of whoever has most sessions that have been unused for `least` or longer, the one that has been for longest. Nobody
-/// loses a session because somebody else opens many.
-fn longest_unused(known: &HashMap<SessionId, Known>, least: Duration) -> Option<SessionId> {
-    let mut owners: HashMap<(&str, PrincipalKind), (usize, Instant, &SessionId)> = HashMap::new();
+/// Of the client that has most sessions that have been unused for `least` or longer, the one that has been for longest;
+/// of one client's alone, where `owner` is given. No client loses a session because another one opens many.
+fn longest_unused(
+    known: &HashMap<SessionId, Known>,
+    least: Duration,
+    owner: Option<&ClientKey>,
+) -> Option<SessionId> {
+    let mut owners: HashMap<&ClientKey, (usize, Instant, &SessionId)> = HashMap::new();
     for (id, one) in known {
+        if owner.is_some_and(|owner| *owner != one.client) {
+            continue;
+        }
         let Some(since) = one.unused_since().filter(|at| at.elapsed() >= least) else { continue };
-        let owner = (&*one.principal.name, one.principal.kind);
-        let (count, oldest, which) = owners.entry(owner).or_insert((0, since, id));
+        let (count, oldest, which) = owners.entry(&one.client).or_insert((0, since, id));
         *count += 1;
         if since < *oldest {
             (*oldest, *which) = (since, id);
@@ -334,6 +342,7 @@ impl SessionManager for Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PrincipalKind, Via};
 
     const HOUR: Duration = Duration::from_hours(1);
 
@@ -342,11 +351,15 @@ mod tests {
         Principal { name: name.into(), scopes: Arc::from([]), kind, grant: None }
     }
 
+    fn caller(name: &str) -> Caller {
+        Caller { principal: principal(name), via: Via::Http, remote: None }
+    }
+
     impl Sessions {
         fn begin(&self, id: &str, owner: &str) {
             let dialect = Dialect::FALLBACK;
             self.open().insert(id.into(), Open { line: line().0, dialect });
-            self.own(id, principal(owner), Box::new(()), None);
+            self.own(id, &caller(owner), Box::new(()), None);
         }
 
         #[track_caller]
@@ -408,7 +421,7 @@ mod tests {
         };
         let (opened, ()) = tokio::join!(sessions.initialize_session(&id, opening()), answer);
         opened.unwrap();
-        sessions.own(&id, principal("a"), Box::new(()), None);
+        sessions.own(&id, &caller("a"), Box::new(()), None);
         sessions.check(&id);
     }
 
@@ -420,15 +433,29 @@ mod tests {
             sessions.begin(id, owner);
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert!(!sessions.make_room(HOUR));
+        assert!(!sessions.make_room(HOUR, None));
         tokio::time::advance(HOUR / PART).await;
         let visit = sessions.visit("2", &principal("b")).unwrap();
         for want in ["1 2 4 5 6", "2 4 5 6", "2 5 6", "2 6", "2"] {
-            assert!(sessions.make_room(HOUR));
+            assert!(sessions.make_room(HOUR, None));
             sessions.check(want);
         }
-        assert!(!sessions.make_room(HOUR));
+        assert!(!sessions.make_room(HOUR, None));
         drop(visit);
-        assert!(!sessions.make_room(HOUR));
+        assert!(!sessions.make_room(HOUR, None));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_has_its_share_makes_room_with_its_own_sessions_alone() {
+        let sessions = Sessions::default();
+        for (id, owner) in [("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")] {
+            sessions.begin(id, owner);
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        tokio::time::advance(HOUR / PART).await;
+        let owner = caller("b").client();
+        assert!(sessions.make_room(HOUR, Some(&owner)));
+        sessions.check("1 3 4");
+        assert!(!sessions.make_room(HOUR, Some(&owner)));
     }
 }

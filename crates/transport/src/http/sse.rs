@@ -2,9 +2,10 @@
 
 use super::{
     Shared, State,
-    body::{read_json, refused},
+    body::{read_json, refused, try_later},
     events::{event, respond},
-    mcp::{full, seat, unavailable, unseated},
+    listen::Peer,
+    mcp::{overloaded, seat},
     oauth,
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
 use axum::{
     body::Body,
     extract::{Extension, Query},
-    http::{HeaderMap, StatusCode},
+    http::{StatusCode, request::Parts},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -122,8 +123,12 @@ pub(super) async fn open<H: ServerHandler>(
     Extension(origin): Extension<Origin>,
 ) -> Response {
     let door = &shared.web.door;
-    let Some(session) = seat(&shared) else { return unseated(&shared) };
-    let Some(stream) = door.open_stream() else { return unavailable(&full("streams")) };
+    let session = seat(&shared, &origin.caller);
+    let both = session.and_then(|session| Ok((session, door.open_stream(&origin.caller)?)));
+    let seats = match both {
+        Ok(seats) => seats,
+        Err(overload) => return overloaded(&overload),
+    };
     let id = Uuid::new_v4();
     let (posts, posted) = mpsc::channel(IN);
     let (out, frames) = mpsc::channel(OUT);
@@ -136,7 +141,7 @@ pub(super) async fn open<H: ServerHandler>(
         streams: shared.streams.clone(),
         id,
         _closes: closing.clone().drop_guard(),
-        _seats: (session, stream),
+        _seats: seats,
     };
     tokio::spawn(run(Arc::clone(&shared), origin, posted, out, closing));
     respond(stream::unfold(stream, |mut stream| async move {
@@ -205,7 +210,7 @@ pub(super) async fn message<H: ServerHandler>(
     shared: State<H>,
     Extension(origin): Extension<Origin>,
     Query(which): Query<Which>,
-    headers: HeaderMap,
+    parts: Parts,
     body: Body,
 ) -> Response {
     let missing = || {
@@ -214,10 +219,11 @@ pub(super) async fn message<H: ServerHandler>(
     };
     let id = which.session_id.as_deref();
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
-    let bytes = match read_json(&headers, body, &shared.web).await {
-        Ok(bytes) => bytes,
-        Err(response) => return response,
-    };
+    let bytes =
+        match read_json(&parts.headers, body, &shared.web, parts.extensions.get::<Peer>()).await {
+            Ok(bytes) => bytes,
+            Err(response) => return response,
+        };
     if let Some(response) = oauth::lacking_in(&shared, &origin, &bytes) {
         return response;
     }
@@ -231,8 +237,8 @@ pub(super) async fn message<H: ServerHandler>(
         Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
         Err(SendTimeoutError::Closed(_)) => missing(),
         Err(SendTimeoutError::Timeout(_)) => {
-            let told = "The stream's own answers are not being read: read them, then post again";
-            refused(StatusCode::SERVICE_UNAVAILABLE, &Refusal::new(None, code::SERVER, told))
+            let reason = "The stream's own answers are not being read: read them, then post again";
+            try_later(StatusCode::SERVICE_UNAVAILABLE, reason.to_owned(), PATIENCE)
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use super::{
     Bounds, Shared, State,
+    body::try_later,
     listen::Peer,
-    mcp::{full, seat, unavailable},
+    mcp::{overloaded, seat},
 };
 use crate::{
-    Certificate, Origin, Seat,
+    Caller, Certificate, Origin, Overload, Seat,
     lines::TooLong,
     link::{Frames, Link, Opening, Seating},
 };
@@ -15,6 +16,7 @@ use axum::{
         Extension, FromRequestParts, Request,
         ws::{Message, WebSocket, WebSocketUpgrade},
     },
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -39,6 +41,8 @@ const BUFFER: usize = 4 * 1024;
 const READ_OVER: usize = 4;
 /// Sockets that have yet to show a token: so many in all, so many from one address.
 pub(super) const LOCKED: (usize, usize) = (256, 64);
+/// A socket has this long to show its token, so that there is room again by then.
+const LOCKED_RETRY: Duration = Duration::from_secs(5);
 const LOCKED_FULL: &str =
     "Too many sockets have yet to show a token: show it in the Authorization header, or try again";
 
@@ -59,13 +63,14 @@ pub(super) async fn upgrade<H: ServerHandler>(
     if locked {
         let Some(seating) = seat_later(&shared, &visitor.origin) else {
             shared.web.door.count_unseated();
-            return unavailable(LOCKED_FULL);
+            let reason = LOCKED_FULL.to_owned();
+            return try_later(StatusCode::SERVICE_UNAVAILABLE, reason, LOCKED_RETRY);
         };
         visitor.seating = Some(seating);
     } else {
-        match seats(&shared) {
+        match seats(&shared, &visitor.origin.caller) {
             Ok(seats) => visitor.seats = Some(seats),
-            Err(told) => return unavailable(&told),
+            Err(overload) => return overloaded(&overload),
         }
     }
     // Nobody unknown is read from beyond the limit.
@@ -88,13 +93,10 @@ fn is_locked<H: ServerHandler>(shared: &Shared<H>, origin: &Origin) -> bool {
     shared.web.door.needs_token() && origin.caller.principal == crate::Principal::unknown()
 }
 
-/// A seat for a session and one for a stream, or the words for having none.
-fn seats<H: ServerHandler>(shared: &Arc<Shared<H>>) -> Result<Seat, String> {
-    let Some(session) = seat(shared) else {
-        shared.web.door.count_unseated();
-        return Err(full("sessions"));
-    };
-    let stream = shared.web.door.open_stream().ok_or_else(|| full("streams"))?;
+/// A seat for a session and one for a stream.
+fn seats<H: ServerHandler>(shared: &Arc<Shared<H>>, caller: &Caller) -> Result<Seat, Overload> {
+    let session = seat(shared, caller)?;
+    let stream = shared.web.door.open_stream(caller)?;
     Ok(Box::new((session, stream)))
 }
 
@@ -103,9 +105,9 @@ fn seat_later<H: ServerHandler>(shared: &Arc<Shared<H>>, origin: &Origin) -> Opt
     let remote = origin.caller.remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     let place = shared.locked.take(remote)?;
     let shared = Arc::clone(shared);
-    Some(Box::new(move || {
+    Some(Box::new(move |caller: &Caller| {
         let _until_dropped = &place;
-        seats(&shared)
+        seats(&shared, caller)
     }))
 }
 

@@ -2,7 +2,7 @@
 
 use docent_traffic::Traffic;
 use docent_transport::{
-    Caller, Door, Lack, Origin, Principal, PrincipalKind, Seat, Shown,
+    Caller, ClientKey, Door, Lack, Origin, Overload, Principal, PrincipalKind, Seat, Shown,
     http::{self, Bounds, OauthInForce, Spoken, Tally, Web},
     stdio::{self, Stdio},
     tls::Tls,
@@ -22,7 +22,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -46,11 +46,13 @@ pub(crate) struct TestDoor {
     pub(crate) token: Option<&'static str>,
     pub(crate) requests: usize,
     pub(crate) seats: usize,
+    /// Sessions, and as many streams, that one client may have.
+    pub(crate) share: usize,
 }
 
 impl Default for TestDoor {
     fn default() -> Self {
-        Self { token: None, requests: usize::MAX, seats: usize::MAX }
+        Self { token: None, requests: usize::MAX, seats: usize::MAX, share: usize::MAX }
     }
 }
 
@@ -58,14 +60,33 @@ struct Counting {
     door: TestDoor,
     admitted: AtomicUsize,
     learnt: AtomicUsize,
-    seated: Arc<AtomicUsize>,
+    sessions: Seats,
+    streams: Seats,
 }
 
-struct Taken(Arc<AtomicUsize>);
+/// Seats that are taken, by client.
+type Seats = Arc<Mutex<Vec<ClientKey>>>;
+
+struct Taken(Seats, ClientKey);
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        let mut taken = self.0.lock().unwrap();
+        let at = taken.iter().position(|client| *client == self.1).unwrap();
+        taken.swap_remove(at);
+    }
+}
+
+impl TestDoor {
+    fn seat(self, seats: &Seats, what: &'static str, caller: &Caller) -> Result<Seat, Overload> {
+        let mut taken = seats.lock().unwrap();
+        let client = caller.client();
+        let is_own_share = taken.iter().filter(|one| **one == client).count() >= self.share;
+        if is_own_share || taken.len() >= self.seats {
+            return Err(Overload { what, is_own_share, retry_after: Duration::from_secs(7) });
+        }
+        taken.push(client.clone());
+        Ok(Box::new(Taken(Arc::clone(seats), client)))
     }
 }
 
@@ -111,13 +132,12 @@ impl Door for Counting {
         let before = self.admitted.fetch_add(1, Ordering::SeqCst);
         if before < self.door.requests { Ok(()) } else { Err(Duration::from_secs(30)) }
     }
-    fn open_session(&self) -> Option<Seat> {
-        let before = self.seated.fetch_add(1, Ordering::SeqCst);
-        let taken = Taken(Arc::clone(&self.seated));
-        (before < self.door.seats).then(|| Box::new(taken) as Seat)
+    fn open_session(&self, caller: &Caller) -> Result<Seat, Overload> {
+        self.door.seat(&self.sessions, "sessions", caller)
     }
-    fn open_stream(&self) -> Option<Seat> {
-        Some(Box::new(()))
+    fn open_stream(&self, caller: &Caller) -> Result<Seat, Overload> {
+        let door = TestDoor { seats: usize::MAX, ..self.door };
+        door.seat(&self.streams, "streams", caller)
     }
 }
 
@@ -127,8 +147,8 @@ fn principal(name: &str) -> Principal {
 }
 
 pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
-    let (admitted, learnt, seated) = Default::default();
-    Arc::new(Counting { door, admitted, learnt, seated })
+    let (admitted, learnt, sessions, streams) = Default::default();
+    Arc::new(Counting { door, admitted, learnt, sessions, streams })
 }
 
 /// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first, `last` says

@@ -2,10 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails where it stands")]
 
 mod fixture;
+mod hosts;
 mod http;
 mod loris;
 mod oauth;
+mod oversize;
 mod pipes;
+mod shares;
 mod socket;
 mod stateless;
 mod tls;

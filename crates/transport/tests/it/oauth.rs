@@ -21,7 +21,8 @@ const METADATA: &str =
 const SIGNED: (&str, &str) = ("Authorization", "Bearer signed-token");
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
-const LOCKED: TestDoor = TestDoor { token: Some("t"), requests: usize::MAX, seats: usize::MAX };
+const LOCKED: TestDoor =
+    TestDoor { token: Some("t"), requests: usize::MAX, seats: usize::MAX, share: usize::MAX };
 
 fn document() -> Value {
     json!({"resource": RESOURCE, "authorization_servers": ["https://issuer.example"]})

@@ -184,7 +184,11 @@ mod tests {
         for (file, text) in [("bookindex.html", index), ("sql.html", ""), ("sql-abort.html", "")] {
             fs::write(folder.path().join(file), text).unwrap();
         }
-        let workspace = Workspace::find().unwrap();
+        let workspace = Workspace {
+            root: Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+            target: folder.path().join("target"),
+            metadata: serde_json::Value::Null,
+        };
         let mut found = questions(&workspace, folder.path(), 10).unwrap();
         found.sort();
         let expected = [

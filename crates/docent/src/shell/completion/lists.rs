@@ -11,11 +11,12 @@ use super::super::{
     tools::input_schema,
 };
 use crate::config::Config;
+use docent_files::{Access, Durability, Folder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
     fs::{self, File},
-    io::{self, Read as _, Write as _},
+    io::{self, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -131,12 +132,11 @@ pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
         return Ok(());
     }
     let Some(folder) = path.parent() else { return Ok(()) };
-    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default();
+    let own = Folder::from(folder);
+    own.make(Access::Private)?;
     prune(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(&serde_json::to_vec(&seen)?)?;
-    file.persist(path)?;
-    Ok(())
+    own.replace(name, &serde_json::to_vec(&seen)?, Access::Private, Durability::Cached)
 }
 
 /// What was kept; nothing where there is nothing, or nothing that can be read.

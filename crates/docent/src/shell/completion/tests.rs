@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cli;
+use docent_testenv::{find_program, or_skip};
 use serde_json::json;
 use std::{fs, process::Command as Program};
 
@@ -118,10 +119,9 @@ fn zsh_and_fish_hear_what_a_word_is_for() {
     assert_eq!(answer, "words\nquery=\trequired. What to look for.\n");
 }
 
-/// Runs a shell that may not be there, with a program called docent that answers as docent would. `cargo xtask test` says
-/// which shells are not there.
-#[expect(clippy::print_stderr, reason = "a test that saw nothing says so")]
-fn in_shell(shell: &str, arguments: &[&str], script: &str) -> Option<String> {
+/// Runs a shell with a program called docent that answers as docent would. The error is that the shell is not installed.
+fn in_shell(shell: &str, arguments: &[&str], script: &str) -> Result<String, String> {
+    let shell = find_program(shell)?;
     let place = tempfile::tempdir().unwrap();
     let stub = place.path().join("docent");
     // What is asked goes to a file; what is answered comes from one.
@@ -137,13 +137,10 @@ fn in_shell(shell: &str, arguments: &[&str], script: &str) -> Option<String> {
         .env("PATH", path)
         .env("HOME", place.path())
         .current_dir(place.path())
-        .output();
-    let Ok(ran) = ran else {
-        eprintln!("skipped: there is no {shell}");
-        return None;
-    };
+        .output()
+        .unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+    Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
 #[test]
@@ -156,7 +153,7 @@ fn bash_completes() {
         );
         in_shell("bash", &["--norc", "-c"], &script)
     };
-    let Some(got) = ask("docent call search dep", "words\\ndepth=\\n") else { return };
+    let got = or_skip!(ask("docent call search dep", "words\\ndepth=\\n"));
     assert_eq!(got, "[depth=]__complete bash -- docent call search dep ");
     let got = ask("docent call search depth=q", "words\\ndepth=quick\\ndepth=quite\\n").unwrap();
     assert!(got.starts_with("[quick][quite]"), "{got}");
@@ -171,7 +168,7 @@ fn fish_completes() {
         "printf 'words\\ndepth=\\tHow deep\\nquery=\\trequired\\n' > docent.answer\n{}\ncomplete -C 'docent call search '; tr '\\n' ' ' < docent.asked",
         script(Asking::Fish)
     );
-    let Some(got) = in_shell("fish", &["--no-config", "-c"], &script) else { return };
+    let got = or_skip!(in_shell("fish", &["--no-config", "-c"], &script));
     assert_eq!(got, "depth=\tHow deep\nquery=\trequired\n__complete fish -- call search  ");
 }
 
@@ -184,7 +181,7 @@ fn zsh_completes() {
          compdef() {{ :; }}\n{}\nwords=(docent call search dep); CURRENT=4\n_docent\ntr '\\n' ' ' < docent.asked",
         script(Asking::Zsh)
     );
-    let Some(got) = in_shell("zsh", &["-f", "-c"], &script) else { return };
+    let got = or_skip!(in_shell("zsh", &["-f", "-c"], &script));
     assert!(got.contains("compadd -Q -l -S  -d open_about -a open"), "{got}");
     assert!(got.contains("depth=  -- How deep"), "{got}");
     assert!(got.ends_with("__complete zsh -- call search dep "), "{got}");

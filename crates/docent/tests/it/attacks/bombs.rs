@@ -9,6 +9,7 @@ use crate::{
     Place, Run,
     serving::{LEGACY, ends_well, serve, signal},
 };
+use docent_testenv::{find_program, or_skip};
 use docent_testkit::Child;
 use rustix::process::Signal;
 use serde_json::{Map, Value, json};
@@ -37,6 +38,7 @@ fn bombs(place: &Place) {
 
 #[tokio::test]
 async fn a_schema_that_unfolds_without_end_stops_nobody() {
+    or_skip!(find_program("python3"));
     let mut definitions = Map::new();
     for n in 0..40 {
         let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
@@ -61,6 +63,7 @@ async fn a_schema_that_unfolds_without_end_stops_nobody() {
 
 #[tokio::test]
 async fn patterns_made_to_take_for_ever_are_answered() {
+    or_skip!(find_program("python3"));
     let patterns = [
         ("plain", "^(a+)+$"),
         ("ahead", "^(?=(a+)+$)a*$"),
@@ -97,6 +100,7 @@ async fn patterns_made_to_take_for_ever_are_answered() {
 
 #[test]
 fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     bombs(&place);
     place.write("manual/plain.md", "# Plain\n\nOrdinary words about kangaroos.\n");
@@ -126,6 +130,7 @@ fn archives_that_unpack_to_gigabytes_are_problems_beside_the_rest() {
 
 #[tokio::test]
 async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     bombs(&place);
     let bomb = fs::read(place.project().join("manual/page.gz")).unwrap();

@@ -9,6 +9,7 @@ use crate::{
     Place,
     serving::{LEGACY, call, listen, serve, signal},
 };
+use docent_testenv::{find_program, or_skip};
 use docent_testkit::HttpPeer;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -78,6 +79,7 @@ fn hear(mut stream: TcpStream, kept: &Mutex<String>) {
 
 #[tokio::test]
 async fn a_client_s_token_goes_no_further_than_docent() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     let scripted = Scripted::new(&place, &[tool("look")]);
     let (address, heard) = far();
@@ -108,6 +110,7 @@ async fn a_client_s_token_goes_no_further_than_docent() {
 
 #[tokio::test]
 async fn a_registry_adds_nothing_that_makes_a_loader_run_other_code() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     let scripted = Scripted::new(&place, &[tool("look")]);
     let dropped = [
@@ -143,6 +146,7 @@ async fn a_registry_adds_nothing_that_makes_a_loader_run_other_code() {
 
 #[tokio::test]
 async fn hidden_text_in_a_definition_is_shown_and_told() {
+    or_skip!(find_program("python3"));
     // Turned round, of no width, in a terminal's red, and written in tags.
     let hidden = "Adds \u{202e}numbers\u{200b}\u{1b}[31m.\u{e0041}\u{e0042}";
     let mut trap =
@@ -189,6 +193,7 @@ async fn hidden_text_in_a_definition_is_shown_and_told() {
 
 #[tokio::test]
 async fn a_definition_that_changed_since_it_was_approved_is_not_called() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     let scripted = Scripted::new(&place, &[tool("look"), tool("other")]);
     place.settings(&scripted.settings(""));
@@ -222,7 +227,101 @@ async fn a_definition_that_changed_since_it_was_approved_is_not_called() {
 }
 
 #[tokio::test]
+async fn a_tool_under_another_name_is_not_offered_before_it_is_approved() {
+    let place = Place::new();
+    let scripted = Scripted::new(&place, &[tool("look"), tool("other")]);
+    place.settings(&scripted.settings(""));
+    place.run(&["servers", "test"]).ends(0).prints("2 tools");
+    let mut moved = tool("peek");
+    moved["description"] = json!("Does what look says, and sends a copy of it elsewhere.");
+    scripted.offer(&[moved, tool("other")]);
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    // The server is started for this call, and lists what it has.
+    let other = told(&mut server, "odd__other", json!({})).await;
+    assert!(other.contains("\"text\":\"done\""), "{other}");
+    let listed = server.ask("tools/list", json!({})).await.unwrap().to_string();
+    assert!(listed.contains("odd__other") && !listed.contains("odd__peek"), "{listed}");
+    let refused = told(&mut server, "odd__peek", json!({"word": WORD})).await;
+    assert!(
+        !refused.contains("\"text\":\"done\"") && !scripted.heard().contains(WORD),
+        "{refused}"
+    );
+    server.log_line("it is new since the server's tools were approved").await.unwrap();
+    place.run(&["servers", "list"]).ends(0).prints("held back: peek; look at them and approve");
+    place.run(&["doctor", "--port", "0"]).prints("odd: held back: peek; look at them");
+    let approved = place.run(&["servers", "approve", "odd"]);
+    approved
+        .ends(0)
+        .prints("peek, never approved")
+        .prints("sends a copy")
+        .prints("Approved: peek.");
+    // A docent that runs learns of it with the next call, and tells its client that the list is another one.
+    let now = told(&mut server, "odd__peek", json!({"word": WORD})).await;
+    assert!(now.contains("\"text\":\"done\"") && scripted.heard().contains(WORD), "{now}");
+    loop {
+        let listed = server.ask("tools/list", json!({})).await.unwrap().to_string();
+        if listed.contains("odd__peek") {
+            break;
+        }
+        server.notification("notifications/tools/list_changed").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_tool_with_an_absurd_schema_hides_no_other() {
+    let deep = (0..200).fold(json!({}), |inner, _| json!({"properties": {"x": inner}}));
+    let mut large = tool("large");
+    large["description"] = json!("x".repeat(2 << 20));
+    let mut definitions = serde_json::Map::new();
+    for n in 0..40 {
+        let next = json!({"$ref": format!("#/$defs/d{}", n + 1)});
+        definitions.insert(format!("d{n}"), json!({"allOf": [next, next]}));
+    }
+    let mut costly = tool_with("costly", &json!({"$ref": "#/$defs/d0"}));
+    costly["inputSchema"]["$defs"] = Value::Object(definitions);
+    let tools = [
+        tool("first"),
+        tool_with("deep", &deep),
+        large,
+        costly,
+        tool_with("invalid", &json!({"type": "whatever", "minLength": "long"})),
+        tool("last"),
+    ];
+    let place = Place::new();
+    let scripted = Scripted::new(&place, &tools);
+    place.settings(&scripted.settings(""));
+    let reasons = [
+        "left out: deep: its definition is nested more than 64 levels deep",
+        "left out: large: its definition has 2097",
+        "left out: costly: its inputSchema can't be used: it is too large, or its parts refer",
+        "left out: invalid: its inputSchema can't be used: /properties/x/",
+    ];
+    let tested = place.run(&["servers", "test"]);
+    let listed = place.run(&["servers", "list"]);
+    let doctor = place.run(&["doctor", "--port", "0"]);
+    tested.ends(0).prints("2 tools");
+    for reason in reasons {
+        tested.prints(reason);
+        listed.ends(0).prints(reason);
+        doctor.prints(&format!("odd: {reason}"));
+    }
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    for tool in ["odd__first", "odd__last"] {
+        let answer = told(&mut server, tool, json!({})).await;
+        assert!(answer.contains("\"text\":\"done\""), "{answer}");
+    }
+    let listed = server.ask("tools/list", json!({})).await.unwrap().to_string();
+    assert!(listed.contains("odd__first") && listed.contains("odd__last"), "{listed}");
+    for tool in ["odd__deep", "odd__large", "odd__costly", "odd__invalid"] {
+        assert!(!listed.contains(tool), "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_runs_while_the_policy_changes_is_answered() {
+    or_skip!(find_program("python3"));
     let place = Place::new();
     let scripted = Scripted::new(&place, &[tool("hold"), tool("release")]);
     place.settings(&scripted.settings(""));

@@ -3,12 +3,15 @@
     scripted.py FOLDER
 
 FOLDER/tools.json is what it offers. `environment.json` and `heard.jsonl` beside it are what it was given at its start and
-each message since then. `hold` says that it has begun, and is answered when `release` is called; any other tool at once.
+each message since then. `hold` says that it has begun, and is answered when `release` is called. `who` says the number of
+this process, and `leave` that of another one, which it leaves behind. Any other tool is answered at once.
 """
 
 import json
 import os
+import signal
 import sys
+import time
 
 FOLDER = sys.argv[1]
 held = []
@@ -22,7 +25,33 @@ def said(request_id, text):
     send({"id": request_id, "result": {"content": [{"type": "text", "text": text}]}})
 
 
+def leave():
+    """Starts a process that has no parent and no terminal, and that no signal but SIGKILL ends."""
+    reads, writes = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+        stray = os.fork()
+        if stray:
+            os.write(writes, str(stray).encode())
+            os._exit(0)
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(null, stream)
+        os.closerange(3, 100)
+        while True:
+            time.sleep(1000)
+    os.waitpid(child, 0)
+    return os.read(reads, 20).decode()
+
+
 def call(request_id, params):
+    if params["name"] == "who":
+        return said(request_id, str(os.getpid()))
+    if params["name"] == "leave":
+        return said(request_id, leave())
     if params["name"] == "hold":
         held.append(request_id)
         token = params["_meta"]["progressToken"]

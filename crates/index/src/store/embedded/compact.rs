@@ -3,7 +3,7 @@
 use super::{
     super::StoreError,
     Embedded, WriteLock,
-    file::{Sealed, create_anew, failed},
+    file::{Sealed, failed},
     lexical::judged,
     manifest::{GraphFile, Manifest},
     part::{Part, PartWriter, SourceEntry, Stored},
@@ -11,9 +11,10 @@ use super::{
     writer::{lexical_writer, publish, write_dead},
 };
 use crate::scan::Graph;
+use docent_files::{Access, DataFile};
 use std::{
-    fs::File,
     io::Read,
+    path::Path,
     sync::{Arc, PoisonError},
 };
 use tantivy::index::SegmentId;
@@ -173,18 +174,18 @@ fn build_graph(
         }
     }
     let name = format!("graph-{}", manifest.generation);
-    let path = store.folder.join(&name);
-    // It is written by its path alone.
-    create_anew(&path).map_err(failed(&path))?;
-    let built = Graph::build(&path, manifest.identity.dimensions, &vectors);
+    let path = store.folder.path().join(&name);
+    let created = store.folder.create_over(&name, Access::Private).map_err(failed(&path))?;
+    // It is written by a path alone: by the one that leads to the open file, whatever has its name by then.
+    let built = Graph::build(&created.path_by_handle(), manifest.identity.dimensions, &vectors);
     built.map_err(|error| StoreError::Graph(error.to_string()))?;
-    Ok(GraphFile { below: manifest.next_row, file: seal(&store.folder.join(&name), name)? })
+    created.sync_all().map_err(failed(&path))?;
+    let written = store.folder.read(&name).map_err(failed(&path))?;
+    Ok(GraphFile { below: manifest.next_row, file: seal(written, &path, name)? })
 }
 
 /// Seals a file that somebody else wrote.
-fn seal(path: &std::path::Path, name: String) -> Result<Sealed, StoreError> {
-    let mut file = File::open(path).map_err(failed(path))?;
-    file.sync_all().map_err(failed(path))?;
+fn seal(mut file: DataFile, path: &Path, name: String) -> Result<Sealed, StoreError> {
     let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
     let mut piece = vec![0; 1 << 20];
     loop {

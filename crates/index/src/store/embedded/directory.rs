@@ -2,16 +2,20 @@
 //!
 //! The seal has no key, and tantivy removes what its list names: no name leads out of the folder.
 
-use super::file::{check_regular, clear_for_lock, crash_point, is_plain};
+use super::file::{crash_point, is_plain};
+use docent_files::{Access, DataFile, Durability, Folder};
 use std::{
-    fmt, io,
+    fmt,
+    fs::TryLockError,
+    io::{self, BufWriter, Read as _, Write},
     path::{Path, PathBuf},
     sync::Arc,
 };
 use tantivy::{
     Directory,
     directory::{
-        DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+        AntiCallToken, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
+        WatchCallback, WatchHandle, WritePtr,
         error::{DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError},
     },
 };
@@ -22,10 +26,31 @@ pub(super) const MANAGED: &str = ".managed.json";
 /// A seal at the end of a list: a line of its own.
 const SEAL: usize = 17;
 
+/// Tantivy maps the files; everything that writes goes through the folder.
 #[derive(Clone)]
 pub(super) struct SealedDirectory {
     files: MmapDirectory,
-    folder: PathBuf,
+    folder: Folder,
+}
+
+/// A file that is on the disk once it is finished.
+struct SyncedFile(DataFile);
+
+impl Write for SyncedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TerminatingWrite for SyncedFile {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.0.flush()?;
+        self.0.sync_data()
+    }
 }
 
 impl fmt::Debug for SealedDirectory {
@@ -53,8 +78,8 @@ fn invalid(reason: &'static str) -> io::Error {
 }
 
 impl SealedDirectory {
-    pub(super) fn open(folder: &Path) -> Result<Self, OpenDirectoryError> {
-        Ok(Self { files: MmapDirectory::open(folder)?, folder: folder.to_owned() })
+    pub(super) fn open(folder: &Folder) -> Result<Self, OpenDirectoryError> {
+        Ok(Self { files: MmapDirectory::open(folder.path())?, folder: folder.clone() })
     }
 
     /// Forgets the files that nobody has open. Tantivy remembers each by its name, and lets go of them when it is asked for
@@ -63,90 +88,100 @@ impl SealedDirectory {
         drop(self.files.get_cache_info());
     }
 
-    /// Where a file of this name lies.
-    fn path(&self, name: &Path) -> io::Result<PathBuf> {
-        if is_plain(name) {
-            return Ok(self.folder.join(name));
-        }
-        Err(invalid("its name leads out of the index"))
-    }
-
     /// Fails where something has this name that must not be read.
-    fn check_readable(&self, name: &Path) -> Result<(), OpenReadError> {
-        match self.path(name).and_then(|path| check_regular(&path)) {
-            // Whoever opens it tells that in its own way.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(OpenReadError::wrap_io_error(error, name.to_owned()))
-            }
+    fn check_readable(&self, name: &Path) -> io::Result<()> {
+        match self.folder.status(name)? {
+            Some(there) if !there.is_file() => Err(invalid("it is not a regular file")),
+            // A caller that opens a missing file reports that in its own way.
             _ => Ok(()),
         }
     }
+
+    fn open_to_write(&self, name: &Path) -> io::Result<DataFile> {
+        match self.folder.create(name, Access::Private) {
+            // The writer of it ended before its commit: no list names it, and this is the only writer.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.folder.create_over(name, Access::Private)
+            }
+            created => created,
+        }
+    }
+
+    fn read_list(&self, name: &Path) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.folder.read(name)?.read_to_end(&mut bytes)?;
+        let list = unseal(bytes).ok_or_else(|| invalid("its checksum is wrong"))?;
+        if name == Path::new(MANAGED) && !stays_inside(&list) {
+            return Err(invalid("it names a file that lies elsewhere"));
+        }
+        Ok(list)
+    }
+}
+
+fn read_error(error: io::Error, name: &Path) -> OpenReadError {
+    if error.kind() == io::ErrorKind::NotFound {
+        return OpenReadError::FileDoesNotExist(name.to_owned());
+    }
+    OpenReadError::wrap_io_error(error, name.to_owned())
 }
 
 impl Directory for SealedDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
-        self.check_readable(path)?;
+        self.check_readable(path).map_err(|error| read_error(error, path))?;
         self.files.get_file_handle(path)
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
         crash_point!("index-lexical-remove");
-        self.path(path).map_err(|error| DeleteError::IoError {
-            io_error: Arc::new(error),
-            filepath: path.to_owned(),
-        })?;
-        self.files.delete(path)
+        self.folder.remove(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => DeleteError::FileDoesNotExist(path.to_owned()),
+            _ => DeleteError::IoError { io_error: Arc::new(error), filepath: path.to_owned() },
+        })
     }
 
     fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
-        self.check_readable(path)?;
+        self.check_readable(path).map_err(|error| read_error(error, path))?;
         self.files.exists(path)
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
         crash_point!("index-lexical-create");
-        let elsewhere = |error| OpenWriteError::wrap_io_error(error, path.to_owned());
-        self.path(path).map_err(elsewhere)?;
-        match self.files.open_write(path) {
-            // Whoever wrote it ended before its commit: no list names it, and the one writer there is is here.
-            Err(OpenWriteError::FileAlreadyExists(_)) if self.files.delete(path).is_ok() => {
-                self.files.open_write(path)
-            }
-            opened => opened,
-        }
+        let failed = |error| OpenWriteError::wrap_io_error(error, path.to_owned());
+        let file = self.open_to_write(path).map_err(failed)?;
+        Ok(BufWriter::new(Box::new(SyncedFile(file))))
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
-        let wrong = |reason| OpenReadError::wrap_io_error(invalid(reason), path.to_owned());
-        self.check_readable(path)?;
-        let list =
-            unseal(self.files.atomic_read(path)?).ok_or_else(|| wrong("its checksum is wrong"))?;
-        if path == Path::new(MANAGED) && !stays_inside(&list) {
-            return Err(wrong("it names a file that lies elsewhere"));
-        }
-        Ok(list)
+        self.read_list(path).map_err(|error| read_error(error, path))
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
         crash_point!("index-list-write");
-        self.path(path)?;
         let mut sealed = data.to_vec();
         sealed.extend_from_slice(format!("\n{:016x}", xxh3_64(data)).as_bytes());
         // It takes the place of what has its name, a link included.
-        self.files.atomic_write(path, &sealed)?;
+        self.folder.replace(path, &sealed, Access::Private, Durability::Synced)?;
         crash_point!("index-list-written");
         Ok(())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         crash_point!("index-lexical-sync");
-        self.files.sync_directory()
+        self.folder.sync()
     }
 
     fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
-        let cleared = self.path(&lock.filepath).and_then(|path| clear_for_lock(&path));
-        cleared.map_err(LockError::wrap_io_error)?;
-        self.files.acquire_lock(lock)
+        let file = self.folder.lock_file(&lock.filepath).map_err(LockError::wrap_io_error)?;
+        if lock.is_blocking {
+            file.lock().map_err(LockError::wrap_io_error)?;
+        } else {
+            file.try_lock().map_err(|error| match error {
+                TryLockError::WouldBlock => LockError::LockBusy,
+                TryLockError::Error(error) => LockError::wrap_io_error(error),
+            })?;
+        }
+        // The lock ends when the file is closed.
+        Ok(DirectoryLock::from(Box::new(file)))
     }
 
     fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
@@ -163,7 +198,7 @@ mod tests {
     #[test]
     fn a_list_that_was_changed_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
-        let directory = SealedDirectory::open(folder.path()).unwrap();
+        let directory = SealedDirectory::open(&folder.path().into()).unwrap();
         let name = Path::new("meta.json");
         directory.atomic_write(name, b"{}").unwrap();
         assert_eq!(directory.atomic_read(name).unwrap(), b"{}");
@@ -181,7 +216,7 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("lexical");
         fs::create_dir_all(folder.join("deeper")).unwrap();
-        let directory = SealedDirectory::open(&folder).unwrap();
+        let directory = SealedDirectory::open(&folder.as_path().into()).unwrap();
         let victims = [above.path().join("victim"), folder.join("deeper/victim")];
         let names =
             [Path::new("../victim"), &victims[0], Path::new("deeper/victim"), Path::new("./own")];
@@ -216,7 +251,7 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let folder = above.path().join("lexical");
         fs::create_dir(&folder).unwrap();
-        let directory = SealedDirectory::open(&folder).unwrap();
+        let directory = SealedDirectory::open(&folder.as_path().into()).unwrap();
         let victim = above.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         let lock = INDEX_WRITER_LOCK.filepath.as_path();

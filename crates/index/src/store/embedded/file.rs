@@ -3,10 +3,10 @@
 //! A repository may come with a folder of state, so nothing is opened through a link, and no name leads out of the folder.
 
 use super::super::StoreError;
+use docent_files::{Access, DataFile, Folder, is_link_error};
 use memmap2::Mmap;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Component, Path, PathBuf},
 };
@@ -46,44 +46,20 @@ pub(super) fn is_plain(name: &Path) -> bool {
     }
 }
 
-/// Fails where something else than a regular file has this name: a link leads elsewhere, a pipe is waited for.
-pub(super) fn check_regular(path: &Path) -> io::Result<()> {
-    if fs::symlink_metadata(path)?.is_file() {
-        return Ok(());
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"))
-}
-
-/// Makes a file in the place of whatever has its name. What a link there leads to stays as it is.
-pub(super) fn create_anew(path: &Path) -> io::Result<File> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => File::options().write(true).create_new(true).open(path),
-    }
-}
-
-/// Removes what has the name of a lock and is none, so that opening it leads nowhere else.
-pub(super) fn clear_for_lock(path: &Path) -> io::Result<()> {
-    match check_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => fs::remove_file(path),
-        _ => Ok(()),
-    }
-}
-
 /// A file while it is written. It counts only once a manifest names it, so nothing is renamed.
 pub(super) struct Writing {
     path: PathBuf,
     name: String,
-    file: BufWriter<File>,
+    file: BufWriter<DataFile>,
     hash: Xxh3Default,
     bytes: u64,
 }
 
 impl Writing {
-    pub(super) fn create(folder: &Path, name: String) -> Result<Self, StoreError> {
+    pub(super) fn create(folder: &Folder, name: String) -> Result<Self, StoreError> {
         crash_point!("index-create");
-        let path = folder.join(&name);
-        let file = create_anew(&path).map_err(failed(&path))?;
+        let path = folder.path().join(&name);
+        let file = folder.create_over(&name, Access::Private).map_err(failed(&path))?;
         let file = BufWriter::with_capacity(1 << 18, file);
         Ok(Self { path, name, file, hash: Xxh3Default::new(), bytes: 0 })
     }
@@ -120,13 +96,13 @@ pub(super) struct Mapped {
 
 impl Mapped {
     /// Maps a file that has the length it was written with.
-    pub(super) fn open(folder: &Path, sealed: &Sealed) -> Result<Self, StoreError> {
-        let path = folder.join(&sealed.name);
-        check_regular(&path).map_err(|error| match error.kind() {
+    pub(super) fn open(folder: &Folder, sealed: &Sealed) -> Result<Self, StoreError> {
+        let path = folder.path().join(&sealed.name);
+        let file = folder.read(&sealed.name).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => damaged(&sealed.name, error.to_string()),
+            _ if is_link_error(&error) => damaged(&sealed.name, error.to_string()),
             _ => failed(&path)(error),
         })?;
-        let file = File::open(&path).map_err(failed(&path))?;
         let length = file.metadata().map_err(failed(&path))?.len();
         if length != sealed.bytes {
             let reason = format!("{length} bytes long instead of {}", sealed.bytes);
@@ -138,7 +114,7 @@ impl Mapped {
         #[expect(unsafe_code, reason = "a mapping is how a file is read without being copied")]
         // SAFETY: files of an index are written once, before any manifest names them, and are only ever removed after
         // that, which leaves a mapping as it is. Whoever writes into another program's state folder breaks more.
-        let map = unsafe { Mmap::map(&file) }.map_err(failed(&path))?;
+        let map = unsafe { Mmap::map(file.as_file()) }.map_err(failed(&path))?;
         Ok(Self { map: Some(map) })
     }
 
@@ -156,17 +132,15 @@ impl Mapped {
 }
 
 /// Makes the names in a folder as lasting as the files.
-pub(super) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn sync_folder(folder: &Folder) -> Result<(), StoreError> {
     crash_point!("index-sync-folder");
-    let opened = File::open(folder).map_err(failed(folder))?;
-    // Where folders can't be synced, as on Windows, there is no more that can be done.
-    opened.sync_all().or_else(|_| Ok(()))
+    folder.sync().map_err(failed(folder.path()))
 }
 
 /// Removes a file that no manifest names any more. Where it is still in use, the next writer tries again.
-pub(super) fn discard(path: &Path) {
+pub(super) fn discard(folder: &Folder, name: &str) {
     crash_point!("index-remove");
-    if let Err(error) = fs::remove_file(path) {
-        tracing::debug!(path = %path.display(), %error, "an old file stays for now");
+    if let Err(error) = folder.remove(name) {
+        tracing::debug!(folder = %folder.path().display(), name, %error, "an old file stays for now");
     }
 }

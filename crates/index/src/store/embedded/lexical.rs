@@ -12,9 +12,9 @@ use crate::{
     scan::{Near, Nearest},
     synonyms::Form,
 };
+use docent_files::{Access, FileStatus, Folder, Identity};
 use std::{
     collections::HashSet,
-    fs,
     io::ErrorKind,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -69,7 +69,7 @@ pub(super) struct Lexical {
     pub(super) fields: Fields,
     reader: IndexReader,
     directory: SealedDirectory,
-    folder: PathBuf,
+    folder: Folder,
     /// Files whose checksums were found right.
     whole: Mutex<HashSet<PathBuf>>,
 }
@@ -111,11 +111,11 @@ fn unharmed<T>(open: impl FnOnce() -> tantivy::Result<T>) -> Result<T, StoreErro
 
 impl Lexical {
     /// Opens the index in a folder, or makes an empty one.
-    pub(super) fn open(folder: &Path) -> Result<Self, StoreError> {
-        if folder.is_symlink() {
+    pub(super) fn open(folder: &Folder) -> Result<Self, StoreError> {
+        if folder.path().is_symlink() {
             return Err(damaged("lexical", "it is a symbolic link"));
         }
-        fs::create_dir_all(folder).map_err(failed(folder))?;
+        folder.make(Access::Private).map_err(failed(folder.path()))?;
         let directory = SealedDirectory::open(folder).map_err(|error| judged(error.into()))?;
         let (schema, fields) = schema();
         let tokenizers = TokenizerManager::default();
@@ -139,7 +139,7 @@ impl Lexical {
         check(&index, &mut whole, is_opened_blindly)?;
         let builder = index.reader_builder().reload_policy(ReloadPolicy::Manual);
         let reader = unharmed(|| builder.try_into())?;
-        let (folder, whole) = (folder.to_owned(), Mutex::new(whole));
+        let (folder, whole) = (folder.clone(), Mutex::new(whole));
         Ok(Self { index, fields, reader, directory, folder, whole })
     }
 
@@ -171,8 +171,8 @@ impl Lexical {
 
     /// Tells whether the generation is another one than before, without reading it.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let meta = fs::metadata(self.folder.join("meta.json")).ok()?;
-        Some(Stamp::of(&meta))
+        let there = self.folder.status("meta.json").ok()??;
+        there.is_file().then(|| Stamp::of(&there))
     }
 
     /// Checks the files of the lexical index that were not checked before.
@@ -234,18 +234,14 @@ pub(super) const LARGE: usize = 200_000_000;
 /// What a file's metadata tell of its identity. A list is replaced as a whole, so each is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
-    modified: Option<std::time::SystemTime>,
-    length: u64,
-    inode: u64,
+    modified: (i64, i64),
+    length: i64,
+    identity: Identity,
 }
 
 impl Stamp {
-    fn of(meta: &fs::Metadata) -> Self {
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(meta);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Self { modified: meta.modified().ok(), length: meta.len(), inode }
+    fn of(file: &FileStatus) -> Self {
+        Self { modified: file.modified, length: file.length, identity: file.identity }
     }
 }
 

@@ -9,6 +9,7 @@ mod compact;
 mod directory;
 mod file;
 mod lexical;
+mod lock;
 mod manifest;
 mod part;
 mod record;
@@ -19,18 +20,21 @@ mod writer;
 use super::{Change, Repairs, Status, Store, StoreError, View};
 use crate::{embed::Embedder, unit::Digest};
 use directory::MANAGED;
+use docent_files::{Access, DataFile, Folder};
 use file::{damaged, failed};
 use lexical::{Lexical, Stamp};
+pub use lock::LockWait;
 use manifest::Manifest;
 use snapshot::{Snapshot, source_number};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    fs::{self, File, TryLockError},
-    path::{Path, PathBuf},
+    io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+/// The folder of the lexical index.
+const LEXICAL: &str = "lexical";
 
 /// How the embedded store behaves.
 #[derive(Debug, Clone, Copy)]
@@ -39,18 +43,20 @@ pub struct Settings {
     pub graph_above: u64,
     /// How long a writer waits for another one.
     pub patience: Duration,
+    /// Is called when a writer waits for another process for longer than a moment.
+    pub on_wait: Option<fn(&LockWait<'_>)>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { graph_above: 1_000_000, patience: Duration::from_mins(1) }
+        Self { graph_above: 1_000_000, patience: Duration::from_mins(1), on_wait: None }
     }
 }
 
 /// The store in a folder.
 #[derive(Debug)]
 pub struct Embedded {
-    folder: PathBuf,
+    folder: Folder,
     embedder: Arc<dyn Embedder>,
     settings: Settings,
     current: RwLock<Current>,
@@ -72,7 +78,7 @@ struct Current {
 /// Nobody else writes for as long as it is held.
 #[derive(Debug)]
 struct WriteLock<'a> {
-    _file: File,
+    _file: DataFile,
     _thread: MutexGuard<'a, ()>,
 }
 
@@ -81,20 +87,21 @@ impl Embedded {
     ///
     /// What is damaged stays closed until [`Store::repair`].
     pub fn open(
-        folder: &Path,
+        folder: impl Into<Folder>,
         embedder: Arc<dyn Embedder>,
         settings: Settings,
     ) -> Result<Self, StoreError> {
-        fs::create_dir_all(folder).map_err(failed(folder))?;
+        let folder = folder.into();
+        folder.make(Access::Private).map_err(failed(folder.path()))?;
         let store = Self {
-            folder: folder.to_owned(),
+            folder,
             embedder,
             settings,
             current: RwLock::default(),
             sources: Mutex::default(),
             writing: Mutex::default(),
         };
-        let there = || store.lexical_folder().join("meta.json").exists();
+        let there = || store.has_lists();
         if !there() {
             // Two at once would make two.
             let lock = store.lock()?;
@@ -110,8 +117,13 @@ impl Embedded {
         Ok(store)
     }
 
-    fn lexical_folder(&self) -> PathBuf {
-        self.folder.join("lexical")
+    fn lexical_folder(&self) -> Folder {
+        self.folder.join(LEXICAL)
+    }
+
+    /// Whether there is a generation, as far as can be seen.
+    fn has_lists(&self) -> bool {
+        self.lexical_folder().path().join("meta.json").exists()
     }
 
     /// The newest generation.
@@ -128,7 +140,7 @@ impl Embedded {
         let before = current.snapshot.take();
         let lexical = match current.lexical.take() {
             Some(lexical) => lexical,
-            None if !self.lexical_folder().join("meta.json").exists() => {
+            None if !self.has_lists() => {
                 return Err(damaged("meta.json", "it is missing"));
             }
             None => Arc::new(self.open_lexical()?),
@@ -151,7 +163,7 @@ impl Embedded {
                 Err(error) => tracing::debug!(%error, "the index changed while it was opened"),
             }
         }
-        Err(StoreError::Busy(self.folder.clone()))
+        Err(StoreError::Busy { folder: self.folder.path().to_owned(), holder: None })
     }
 
     fn open_lexical(&self) -> Result<Lexical, StoreError> {
@@ -161,22 +173,8 @@ impl Embedded {
     /// Waits until nobody else writes.
     fn lock(&self) -> Result<WriteLock<'_>, StoreError> {
         let thread = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = self.folder.join("lock");
-        let open = || File::options().create(true).truncate(false).write(true).open(&path);
-        let file = file::clear_for_lock(&path).and_then(|()| open()).map_err(failed(&path))?;
-        let end = Instant::now() + self.settings.patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(WriteLock { _file: file, _thread: thread }),
-                Err(TryLockError::WouldBlock) if Instant::now() < end => {
-                    thread::sleep(Duration::from_millis(5));
-                }
-                Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(self.folder.clone())),
-                Err(TryLockError::Error(source)) => {
-                    return Err(StoreError::File { path, source });
-                }
-            }
-        }
+        let file = lock::acquire(&self.folder, self.settings.patience, self.settings.on_wait)?;
+        Ok(WriteLock { _file: file, _thread: thread })
     }
 
     /// Forgets what is open, so that the next look starts from the disk.
@@ -190,31 +188,23 @@ impl Embedded {
     fn clear(&self, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
         self.close();
         let lexical = self.lexical_folder();
-        // Without its list the index is empty for everybody, whatever happens to the rest. Behind a link it is another's.
-        let lists = if lexical.is_symlink() { [].as_slice() } else { &["meta.json", MANAGED] };
-        for file in lists {
-            let path = lexical.join(file);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(StoreError::File { path, source: error });
-                }
-                _ => {}
-            }
+        // Without its list the index is empty for every reader, whatever happens to the rest. A link is only removed.
+        let is_link = lexical.path().is_symlink();
+        let lists = if is_link { [].as_slice() } else { &["meta.json", MANAGED] };
+        for name in lists {
+            ignore_missing(lexical.remove(name)).map_err(failed(&lexical.path().join(name)))?;
         }
-        if lexical.symlink_metadata().is_ok() {
-            fs::remove_dir_all(&lexical).map_err(failed(&lexical))?;
-        }
+        ignore_missing(self.folder.remove_all(LEXICAL)).map_err(failed(lexical.path()))?;
         self.discard_all_but(&[])
     }
 
     /// Removes our files that are not among these.
     fn discard_all_but(&self, named: &[&str]) -> Result<(), StoreError> {
-        for entry in fs::read_dir(&self.folder).map_err(failed(&self.folder))?.flatten() {
-            let name = entry.file_name();
+        for name in self.folder.names().map_err(failed(self.folder.path()))? {
             let name = name.to_string_lossy();
             let ours = ["units-", "vectors-", "dead-", "graph-"];
             if ours.iter().any(|start| name.starts_with(start)) && !named.contains(&name.as_ref()) {
-                file::discard(&entry.path());
+                file::discard(&self.folder, &name);
             }
         }
         Ok(())
@@ -244,10 +234,18 @@ impl Embedded {
     }
 }
 
+/// A file that is removed need not exist.
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
 /// A file that a manifest names and that is not there is damage, not bad luck.
 fn missing_is_damage(error: StoreError) -> StoreError {
     match error {
-        StoreError::File { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+        StoreError::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
             damaged(&path.file_name().unwrap_or_default().to_string_lossy(), "it is missing")
         }
         error => error,

@@ -14,7 +14,8 @@ use crate::{
     embed::Vector,
     unit::{Digest, Genre},
 };
-use std::{collections::HashMap, path::Path, sync::OnceLock};
+use docent_files::Folder;
+use std::{collections::HashMap, sync::OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What a part knows of a source.
@@ -82,7 +83,7 @@ pub(super) struct PartWriter {
 }
 
 impl PartWriter {
-    pub(super) fn create(folder: &Path, id: u64, model: &str) -> Result<Self, StoreError> {
+    pub(super) fn create(folder: &Folder, id: u64, model: &str) -> Result<Self, StoreError> {
         Ok(Self {
             id,
             records: Writing::create(folder, format!("units-{id}"))?,
@@ -183,7 +184,7 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn open(
-        folder: &Path,
+        folder: &Folder,
         meta: &manifest::Part,
         dimensions: usize,
     ) -> Result<Self, StoreError> {
@@ -317,7 +318,7 @@ pub(super) struct Vectors {
 
 impl Vectors {
     fn open(
-        folder: &Path,
+        folder: &Folder,
         sealed: &Sealed,
         count: usize,
         dimensions: usize,
@@ -360,9 +361,10 @@ mod tests {
 
     #[test]
     fn a_source_has_no_units_but_those_of_its_part() {
-        let folder = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::resolve(place.path());
         for (units, is_whole) in [(1, true), (2, false), (u32::MAX, false)] {
-            let mut part = PartWriter::create(folder.path(), u64::from(units), "m").unwrap();
+            let mut part = PartWriter::create(&folder, u64::from(units), "m").unwrap();
             let digest = Digest::of(&[b"x"]);
             let (collection, path) = ("c", "a.rs");
             let genre = Genre::Code;
@@ -371,7 +373,7 @@ mod tests {
             let (record, codes) = (b"r".as_slice(), [0, 0].as_slice());
             let lengths = [1; 5];
             part.unit(0, &Stored { kind, language, lengths, record, codes, scale: 1.0 }).unwrap();
-            let part = Part::open(folder.path(), &part.finish().unwrap(), 2).unwrap();
+            let part = Part::open(&folder, &part.finish().unwrap(), 2).unwrap();
             let source = part.source(0);
             assert_eq!(source.is_ok(), is_whole, "{units}: {source:?}");
         }

@@ -18,12 +18,12 @@ use crate::{
     scan::{Dot, Graph, Near, Nearest},
     unit::Genre,
 };
+use docent_files::Folder;
 use rayon::prelude::*;
 use roaring::{RoaringBitmap, RoaringTreemap};
 use std::{
     collections::BTreeMap,
     fmt, io,
-    path::Path,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU8, Ordering},
@@ -97,7 +97,7 @@ impl fmt::Debug for Snapshot {
 impl Snapshot {
     /// Opens the files of a generation; those that `before` has open are taken over.
     pub(super) fn open(
-        folder: &Path,
+        folder: &Folder,
         lexical: &Arc<Lexical>,
         empty: Manifest,
         before: Option<&Self>,
@@ -125,7 +125,7 @@ impl Snapshot {
             None => None,
             Some(meta) => {
                 Mapped::open(folder, &meta.file)?.verify(&meta.file)?;
-                let graph = Graph::open(&folder.join(&meta.file.name), dimensions);
+                let graph = Graph::open(&folder.path().join(&meta.file.name), dimensions);
                 let graph = graph.map_err(|error| damaged(&meta.file.name, error.to_string()))?;
                 Some(OpenGraph { below: meta.below, graph })
             }

@@ -15,8 +15,9 @@ use crate::{
     embed::{Document, Vector},
     unit::{Source, Unit},
 };
+use docent_files::Folder;
 use rayon::prelude::*;
-use std::{collections::HashMap, path::Path, sync::PoisonError};
+use std::{collections::HashMap, sync::PoisonError};
 use tantivy::{IndexWriter, TantivyDocument, Term, merge_policy::NoMergePolicy};
 
 /// Units that are analysed at a time.
@@ -111,7 +112,7 @@ pub(super) fn publish(
 
 /// Writes which rows and sources are no more.
 pub(super) fn write_dead(
-    folder: &Path,
+    folder: &Folder,
     manifest: &mut Manifest,
     dead: &Dead,
 ) -> Result<(), StoreError> {
@@ -120,7 +121,7 @@ pub(super) fn write_dead(
         return Ok(());
     }
     let mut file = Writing::create(folder, format!("dead-{}", manifest.generation))?;
-    file.write(&dead.encode().map_err(failed(folder))?)?;
+    file.write(&dead.encode().map_err(failed(folder.path()))?)?;
     manifest.dead = Some(file.finish()?);
     Ok(())
 }

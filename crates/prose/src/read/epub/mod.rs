@@ -21,7 +21,11 @@ const PROBLEMS: usize = 20;
 const NAME: &str = "EPUB";
 
 /// Reads a book.
-pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
+pub(crate) fn read(
+    path: &str,
+    bytes: &[u8],
+    stopped: &dyn Fn() -> bool,
+) -> Result<Document, Unreadable> {
     let package = Package::open(NAME, bytes)?;
     let container = package.needed("META-INF/container.xml")?;
     let container = package.xml("META-INF/container.xml", &container)?;
@@ -38,6 +42,9 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let mut chapters = Vec::new();
     let mut pieces = 0;
     for file in book.chapters.iter().take(CHAPTERS) {
+        if stopped() {
+            return Err(Unreadable::Stopped);
+        }
         if pieces > MOST_PIECES {
             break;
         }

@@ -33,7 +33,11 @@ const RANGES: usize = 20;
 const NAME: &str = "PDF";
 
 /// Reads a document.
-pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
+pub(crate) fn read(
+    path: &str,
+    bytes: &[u8],
+    stopped: &dyn Fn() -> bool,
+) -> Result<Document, Unreadable> {
     if bytes.is_empty() {
         return Err(Unreadable::Empty);
     }
@@ -42,7 +46,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
         return Err(damaged("it does not start like one"));
     }
     // What breaks the parser breaks one document, and not the server.
-    catch_unwind(AssertUnwindSafe(|| parsed(path, bytes)))
+    catch_unwind(AssertUnwindSafe(|| parsed(path, bytes, stopped)))
         .unwrap_or_else(|_| Err(damaged("the parser gave up on it")))
 }
 
@@ -50,7 +54,7 @@ fn damaged(reason: &str) -> Unreadable {
     Unreadable::Damaged { format: NAME, reason: reason.to_owned() }
 }
 
-fn parsed(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
+fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Document, Unreadable> {
     bounds::check(bytes)?;
     // The parser tries the empty password by itself.
     let pdf = Pdf::new(bytes.to_vec()).map_err(|error| match error {
@@ -67,6 +71,9 @@ fn parsed(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let mut reading = Pages::default();
     let mut typist = Typist::new();
     for (page, number) in pdf.pages().iter().zip(1..).take(PAGES) {
+        if stopped() {
+            return Err(Unreadable::Stopped);
+        }
         // A page that breaks the parser is a problem of that page.
         let letters = catch_unwind(AssertUnwindSafe(|| typist.letters(page)));
         match letters {

@@ -177,13 +177,11 @@ fn target(known: &Known<'_>, step: &Step<'_>, kind: &str, name: &str, found: &mu
         return;
     }
     let evidence = format!("no Cargo.toml names it, and there is no {folder}/{name}.rs");
-    let folders: Vec<&str> = known.folders().ending(folder).collect();
-    let files = folders.iter().flat_map(|folder| known.files_in(folder));
-    let stems: Vec<&str> = files
+    let files = known.folders().ending(folder).flat_map(|folder| known.files_in(folder));
+    let stems = files
         .filter_map(|path| crate::repo::tree::name_of(path).strip_suffix(".rs"))
-        .chain(names.targets.iter().map(String::as_str))
-        .collect();
-    let near = likeness::nearest(name, stems.into_iter()).map(|near| format!("--{kind} {near}"));
+        .chain(names.targets.iter().map(String::as_str));
+    let near = likeness::nearest(&known.effort, name, stems).map(|near| format!("--{kind} {near}"));
     found.doubts.push(doubt(step, format!("--{kind} {name}"), evidence, near));
 }
 
@@ -199,7 +197,7 @@ fn package(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
     }
     let evidence = "no Cargo.toml of this project is of a package with that name".to_owned();
     let all = names.targets.iter().map(String::as_str);
-    let near = likeness::nearest(&name.replace('-', "_"), all);
+    let near = likeness::nearest(&known.effort, &name.replace('-', "_"), all);
     let near = near.map(|near| format!("-p {}", near.replace('_', "-")));
     found.doubts.push(doubt(step, format!("-p {name}"), evidence, near));
 }
@@ -219,7 +217,7 @@ fn feature(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
         return;
     }
     let evidence = "no Cargo.toml of this project has a feature with that name".to_owned();
-    let near = likeness::nearest(name, names.features.iter().map(String::as_str));
+    let near = likeness::nearest(&known.effort, name, names.features.iter().map(String::as_str));
     let near = near.map(|near| format!("--features {near}"));
     found.doubts.push(doubt(step, format!("--features {name}"), evidence, near));
 }

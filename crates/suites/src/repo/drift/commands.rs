@@ -101,7 +101,11 @@ fn ask(
             return;
         }
         Verdict::Absent { file, offer } => {
-            let near = likeness::nearest(request.name, offer.names.iter().map(String::as_str));
+            let near = likeness::nearest(
+                &known.effort,
+                request.name,
+                offer.names.iter().map(String::as_str),
+            );
             (
                 format!("{file} has no {}", request.name),
                 near.map(|near| request.shown.replace(request.name, near)),

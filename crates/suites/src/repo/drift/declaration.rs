@@ -69,13 +69,23 @@ const DEPTH: usize = 4;
 
 /// Whether a name of the project may have members that no source file of it has as a word.
 pub(super) fn may_have_more(known: &Known<'_>, holder: &str) -> bool {
-    match known.symbols().get(holder) {
+    if let Some(more) = known.holders.borrow().get(holder) {
+        return *more;
+    }
+    let more = match known.symbols().get(holder) {
         Some(all) => all.iter().any(|declared| type_has_more(known, holder, *declared, DEPTH)),
         None => module_has_more(known, holder),
-    }
+    };
+    known.holders.borrow_mut().insert(holder.to_owned(), more);
+    more
 }
 
 fn type_has_more(known: &Known<'_>, name: &str, declared: Declared<'_>, depth: usize) -> bool {
+    // Where there is no effort left to look, nothing is certain.
+    let bytes = known.today.tree.file(declared.path).map_or(0, |file| file.bytes);
+    if !known.effort.spend(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+        return true;
+    }
     let Ok(text) = known.today.tree.text(declared.path) else { return true };
     let lines: Vec<&str> = text.lines().collect();
     let at = usize::try_from(declared.symbol.line).unwrap_or(usize::MAX).saturating_sub(1);
@@ -185,11 +195,12 @@ fn script_bases(name: &str, head: &str, text: &str) -> Option<Vec<String>> {
 fn module_has_more(known: &Known<'_>, name: &str) -> bool {
     let roots = ["lib.rs", "mod.rs", "__init__.py", "index.ts", "index.js", "index.tsx"];
     let mut files: Vec<String> = Vec::new();
-    for folder in known.folders().ending(name) {
+    for folder in known.folders().ending(name).take(MODULES + 1) {
         files.extend(roots.iter().map(|root| format!("{folder}/{root}")));
     }
     for ending in ["rs", "py", "ts", "js", "tsx"] {
-        files.extend(known.files().ending(&format!("{name}.{ending}")).map(str::to_owned));
+        let named = known.files().ending(&format!("{name}.{ending}")).take(MODULES + 1);
+        files.extend(named.map(str::to_owned));
     }
     for manifest in known.today.manifests {
         let own = manifest.name.as_deref().map(|own| name_of(own).replace('-', "_"));

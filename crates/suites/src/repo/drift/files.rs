@@ -53,6 +53,9 @@ pub(super) fn look(
     let home = folder_of(&document.path);
     let inward = scope::is_for_developers(known, &document.path);
     for mention in document.mentions.iter().filter(|mention| !mention.command) {
+        if known.effort.is_over() {
+            return;
+        }
         if let Some(path) = as_path(&mention.text) {
             let bases = above(home).collect();
             let (line, manner, mention) = (mention.line, Manner::Named, mention.text.as_ref());
@@ -191,6 +194,9 @@ fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let (mut last, mut count) = (None, 0_u64);
     let mut moved: BTreeMap<&str, u64> = BTreeMap::new();
     for file in known.gone_below(&path) {
+        if !known.effort.spend(1) {
+            return None;
+        }
         let Some(past) = past.files.get(file) else { continue };
         count += 1;
         last = last.max(past.changes.first().copied());
@@ -228,14 +234,15 @@ fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
         .into_iter()
         .find(|path| !folder_of(path).is_empty() && tree.has_folder(folder_of(path)))?;
     let (folder, ending) = (folder_of(&path), ending(&path)?);
-    let files = known.files_in(folder);
-    let alike = || files.iter().copied().filter(|file| self::ending(file) == Some(ending));
-    alike().nth(1)?;
+    let alike = known.files_like(folder, ending);
+    if alike.len() < 2 {
+        return None;
+    }
     let severity = if named.manner == Manner::Run { Severity::Medium } else { Severity::Low };
-    let near = likeness::nearest(&path, alike()).map(str::to_owned);
+    let near = likeness::nearest(&known.effort, &path, alike.iter().copied()).map(str::to_owned);
     let suggestion = near.or_else(|| namesake(known, &path));
     let evidence =
-        format!("{folder} has {} .{ending} files, and this is none of them", alike().count());
+        format!("{folder} has {} .{ending} files, and this is none of them", alike.len());
     Some(named.doubt(evidence, severity, suggestion))
 }
 
@@ -289,7 +296,7 @@ fn as_path(text: &str) -> Option<String> {
 }
 
 /// The ending of a file's name, where it has letters alone.
-fn ending(path: &str) -> Option<&str> {
+pub(super) fn ending(path: &str) -> Option<&str> {
     let (stem, ending) = name_of(path).rsplit_once('.')?;
     let letters = ending.chars().all(|c| c.is_ascii_alphanumeric())
         && ending.starts_with(|c: char| c.is_ascii_alphabetic());

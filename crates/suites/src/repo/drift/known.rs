@@ -1,40 +1,17 @@
 //! What the project has, in the shapes in which documents ask for it. Each index is built when it is first needed.
 
-use super::Today;
+use super::{Today, effort::Effort};
 use crate::repo::{
     facts::Symbol,
     languages,
     report::{EntryKind, Nature},
-    tree::{folder_of, join, name_of},
+    tails::Tails,
+    tree::{Halt, folder_of, join, name_of},
 };
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     collections::{HashMap, HashSet},
 };
-
-/// Paths by their last part, so that one can be found by its end.
-#[derive(Debug, Default)]
-pub(super) struct Tails<'a> {
-    by_name: HashMap<&'a str, Vec<&'a str>>,
-}
-
-impl<'a> Tails<'a> {
-    fn new(paths: impl Iterator<Item = &'a str>) -> Self {
-        let mut by_name: HashMap<&str, Vec<&str>> = HashMap::new();
-        for path in paths {
-            by_name.entry(name_of(path)).or_default().push(path);
-        }
-        Self { by_name }
-    }
-
-    /// Every path that is this one or ends with `/` and this one.
-    pub(super) fn ending(&self, end: &str) -> impl Iterator<Item = &'a str> {
-        let same = self.by_name.get(name_of(end)).into_iter().flatten().copied();
-        same.filter(move |path| {
-            path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        })
-    }
-}
 
 /// Where a symbol is declared.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +39,10 @@ pub(super) struct Known<'a> {
     programs: HashSet<String>,
     dependencies: HashSet<String>,
     inside: OnceCell<HashMap<&'a str, Vec<&'a str>>>,
+    alike: OnceCell<HashMap<&'a str, HashMap<&'a str, Vec<&'a str>>>>,
+    /// Types and modules that may have members that their own source does not spell out.
+    pub(super) holders: RefCell<HashMap<String, bool>>,
+    pub(super) effort: Effort<'a>,
     gone_in_order: OnceCell<Vec<&'a str>>,
     pub(super) ignored: super::ignored::Ignored,
     pub(super) crates: super::cargo::Crates,
@@ -69,7 +50,7 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    pub(super) fn new(today: &'a Today<'a>) -> Self {
+    pub(super) fn new(today: &'a Today<'a>, halt: Halt<'a>) -> Self {
         let declared = today.manifests.iter().filter_map(|manifest| manifest.name.as_deref());
         let mut names: HashSet<String> = declared.map(last_name).collect();
         let top = today.tree.roots.absolute(&today.tree.top);
@@ -92,6 +73,9 @@ impl<'a> Known<'a> {
             names,
             dependencies,
             inside: OnceCell::new(),
+            alike: OnceCell::new(),
+            holders: RefCell::default(),
+            effort: Effort::new(halt),
             gone_in_order: OnceCell::new(),
             ignored: super::ignored::Ignored::default(),
             crates: super::cargo::Crates::default(),
@@ -123,9 +107,8 @@ impl<'a> Known<'a> {
     /// Folders of which every file is gone.
     pub(super) fn gone_folders(&self) -> &Tails<'a> {
         self.gone_folders.get_or_init(|| {
-            let gone = self.gone().by_name.values().flatten();
             let mut folders = HashSet::new();
-            for path in gone {
+            for path in self.gone().all() {
                 let mut folder = folder_of(path);
                 while !self.today.tree.has_folder(folder) && folders.insert(folder) {
                     folder = folder_of(folder);
@@ -138,7 +121,7 @@ impl<'a> Known<'a> {
     /// Files below a folder that git knows and that are gone.
     pub(super) fn gone_below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
         let all = self.gone_in_order.get_or_init(|| {
-            let mut all: Vec<&str> = self.gone().by_name.values().flatten().copied().collect();
+            let mut all: Vec<&str> = self.gone().all().collect();
             all.sort_unstable();
             all
         });
@@ -157,6 +140,22 @@ impl<'a> Known<'a> {
             inside
         });
         inside.get(folder).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Files that lie in a folder itself and have this ending.
+    pub(super) fn files_like(&self, folder: &str, ending: &str) -> &[&'a str] {
+        let alike = self.alike.get_or_init(|| {
+            let mut alike: HashMap<&str, HashMap<&str, Vec<&str>>> = HashMap::new();
+            for file in self.today.tree.files() {
+                if let Some(ending) = super::files::ending(&file.path) {
+                    let folder = alike.entry(file.folder()).or_default();
+                    folder.entry(ending).or_default().push(&file.path);
+                }
+            }
+            alike
+        });
+        let alike = alike.get(folder).and_then(|folder| folder.get(ending));
+        alike.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether a file of today has this path, but for its ending.

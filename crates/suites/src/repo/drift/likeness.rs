@@ -1,5 +1,7 @@
 //! What may be meant by a name that is not there.
 
+use super::effort::Effort;
+
 /// Names closer than this many edits for their length are taken for the same.
 fn reach(name: &str) -> usize {
     match name.chars().count() {
@@ -11,19 +13,36 @@ fn reach(name: &str) -> usize {
 }
 
 /// The name of which another one is a slip of the pen: one letter more, less, other, or in the wrong place.
-pub(super) fn slip<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn slip<'a>(
+    effort: &Effort<'_>,
+    name: &str,
+    others: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let near = |other: &&str| other.len().abs_diff(name.len()) < 2;
-    others.filter(near).filter(|other| strsim::osa_distance(name, other) == 1).min()
+    others
+        .take_while(|_| effort.spend(1))
+        .filter(near)
+        .take_while(|other| effort.spend(name.len() * other.len()))
+        .filter(|other| strsim::osa_distance(name, other) == 1)
+        .min()
 }
 
 /// The name that is most like another one, whatever its case, where one is near enough; the first of equals in the order
 /// of letters.
-pub(super) fn nearest<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    effort: &Effort<'_>,
+    name: &str,
+    others: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let reach = reach(name);
     let near = |other: &&str| other.len().abs_diff(name.len()) <= reach && *other != name;
     let name_lower = name.to_lowercase();
     let distance = |other: &str| strsim::osa_distance(&name_lower, &other.to_lowercase());
-    let distances = others.filter(near).map(|other| (distance(other), other));
+    let distances = others
+        .take_while(|_| effort.spend(1))
+        .filter(near)
+        .take_while(|other| effort.spend(name.len() * other.len()))
+        .map(|other| (distance(other), other));
     distances.filter(|(distance, _)| *distance <= reach).min().map(|(_, other)| other)
 }
 
@@ -45,7 +64,21 @@ mod tests {
             ("build", None),
         ];
         for (name, want) in cases {
-            assert_eq!(nearest(name, others.into_iter()), want, "{name}");
+            let effort = Effort::new(&|| false);
+            assert_eq!(nearest(&effort, name, others.into_iter()), want, "{name}");
         }
+    }
+
+    #[test]
+    fn a_name_is_compared_with_as_many_as_there_is_effort_for() {
+        let effort = Effort::new(&|| false);
+        effort.start(0);
+        let names: Vec<String> = (0..1_000_000).map(|n| format!("some_name_{n:07}")).collect();
+        let others = || names.iter().map(String::as_str);
+        assert_eq!(nearest(&effort, "other_name_999999", others()), None);
+        let spent = effort.spent();
+        assert!(spent <= 4 << 20, "{spent}");
+        assert_eq!(nearest(&effort, "some_name_000000x", others()), None, "nothing is left");
+        assert!(effort.spent() <= 4 << 20);
     }
 }

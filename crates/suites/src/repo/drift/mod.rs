@@ -8,6 +8,7 @@
 mod cargo;
 mod commands;
 mod declaration;
+mod effort;
 mod files;
 mod flags;
 mod ignored;
@@ -117,7 +118,7 @@ impl Tally {
 
 /// Looks up what documents name, as far as there is time.
 pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_>) -> Drift {
-    let known = Known::new(today);
+    let known = Known::new(today, halt);
     let mut drift = Drift::default();
     let mut tallies: HashMap<Family, Tally> = HashMap::new();
     let mut stale = Vec::new();
@@ -125,6 +126,7 @@ pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_
         if halt() {
             break;
         }
+        known.effort.start(document.mentions.len());
         let Found { checked, here, doubts } = look(&known, document);
         drift.checked += checked;
         for (family, name) in here {

@@ -166,12 +166,17 @@ impl Runners {
         if near.iter().any(|path| self.offer(tree, runner, path).has(name)) {
             return Verdict::There;
         }
-        let all: Vec<&str> =
-            runner.files().iter().flat_map(|file| known.files().ending(file)).collect();
+        let named = runner.files().iter().flat_map(|file| known.files().ending(file));
+        let all: Vec<&str> = named.take(SEARCHED + 1).collect();
         if all.len() > SEARCHED {
             return Verdict::Unsure;
         }
-        if all.iter().any(|path| self.offer(tree, runner, path).has(name)) {
+        let offers: Vec<Rc<Offer>> =
+            all.iter().map(|path| self.offer(tree, runner, path)).collect();
+        if !known.effort.spend(offers.iter().map(|offer| 1 + offer.patterns.len()).sum()) {
+            return Verdict::Unsure;
+        }
+        if offers.iter().any(|offer| offer.has(name)) {
             return Verdict::There;
         }
         if let Some(file) = near.into_iter().next() {

@@ -20,6 +20,12 @@ const BELOW: u32 = 6;
 /// Lines above a name in which such a word counts.
 const ABOVE: u32 = 15;
 
+/// Blank lines between a block of code and what leads to it.
+const BLANK: u32 = 50;
+
+/// Bytes of a line that are read: a line of a megabyte is not written by people.
+const LONGEST_LINE: usize = 2_000;
+
 /// Whether a document speaks of the project as it is today.
 pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
     let path = document.path.to_lowercase();
@@ -129,6 +135,9 @@ fn holds(plain: &str, phrase: &str) -> bool {
 /// The text around the names of one document.
 pub(super) struct Surroundings<'a> {
     document: &'a DocumentFacts,
+    /// Lines of headings, and lines at which blocks of code start, in order.
+    headings: Vec<u32>,
+    blocks: Vec<u32>,
     lines: Vec<&'a str>,
     text: &'a str,
 }
@@ -136,11 +145,19 @@ pub(super) struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     /// Of a document and its text.
     pub(super) fn new(document: &'a DocumentFacts, text: &'a str) -> Self {
-        Self { document, lines: text.lines().collect(), text }
+        let mut headings: Vec<u32> = document.headings.iter().map(|one| one.line).collect();
+        let mut blocks: Vec<u32> = document.code_blocks.iter().map(|one| one.line).collect();
+        headings.sort_unstable();
+        blocks.sort_unstable();
+        Self { document, headings, blocks, lines: text.lines().map(shortened).collect(), text }
     }
 
     /// Whether the words around a name, or the headings above it, explain why it is not there.
     pub(super) fn clear(&self, known: &Known<'_>, doubt: &Doubt) -> bool {
+        // To look for a definition reads the whole text; where there is no effort left for it, nothing is certain.
+        if !known.effort.spend(self.text.len() + self.document.headings.len()) {
+            return true;
+        }
         let program = matches!(doubt.family, Some(Family::Flags(_) | Family::Subcommands(_)));
         let plain = plain(&self.passage(doubt.line).replace(&doubt.mention, " "));
         PAST.iter().chain(&FOREIGN).any(|phrase| holds(&plain, phrase))
@@ -164,9 +181,9 @@ impl<'a> Surroundings<'a> {
 
     /// The lines around one, as far as they lie under the same heading.
     fn section(&self, line: u32, above: u32, below: u32) -> impl Iterator<Item = &'a str> {
-        let headings = || self.document.headings.iter().map(|heading| heading.line);
-        let start = headings().filter(|heading| *heading <= line).max().unwrap_or(1);
-        let end = headings().filter(|heading| *heading > line).min().unwrap_or(u32::MAX);
+        let next = self.headings.partition_point(|heading| *heading <= line);
+        let start = next.checked_sub(1).and_then(|at| self.headings.get(at)).map_or(1, |at| *at);
+        let end = self.headings.get(next).copied().unwrap_or(u32::MAX);
         let lines = start.max(line.saturating_sub(above))..end.min(line.saturating_add(below));
         lines.map(|line| self.line(line))
     }
@@ -202,7 +219,8 @@ impl<'a> Surroundings<'a> {
             passage.push_str(text);
         };
         if let Some(fence) = self.fence_above(line) {
-            let above = (1..fence).rev().map(|above| self.line(above));
+            let above = fence.saturating_sub(BLANK).max(1)..fence;
+            let above = above.rev().map(|above| self.line(above));
             above.skip_while(|text| text.trim().is_empty()).take(2).for_each(&mut add);
             if line > fence + 1 {
                 add(self.line(line - 1));
@@ -221,8 +239,8 @@ impl<'a> Surroundings<'a> {
     /// The first line of the block of code that a line lies in.
     fn fence_above(&self, line: u32) -> Option<u32> {
         let fence = |text: &str| text.trim_start().starts_with(['`', '~'].as_slice());
-        let start = self.document.code_blocks.iter().rev().map(|block| block.line);
-        let start = start.filter(|start| *start <= line).max()?;
+        let above = self.blocks.partition_point(|block| *block <= line);
+        let start = *self.blocks.get(above.checked_sub(1)?)?;
         let closed = (start + 1..line).any(|between| {
             let text = self.line(between).trim_start();
             text.starts_with("```") || text.starts_with("~~~")
@@ -282,6 +300,12 @@ impl<'a> Surroundings<'a> {
         });
         outer.map(|heading| heading.text.as_ref())
     }
+}
+
+/// The beginning of a line.
+fn shortened(line: &str) -> &str {
+    let end = (0..=LONGEST_LINE.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
+    end.and_then(|end| line.get(..end)).unwrap_or(line)
 }
 
 /// Whether a line declares a name, in most languages.

@@ -100,7 +100,10 @@ fn is_assignment(word: &str) -> bool {
 /// Every command of a document, in its order.
 pub(super) fn steps<'a>(known: &Known<'_>, document: &'a DocumentFacts) -> Vec<Step<'a>> {
     let home = folder_of(&document.path);
-    let mut walk = Walk { known, home, folder: Folder::Unsaid, block: None, cloned: Vec::new() };
+    let mut blocks: Vec<u32> = document.code_blocks.iter().map(|block| block.line).collect();
+    blocks.sort_unstable();
+    let cloned = Vec::new();
+    let mut walk = Walk { known, home, folder: Folder::Unsaid, blocks, block: None, cloned };
     let mut steps = Vec::new();
     let mut mentions = document.mentions.iter().peekable();
     while let Some(mention) = mentions.next() {
@@ -112,11 +115,13 @@ pub(super) fn steps<'a>(known: &Known<'_>, document: &'a DocumentFacts) -> Vec<S
             continue;
         }
         let mut text = mention.text.trim_end().to_owned();
-        while let Some(head) = text.strip_suffix('\\') {
+        while text.ends_with('\\') {
             let more = mentions.next_if(|next| next.command);
-            text = format!("{head} {}", more.map_or("", |more| more.text.trim()));
+            text.pop();
+            text.push(' ');
+            text.push_str(more.map_or("", |more| more.text.trim()));
         }
-        walk.enter(document, mention.line);
+        walk.enter(mention.line);
         for words in split(&text) {
             let one = step(mention, home, walk.folder.clone(), words);
             walk.follow(&one);
@@ -135,6 +140,8 @@ struct Walk<'a, 'k> {
     known: &'a Known<'k>,
     home: &'a str,
     folder: Folder,
+    /// The lines at which blocks start, in order.
+    blocks: Vec<u32>,
     /// The line at which the block of the last command starts.
     block: Option<u32>,
     /// Folders that `git clone` has made of this project.
@@ -143,9 +150,9 @@ struct Walk<'a, 'k> {
 
 impl Walk<'_, '_> {
     /// A new block starts where the document is, unless the reader was led away.
-    fn enter(&mut self, document: &DocumentFacts, line: u32) {
-        let blocks = document.code_blocks.iter().map(|block| block.line);
-        let block = blocks.filter(|block| *block <= line).max();
+    fn enter(&mut self, line: u32) {
+        let above = self.blocks.partition_point(|block| *block <= line);
+        let block = above.checked_sub(1).and_then(|at| self.blocks.get(at)).copied();
         if block != self.block && self.folder != Folder::Elsewhere {
             self.folder = Folder::Unsaid;
         }

@@ -47,6 +47,9 @@ pub(super) fn look(
     let mut own = 0_u64;
     let mut bare = Vec::new();
     for mention in document.mentions.iter().filter(|mention| !mention.command) {
+        if known.effort.is_over() {
+            return;
+        }
         let Some(text) = without_generics(&mention.text) else { continue };
         let Some(name) = read(&text) else { continue };
         if name.joint != Joint::None {
@@ -131,12 +134,12 @@ fn recased(known: &Known<'_>, part: &str) -> Option<String> {
 
 /// The symbol of a type that is most like a name.
 fn member(known: &Known<'_>, holder: &str, part: &str) -> Option<String> {
-    let paths: Vec<&str> =
-        known.symbols().get(holder).into_iter().flatten().map(|declared| declared.path).collect();
-    let symbols = paths.iter().filter_map(|path| known.today.symbols.get(*path)).flatten();
-    let names: Vec<&str> = symbols.map(|symbol| super::known::last_part(&symbol.name)).collect();
-    let inside = likeness::nearest(part, names.into_iter());
-    inside.or_else(|| likeness::nearest(part, known.symbols_like(part))).map(str::to_owned)
+    let declared = known.symbols().get(holder).into_iter().flatten();
+    let symbols = declared.filter_map(|one| known.today.symbols.get(one.path)).flatten();
+    let names = symbols.map(|symbol| super::known::last_part(&symbol.name));
+    let effort = &known.effort;
+    let inside = likeness::nearest(effort, part, names);
+    inside.or_else(|| likeness::nearest(effort, part, known.symbols_like(part))).map(str::to_owned)
 }
 
 /// Whether what a name starts with is this project's: a package or a type.
@@ -145,7 +148,8 @@ fn is_own(known: &Known<'_>, first: &str) -> bool {
         return false;
     }
     let is_type = |declared: &Declared<'_>| {
-        matches!(declared.symbol.kind, "class" | "struct" | "enum" | "trait" | "interface")
+        known.effort.spend(1)
+            && matches!(declared.symbol.kind, "class" | "struct" | "enum" | "trait" | "interface")
     };
     if first.starts_with(char::is_uppercase) {
         return known.symbols().get(first).is_some_and(|all| all.iter().all(is_type));
@@ -185,7 +189,7 @@ fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, fo
     if !telling || shouting || is_stand_in(name) || known.today.words.has(name) || is_common(name) {
         return;
     }
-    let near = likeness::slip(name, known.symbols_like(name));
+    let near = likeness::slip(&known.effort, name, known.symbols_like(name));
     // Several of a thing are written like this too.
     let plural =
         |near: &&str| name.strip_suffix('s') == Some(near) || near.strip_suffix('s') == Some(name);

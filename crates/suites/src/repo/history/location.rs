@@ -4,7 +4,7 @@
 //! passed every check here is handed to the git library, which opens files by itself.
 
 use crate::{
-    files::{Kind, Place, Problem, ReadProblem, Roots, WalkOptions},
+    files::{Kind, Place, Problem, ReadProblem, Roots, Special},
     repo::tree::Tree,
 };
 use std::{
@@ -24,7 +24,6 @@ pub(super) const OUTSIDE: &str = "the history lies outside the served roots: to 
 pub(super) const BORROWED: &str = "the history borrows objects from outside the served roots (objects/info/alternates): serve that folder as another root, or copy the objects with `git repack -a -d`";
 pub(super) const LEADS_OUT: &str =
     "the history is not read, because a link inside the git directory leads out of its root";
-pub(super) const NOT_PLAIN: &str = "the history is not read, because something in the git directory is neither a file nor a folder";
 
 pub(super) const NO_GIT: &str = "is not a git directory: it has no HEAD, objects or refs";
 
@@ -71,7 +70,7 @@ fn git_dir_of(roots: &Roots, folder: &Place) -> Result<Option<Place>, Problem> {
     let git_dir = match roots.kind(&place) {
         Ok(Kind::Folder) => place,
         Ok(Kind::File) => named(roots, &place, &entry)?,
-        Ok(_) => return Err(problem(&entry, NOT_PLAIN)),
+        Ok(found) => return Err(unexpected(&entry, Kind::Folder, found)),
         Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(unreadable(&entry, &error)),
     };
@@ -109,7 +108,9 @@ fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
             check_kind(roots, &join(folder, file), entry, Kind::File)?;
         }
         check_below(roots, &join(folder, "refs"), entry)?;
+        check_pseudo_refs(roots, folder, entry)?;
     }
+    check_worktrees(roots, &common, entry)?;
     let mut stores = vec![join(&common, "objects")];
     let objects = roots.absolute(&join(&common, "objects"));
     let mut next = 0;
@@ -157,7 +158,7 @@ fn alternates(roots: &Roots, store: &Place, entry: &Place) -> Result<Vec<PathBuf
 fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result<(), Problem> {
     match roots.kind(place) {
         Ok(kind) if kind == want => Ok(()),
-        Ok(_) => Err(problem(entry, NOT_PLAIN)),
+        Ok(found) => Err(unexpected(place, want, found)),
         Err(error) if is_missing(&error) => Ok(()),
         Err(error) => Err(leads_out(entry, &error)),
     }
@@ -167,13 +168,34 @@ fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result
 fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
     let folder = real(roots, &roots.absolute(folder), entry, LEADS_OUT)?;
     check_kind(roots, &folder, entry, Kind::Folder)?;
-    for found in
-        roots.walk_with(&folder, WalkOptions { hidden: true, ignored: true, flat: false }).flatten()
-    {
+    for found in roots.walk_special(&folder, false).flatten() {
         match found.kind {
             Kind::File | Kind::Folder => {}
             Kind::Link => check_kind(roots, &found.place, entry, Kind::File)?,
-            Kind::Other => return Err(problem(entry, NOT_PLAIN)),
+            Kind::Special(_) => return Err(unexpected(&found.place, Kind::File, found.kind)),
+        }
+    }
+    Ok(())
+}
+
+/// What lies directly in a git directory: a reference may name `ORIG_HEAD` or any other name without small letters.
+fn check_pseudo_refs(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
+    for found in roots.walk_special(folder, true).flatten() {
+        let is_name_of_ref = !found.place.name().contains(|c: char| c.is_ascii_lowercase());
+        if is_name_of_ref && found.kind != Kind::Folder {
+            check_kind(roots, &found.place, entry, Kind::File)?;
+        }
+    }
+    Ok(())
+}
+
+/// The git directories of other work trees: a reference may name anything in them. Git's file system monitor has a socket
+/// there, which fails to open at once.
+fn check_worktrees(roots: &Roots, common: &Place, entry: &Place) -> Result<(), Problem> {
+    for found in roots.walk_special(&join(common, "worktrees"), false).flatten() {
+        match found.kind {
+            Kind::File | Kind::Folder | Kind::Special(Special::Socket) => {}
+            _ => check_kind(roots, &found.place, entry, Kind::File)?,
         }
     }
     Ok(())
@@ -225,6 +247,12 @@ fn leads_out(entry: &Place, error: &ReadProblem) -> Problem {
 fn unreadable(entry: &Place, error: &ReadProblem) -> Problem {
     let reason = Problem::from(error).reason;
     problem(entry, &format!("the git directory can't be read: {reason}"))
+}
+
+/// Something in a git directory that the git library would open, and that is not what it takes it for.
+fn unexpected(place: &Place, want: Kind, found: Kind) -> Problem {
+    let reason = format!("the history is not read, because this is not a {want} ({found})");
+    Problem { path: place.to_string(), reason }
 }
 
 fn problem(entry: &Place, reason: &str) -> Problem {

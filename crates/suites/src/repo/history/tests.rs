@@ -496,10 +496,41 @@ fn a_pipe_does_not_hold_up_the_call() {
     for path in ["HEAD", "config", "refs/heads/pipe", "objects/pack/pack-1.idx"] {
         let fixture = Fixture::new();
         fixture.save(&[("a.rs", "1")], ADA, 0);
-        let path = fixture.top.join(".git").join(path);
-        drop(fs::remove_file(&path));
-        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        assert_eq!(only_problem(&fixture.read()), (".git", location::NOT_PLAIN));
+        let path = format!(".git/{path}");
+        let file = fixture.top.join(&path);
+        drop(fs::remove_file(&file));
+        assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+        let want = "the history is not read, because this is not a regular file (named pipe)";
+        assert_eq!(only_problem(&fixture.read()), (path.as_str(), want));
+    }
+}
+
+/// What HEAD names is opened by the git library, whatever it is.
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_head_names_does_not_hold_up_the_call() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let names: [&[u8]; 6] = [
+        b"ORIG_HEAD",
+        b"main-worktree/PIPE",
+        b"worktrees/tree/PIPE",
+        b"worktrees/tree/refs/bisect/pipe",
+        b"refs/heads/id_rsa",
+        b"refs/heads/caf\xe9",
+    ];
+    for name in names {
+        let fixture = Fixture::new();
+        fixture.save(&[("a.rs", "1")], ADA, 0);
+        let git = fixture.top.join(".git");
+        let file = name.strip_prefix(b"main-worktree/").unwrap_or(name);
+        let file = git.join(std::ffi::OsStr::from_bytes(file));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+        fs::write(git.join("HEAD"), [b"ref: ", name, b"\n"].concat()).unwrap();
+        let remembered = fixture.read();
+        let (_, reason) = only_problem(&remembered);
+        let want = "the history is not read, because this is not a regular file (named pipe)";
+        assert_eq!(reason, want, "{}", String::from_utf8_lossy(name));
     }
 }
 

@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 
 /// More licence files than this are not read.
 const FILES: usize = 24;
+/// Bytes of a licence file that are read: to compare a text with every known licence takes long.
+const LICENCE_BYTES: u64 = 256 << 10;
 /// Source files whose first lines are asked which versions of a GNU licence they mean.
 const SOURCES: usize = 60;
 /// Where the notice of a source file must end.
@@ -112,11 +114,14 @@ fn read_files(
 ) -> (Vec<String>, Vec<Problem>) {
     let (mut held, mut unknown, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for path in files(tree, presence) {
-        match tree.text(path) {
-            Ok(text) => match word_for_word(&text) {
-                Some(expression) => held.push(expression),
-                None => unknown.push(text),
-            },
+        match tree.head(path, LICENCE_BYTES) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                match word_for_word(&text) {
+                    Some(expression) => held.push(expression),
+                    None => unknown.push(text),
+                }
+            }
             Err(problem) => problems.push(problem),
         }
     }

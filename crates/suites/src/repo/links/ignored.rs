@@ -2,11 +2,12 @@
 
 use crate::repo::tree::Tree;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::collections::HashMap;
 
-/// The rules of every `.gitignore`, each with its folder.
+/// The rules of every `.gitignore`, by its folder.
 #[derive(Debug, Default)]
 pub(super) struct Ignored {
-    rules: Vec<(String, Gitignore)>,
+    rules: HashMap<String, Gitignore>,
 }
 
 impl Ignored {
@@ -26,14 +27,12 @@ impl Ignored {
 
     /// Whether a path that is not there would be left out.
     pub(super) fn has(&self, path: &str) -> bool {
-        self.rules.iter().any(|(folder, rules)| {
-            let below = if folder.is_empty() {
-                Some(path)
-            } else {
-                path.strip_prefix(folder.as_str()).and_then(|rest| rest.strip_prefix('/'))
-            };
-            below.is_some_and(|path| {
-                !path.is_empty() && rules.matched_path_or_any_parents(path, false).is_ignore()
+        let ends = path.match_indices('/').map(|(at, _)| (at, at + 1));
+        [(0, 0)].into_iter().chain(ends).any(|(end, start)| {
+            let rules = path.get(..end).and_then(|folder| self.rules.get(folder));
+            let below = path.get(start..).filter(|below| !below.is_empty());
+            rules.zip(below).is_some_and(|(rules, below)| {
+                rules.matched_path_or_any_parents(below, false).is_ignore()
             })
         })
     }

@@ -10,31 +10,41 @@ mod target;
 mod tests;
 
 use super::{
-    documents::places,
+    documents::{places, slug},
     facts::{DocumentFacts, Format, Link, anchor_key},
     report::{BrokenLink, LinkProblem, Links},
     tree::{Halt, Tree, folder_of},
 };
+use crate::lanes;
 use rayon::prelude::*;
-use route::{End, Routes};
+use route::{End, LinkSource, Routes};
 use sites::Sites;
-use std::collections::HashMap;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::OnceLock,
+};
 use suggestion::Suggestions;
 use target::Target;
 
 /// Broken links that are listed.
 const LISTED: usize = 500;
+/// A longer target names no file: paths are cut into parts in many ways, and each part is looked up.
+const LONGEST_TARGET: usize = 1024;
+/// Links between two looks at the clock.
+const STEP: usize = 64;
 
 /// Follows every relative link, as far as there is time.
 pub(super) fn check(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> Links {
     let sites = Sites::of(tree);
-    let by_path = documents.iter().map(|document| (&*document.path, document)).collect();
-    let checker = Checker { sites: &sites, routes: Routes::of(tree, &sites), by_path };
-    let tally = documents
-        .par_iter()
-        .filter(|_| !halt())
-        .map(|document| checker.document(document))
-        .reduce(Tally::default, Tally::with);
+    let by_path = documents.iter().map(|one| (&*one.path, Linked::new(one))).collect();
+    let checker = Checker { sites: &sites, routes: Routes::of(tree, &sites), by_path, halt };
+    let tally = lanes::run(|| {
+        documents
+            .par_iter()
+            .filter(|_| !halt())
+            .map(|document| checker.document(document))
+            .reduce(Tally::default, Tally::with)
+    });
     let mut broken = tally.broken;
     let own = broken.iter().filter_map(|broken| Some((broken.document, broken.own_fragment()?)));
     let assembled = parts::folders_of_parts(documents, own);
@@ -86,19 +96,62 @@ impl<'a> Broken<'a> {
 struct Checker<'a> {
     sites: &'a Sites,
     routes: Routes<'a>,
-    by_path: HashMap<&'a str, &'a DocumentFacts>,
+    by_path: HashMap<&'a str, Linked<'a>>,
+    halt: Halt<'a>,
+}
+
+/// A document that links lead to, with what is asked of it for each of them.
+struct Linked<'a> {
+    facts: &'a DocumentFacts,
+    /// Whether something else writes a part of it.
+    includes: bool,
+    /// Whether it is a page of a site.
+    is_page: bool,
+    /// The letters of its headings.
+    headings: OnceLock<HashSet<String>>,
+    slugs: OnceLock<Vec<String>>,
+}
+
+impl<'a> Linked<'a> {
+    fn new(facts: &'a DocumentFacts) -> Self {
+        let is_page = is_page(facts);
+        let includes = facts.links.iter().any(|link| link.target.starts_with("include:"));
+        Self { facts, includes, is_page, headings: OnceLock::new(), slugs: OnceLock::new() }
+    }
+
+    fn headings(&self) -> &HashSet<String> {
+        let all = || self.facts.headings.iter().map(|heading| letters(&heading.text)).collect();
+        self.headings.get_or_init(all)
+    }
+
+    fn slugs(&self) -> &[String] {
+        let all = || self.facts.headings.iter().map(|heading| slug(&heading.text)).collect();
+        self.slugs.get_or_init(all)
+    }
+}
+
+/// Whether a document has the front matter of a page.
+fn is_page(document: &DocumentFacts) -> bool {
+    document.links.iter().any(|link| &*link.target == "site:")
 }
 
 impl<'a> Checker<'a> {
     fn document(&self, document: &'a DocumentFacts) -> Tally<'a> {
         let mut tally = Tally::default();
+        let from = LinkSource { document, is_page: is_page(document) };
         let is_checked = is_checked(document);
-        for link in &document.links {
+        for (n, link) in document.links.iter().enumerate() {
+            if n.is_multiple_of(STEP) && (self.halt)() {
+                break;
+            }
+            if link.target.len() > LONGEST_TARGET {
+                continue;
+            }
             match Target::of(&link.target) {
                 Target::External => tally.external += 1,
                 Target::Local { path, fragment } if is_checked => {
                     tally.checked += 1;
-                    let problem = self.problem(document, link, &path, fragment);
+                    let problem = self.problem(from, link, &path, fragment);
                     tally.broken.extend(problem.map(|(problem, found)| Broken {
                         document,
                         link,
@@ -114,15 +167,15 @@ impl<'a> Checker<'a> {
 
     fn problem(
         &self,
-        document: &'a DocumentFacts,
+        from: LinkSource<'a>,
         link: &Link,
         path: &str,
         fragment: Option<&str>,
     ) -> Option<(LinkProblem, Option<String>)> {
         let file = if path.is_empty() {
-            document.path.to_string()
+            from.document.path.to_string()
         } else {
-            match self.routes.follow(document, path, link.image) {
+            match self.routes.follow(from, path, link.image) {
                 End::File(file) => file,
                 End::Folder | End::Unknown => return None,
                 End::Missing if link.image => return Some((LinkProblem::MissingImage, None)),
@@ -133,7 +186,7 @@ impl<'a> Checker<'a> {
         };
         let fragment = fragment.filter(|_| !link.image)?;
         let target = self.by_path.get(file.as_str())?;
-        if may_have(document, target, fragment) {
+        if may_have(from.document, target, fragment) {
             return None;
         }
         let is_written_elsewhere = self.sites.around(&file).is_some_and(|site| site.writes_anchors);
@@ -142,7 +195,7 @@ impl<'a> Checker<'a> {
 
     /// The findings as they are reported.
     fn tell(&self, tree: &Tree, broken: Vec<Broken<'a>>) -> Vec<BrokenLink> {
-        let suggestions = Suggestions::of(tree);
+        let suggestions = Suggestions::of(tree, self.halt);
         let told = broken.into_iter().map(|broken| {
             let Broken { document, link, problem, found } = broken;
             let folder = folder_of(&document.path);
@@ -151,7 +204,7 @@ impl<'a> Checker<'a> {
                 (LinkProblem::MissingAnchor, Some(file)) => self
                     .by_path
                     .get(file.as_str())
-                    .and_then(|target| suggestion::anchor(target, fragment))
+                    .and_then(|target| suggestions.anchor(target.slugs(), fragment))
                     .map(|anchor| format!("{address}#{anchor}")),
                 (_, Some(other)) => Some(suggestion::relative(folder, &other)),
                 (LinkProblem::Outside, None) => None,
@@ -175,7 +228,8 @@ fn is_checked(document: &DocumentFacts) -> bool {
 }
 
 /// Whether a fragment may name something in a document, seen from another one.
-fn may_have(from: &DocumentFacts, target: &DocumentFacts, fragment: &str) -> bool {
+fn may_have(from: &DocumentFacts, linked: &Linked<'_>, fragment: &str) -> bool {
+    let target = linked.facts;
     if target::is_free(fragment) {
         return true;
     }
@@ -185,16 +239,14 @@ fn may_have(from: &DocumentFacts, target: &DocumentFacts, fragment: &str) -> boo
         return true;
     }
     // Something else writes a part of it, or it is a part of something else.
-    if target.links.iter().any(|link| link.target.starts_with("include:"))
-        || places::is_partial(&target.path)
-    {
+    if linked.includes || places::is_partial(&target.path) {
         return true;
     }
     match target.format {
         Format::Markdown => {
             target::is_rustdoc_anchor(fragment)
                 || from.format != Format::Markdown
-                || has_heading_like(target, fragment)
+                || has_heading_like(linked, fragment)
         }
         Format::Html => false,
         Format::Restructured | Format::AsciiDoc | Format::Text => true,
@@ -203,21 +255,20 @@ fn may_have(from: &DocumentFacts, target: &DocumentFacts, fragment: &str) -> boo
 
 /// Whether a heading may have this name where nobody knows the renderer: they differ in which signs of other scripts they
 /// keep, and sites that are made elsewhere put the name of the heading above before it.
-fn has_heading_like(document: &DocumentFacts, fragment: &str) -> bool {
+fn has_heading_like(document: &Linked<'_>, fragment: &str) -> bool {
     let decoded = percent_encoding::percent_decode_str(fragment).decode_utf8_lossy();
-    let is_page = document.links.iter().any(|link| &*link.target == "site:");
-    if decoded.is_ascii() && !is_page {
+    if decoded.is_ascii() && !document.is_page {
         return false;
     }
-    let letters = |text: &str| {
-        text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect::<String>()
-    };
-    let wanted = letters(&decoded);
-    document.headings.iter().map(|heading| letters(&heading.text)).any(|heading| {
-        heading == wanted && !decoded.is_ascii()
-            || is_page
-                && heading.len() > 3
-                && heading.len() < wanted.len()
-                && wanted.ends_with(&heading)
-    })
+    let (wanted, headings) = (letters(&decoded), document.headings());
+    if !decoded.is_ascii() && headings.contains(&wanted) {
+        return true;
+    }
+    let mut ends = wanted.char_indices().skip(1).filter_map(|(at, _)| wanted.get(at..));
+    document.is_page && ends.any(|end| end.len() > 3 && headings.contains(end))
+}
+
+/// The letters and digits of a text, in lower case.
+fn letters(text: &str) -> String {
+    text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -8,6 +8,7 @@ use super::{
 use crate::repo::{
     documents::places,
     facts::{DocumentFacts, Format},
+    tails::Tails,
     tree::{Tree, folder_of, join, name_of},
 };
 use std::{
@@ -103,6 +104,14 @@ pub(super) enum End {
     Outside,
 }
 
+/// The document that a link stands in.
+#[derive(Clone, Copy)]
+pub(super) struct LinkSource<'a> {
+    pub(super) document: &'a DocumentFacts,
+    /// Whether it has the front matter of a page.
+    pub(super) is_page: bool,
+}
+
 /// Knows every file and how it can be reached.
 pub(super) struct Routes<'a> {
     tree: &'a Tree,
@@ -112,8 +121,12 @@ pub(super) struct Routes<'a> {
     submodules: Vec<String>,
     /// Paths in small letters.
     lower: OnceLock<HashMap<String, Box<str>>>,
-    /// Files by their names in small letters.
-    names: OnceLock<HashMap<String, Vec<&'a str>>>,
+    /// Names of files in small letters.
+    names: OnceLock<HashSet<String>>,
+    /// Files by their ends.
+    tails: OnceLock<Tails<'a>>,
+    /// Files in folders of a language or a version, with `*` in the place of that.
+    variants: OnceLock<HashSet<String>>,
     /// Folders that hold pages of HTML.
     pages: OnceLock<HashSet<&'a str>>,
     ignored: OnceLock<Ignored>,
@@ -126,19 +139,29 @@ impl<'a> Routes<'a> {
             Some(_) => submodules_in(&tree.text(".gitmodules").unwrap_or_default()),
             None => Vec::new(),
         };
-        let (lower, names, pages) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let (whole, ignored) = (tree.is_on_disk(".git"), OnceLock::new());
-        Self { tree, sites, whole, submodules, lower, names, pages, ignored }
+        Self {
+            tree,
+            sites,
+            whole: tree.is_on_disk(".git"),
+            submodules,
+            lower: OnceLock::new(),
+            names: OnceLock::new(),
+            tails: OnceLock::new(),
+            variants: OnceLock::new(),
+            pages: OnceLock::new(),
+            ignored: OnceLock::new(),
+        }
     }
 
     /// Follows a decoded path from a document.
-    pub(super) fn follow(&self, document: &DocumentFacts, path: &str, image: bool) -> End {
+    pub(super) fn follow(&self, from: LinkSource<'_>, path: &str, image: bool) -> End {
+        let document = from.document;
         if let Some(rooted) = path.strip_prefix('/') {
             return self.follow_rooted(document, rooted);
         }
         match join(folder_of(&document.path), path) {
             Some(joined) => {
-                self.exact(&joined).unwrap_or_else(|| self.search(document, path, &joined, image))
+                self.exact(&joined).unwrap_or_else(|| self.search(from, path, &joined, image))
             }
             None => self.leave(document, path),
         }
@@ -152,7 +175,8 @@ impl<'a> Routes<'a> {
     }
 
     /// A path that is not there as written.
-    fn search(&self, document: &DocumentFacts, path: &str, joined: &str, image: bool) -> End {
+    fn search(&self, from: LinkSource<'_>, path: &str, joined: &str, image: bool) -> End {
+        let document = from.document;
         if let Some(end) = self.shown_as(joined) {
             return end;
         }
@@ -173,7 +197,7 @@ impl<'a> Routes<'a> {
             return End::Unknown;
         }
         let certain = match document.format {
-            Format::Markdown => self.is_certain_in_markdown(document, joined, site),
+            Format::Markdown => self.is_certain_in_markdown(from, joined, site),
             Format::Html => is_certain_in_html(document, joined, site),
             Format::Restructured => ending_of(joined).is_some_and(|ending| ending != "html"),
             Format::AsciiDoc => {
@@ -187,7 +211,7 @@ impl<'a> Routes<'a> {
         let is_elsewhere = places::is_output(joined)
             || site.and_then(|site| site.pages.as_deref()).is_some_and(leaves)
             || is_host_page(joined)
-            || self.named(joined).iter().any(|other| places::is_variant_of(joined, other))
+            || self.has_variant(joined)
             || is_any_file(name_of(joined))
             || is_rustdoc_page(name_of(joined))
             || self.is_served(document, path)
@@ -294,11 +318,12 @@ impl<'a> Routes<'a> {
 
     fn is_certain_in_markdown(
         &self,
-        document: &DocumentFacts,
+        from: LinkSource<'_>,
         joined: &str,
         site: Option<&Site>,
     ) -> bool {
-        let is_page = site.is_some() || document.links.iter().any(|link| &*link.target == "site:");
+        let document = from.document;
+        let is_page = site.is_some() || from.is_page;
         match ending_of(joined).as_deref() {
             // A site, or a program that writes pages, may make it.
             Some("html" | "htm" | "php" | "xml" | "epub") => {
@@ -331,12 +356,12 @@ impl<'a> Routes<'a> {
         {
             return true;
         }
-        let ends =
-            |other: &&str| other.strip_suffix(climbed).is_some_and(|root| root.ends_with('/'));
+        let files = || self.tree.files().iter().map(|file| &*file.path);
+        let tails = || self.tails.get_or_init(|| Tails::new(files()));
         climbed.contains('/')
             && places::lies_in_documentation(&document.path)
             && !places::is_readme(&document.path)
-            && self.named(path).iter().any(ends)
+            && tails().below(climbed).next().is_some()
     }
 
     /// Whether rustdoc looks a name up in the code: that of a type, or of a module, in a text that stands in the code too.
@@ -353,19 +378,17 @@ impl<'a> Routes<'a> {
 
     /// Whether a file of this name lies anywhere.
     fn has_name(&self, path: &str) -> bool {
-        !self.named(path).is_empty()
+        let names = || self.tree.files().iter().map(|file| file.name().to_lowercase()).collect();
+        self.names.get_or_init(names).contains(&name_of(path).to_lowercase())
     }
 
-    /// Every file of the same name.
-    fn named(&self, path: &str) -> &[&'a str] {
-        let names = self.names.get_or_init(|| {
-            let mut names: HashMap<String, Vec<&str>> = HashMap::new();
-            for file in self.tree.files() {
-                names.entry(file.name().to_lowercase()).or_default().push(&file.path);
-            }
-            names
+    /// Whether a file differs from a path in nothing but one folder, which names a language or a version.
+    fn has_variant(&self, path: &str) -> bool {
+        let variants = self.variants.get_or_init(|| {
+            let files = self.tree.files().iter();
+            files.flat_map(|file| places::blanks(&file.path, places::names_variant)).collect()
         });
-        names.get(&name_of(path).to_lowercase()).map(Vec::as_slice).unwrap_or_default()
+        places::blanks(path, |_| true).any(|blank| variants.contains(&blank))
     }
 
     fn lower(&self) -> &HashMap<String, Box<str>> {

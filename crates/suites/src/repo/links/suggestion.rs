@@ -1,11 +1,10 @@
 //! What a broken link may have meant.
 
 use crate::repo::{
-    documents::{places, slug},
-    facts::DocumentFacts,
-    tree::{Tree, folder_of, join, name_of},
+    documents::places,
+    tree::{Halt, Tree, folder_of, join, name_of},
 };
-use std::collections::HashMap;
+use std::{cell::Cell, collections::HashMap};
 
 /// Names that are alike by less say nothing.
 const ALIKE: f64 = 0.75;
@@ -15,22 +14,50 @@ const COMMON: usize = 5;
 /// Endings of hosts that are no endings of files.
 const HOSTS: [&str; 6] = ["com", "org", "io", "net", "dev", "edu"];
 
+/// Names that are compared in all: a folder may hold a hundred thousand of them.
+const COMPARED: usize = 500_000;
+/// A longer name is compared with none: that takes the product of the lengths.
+const LONGEST_COMPARED: usize = 200;
+
 /// Files by their names and folders.
 pub(super) struct Suggestions<'a> {
     by_name: HashMap<String, Vec<&'a str>>,
     by_folder: HashMap<&'a str, Vec<&'a str>>,
+    /// Comparisons that are left.
+    left: Cell<usize>,
+    halt: Halt<'a>,
 }
 
 impl<'a> Suggestions<'a> {
     /// From every file.
-    pub(super) fn of(tree: &'a Tree) -> Self {
+    pub(super) fn of(tree: &'a Tree, halt: Halt<'a>) -> Self {
         let mut by_name: HashMap<String, Vec<&str>> = HashMap::new();
         let mut by_folder: HashMap<&str, Vec<&str>> = HashMap::new();
         for file in tree.files() {
             by_name.entry(file.name().to_lowercase()).or_default().push(&file.path);
             by_folder.entry(file.folder()).or_default().push(&file.path);
         }
-        Self { by_name, by_folder }
+        Self { by_name, by_folder, left: Cell::new(COMPARED), halt }
+    }
+
+    /// The anchor of a document with these slugs that a fragment may have meant.
+    pub(super) fn anchor(&self, slugs: &[String], fragment: &str) -> Option<String> {
+        let wanted = fragment.to_lowercase();
+        self.nearest(&wanted, slugs.iter().map(String::as_str)).map(str::to_owned)
+    }
+
+    /// Comparisons that are left.
+    #[cfg(test)]
+    pub(super) fn left(&self) -> usize {
+        self.left.get()
+    }
+
+    fn nearest<'n>(&self, wanted: &str, all: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        let spend = || {
+            let left = self.left.get().checked_sub(1);
+            left.inspect(|left| self.left.set(*left)).is_some() && !(self.halt)()
+        };
+        nearest(wanted, all.take_while(|_| spend()))
     }
 
     /// The file that a path may have meant, as the document would write it.
@@ -55,7 +82,7 @@ impl<'a> Suggestions<'a> {
         };
         let near = || {
             let beside = self.by_folder.get(folder_of(&joined))?;
-            nearest(name_of(&joined), beside.iter().map(|path| name_of(path)))
+            self.nearest(name_of(&joined), beside.iter().map(|path| name_of(path)))
                 .and_then(|name| join(folder_of(&joined), name))
         };
         let found = same.map(str::to_owned).or_else(near).filter(|found| found != document)?;
@@ -88,30 +115,25 @@ pub(super) fn address(written: &str) -> Option<String> {
     }
 }
 
-/// The anchor of a document that a fragment may have meant.
-pub(super) fn anchor(document: &DocumentFacts, fragment: &str) -> Option<String> {
-    let slugs: Vec<String> = document.headings.iter().map(|heading| slug(&heading.text)).collect();
-    let wanted = fragment.to_lowercase();
-    nearest(&wanted, slugs.iter().map(String::as_str)).map(str::to_owned)
-}
-
 /// A path as it is written in a document of a folder.
 pub(super) fn relative(folder: &str, path: &str) -> String {
-    let mut from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    let mut to: Vec<&str> = path.split('/').collect();
-    while let (Some(one), Some(other)) = (from.first(), to.first())
-        && one == other
-        && to.len() > 1
-    {
-        from.remove(0);
-        to.remove(0);
-    }
-    format!("{}{}", "../".repeat(from.len()), to.join("/"))
+    let from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    let to: Vec<&str> = path.split('/').collect();
+    let pairs = from.iter().zip(to.iter().take(to.len().saturating_sub(1)));
+    let shared = pairs.take_while(|(one, other)| one == other).count();
+    let rest = to.get(shared..).unwrap_or_default();
+    format!("{}{}", "../".repeat(from.len() - shared), rest.join("/"))
 }
 
 fn nearest<'a>(wanted: &str, all: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored =
-        all.map(|name| (strsim::normalized_levenshtein(wanted, &name.to_lowercase()), name));
+    // Texts that differ in length by more than a quarter can't be alike enough.
+    let may_be_alike = |name: &&str| {
+        let (short, long) = (wanted.len().min(name.len()), wanted.len().max(name.len()));
+        long <= LONGEST_COMPARED && short * 2 >= long
+    };
+    let scored = all
+        .filter(may_be_alike)
+        .map(|name| (strsim::normalized_levenshtein(wanted, &name.to_lowercase()), name));
     let (score, name) = scored.max_by(|one, other| one.0.total_cmp(&other.0))?;
     (score >= ALIKE).then_some(name)
 }

@@ -1,6 +1,7 @@
-use super::check;
+use super::{check, suggestion::Suggestions};
 use crate::repo::{
     documents,
+    facts::Format,
     report::{
         BrokenLink,
         LinkProblem::{self, MissingAnchor, MissingFile, MissingImage, Outside, WrongCase},
@@ -8,7 +9,11 @@ use crate::repo::{
     },
     tree::Tree,
 };
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 fn write(root: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
@@ -38,6 +43,45 @@ fn broken(found: &Links) -> Vec<(&str, u64, &str, LinkProblem, Option<&str>)> {
         all.push((path.as_str(), *line, target.as_str(), *problem, suggestion.as_deref()));
     }
     all
+}
+
+/// A clock that stops the work after so many looks at it.
+fn stops_after(looks: usize) -> impl Fn() -> bool + Sync {
+    let left = AtomicUsize::new(looks);
+    move || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()
+}
+
+#[test]
+fn links_are_followed_no_further_once_the_work_is_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let links: Vec<String> = (0..10_000).map(|n| format!("[{n}](gone/{n}.md)\n")).collect();
+    let links = links.concat();
+    write(folder.path(), &[("README.md", &links)]);
+    let tree = Tree::of(folder.path());
+    let text = tree.text("README.md").unwrap();
+    let documents = [documents::read("README.md", Format::Markdown, &text)];
+    let whole = check(&tree, &documents, &|| false);
+    assert_eq!((whole.checked, whole.broken_count), (10_000, 10_000));
+    let cut = check(&tree, &documents, &stops_after(3));
+    assert!(cut.checked <= 3 * super::STEP as u64, "{}", cut.checked);
+}
+
+#[test]
+fn suggestions_are_bounded_in_all() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), &[("docs/guide.md", "")]);
+    let tree = Tree::of(folder.path());
+    let suggestions = Suggestions::of(&tree, &|| false);
+    let slugs: Vec<String> = (0..100_000).map(|n| format!("heading-{n}")).collect();
+    for _ in 0..20 {
+        assert!(suggestions.anchor(&slugs, "nothing-like-it").is_none());
+    }
+    assert_eq!(suggestions.left(), 0, "as many were compared as may be");
+    assert_eq!(suggestions.anchor(&slugs, "heading-1x"), None);
+    let fresh = Suggestions::of(&tree, &|| false);
+    assert_eq!(fresh.anchor(&slugs[..20], "heading-1x").as_deref(), Some("heading-19"));
+    let long = "x".repeat(1_000_000);
+    assert_eq!(fresh.anchor(std::slice::from_ref(&long), &long), None, "too long to compare");
 }
 
 const GUIDE: &str = "\
@@ -268,6 +312,6 @@ fn a_halt_ends_the_check() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &[("a.md", "[x](gone.md)")]);
     let tree = Tree::of(folder.path());
-    let facts = documents::read("a.md", crate::repo::facts::Format::Markdown, "[x](gone.md)");
+    let facts = documents::read("a.md", Format::Markdown, "[x](gone.md)");
     assert_eq!(check(&tree, &[facts], &|| true), Links::default());
 }

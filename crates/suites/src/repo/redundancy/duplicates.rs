@@ -46,6 +46,9 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
     let (mut pairs, distinct) = copies(&compared);
     let mut by_run: HashMap<u64, Vec<u32>> = HashMap::new();
     for (at, document) in (0..).zip(&distinct) {
+        if halt() {
+            break;
+        }
         for run in &document.shingles {
             let holders = by_run.entry(*run).or_default();
             if holders.len() <= COMMON {
@@ -66,6 +69,9 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
     }
     let enough = u32::try_from(COMPARED / 2).unwrap_or_default();
     for ((one, other), _) in shared.into_iter().filter(|(_, runs)| *runs >= enough) {
+        if halt() {
+            break;
+        }
         if let (Some(one), Some(other)) = (distinct.get(one as usize), distinct.get(other as usize))
         {
             let wanted =
@@ -91,7 +97,12 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
 /// Documents that are alike, so that a dozen copies are a dozen pairs and not each with each.
 #[derive(Default)]
 struct Families {
-    elder: HashMap<String, String>,
+    numbers: HashMap<String, usize>,
+    /// By number: the elder of each, or itself.
+    elder: Vec<usize>,
+    /// How many steps were taken to the eldest.
+    #[cfg(test)]
+    steps: usize,
 }
 
 impl Families {
@@ -100,17 +111,28 @@ impl Families {
         let (one, other) = (self.eldest(one), self.eldest(other));
         let is_new = one != other;
         if is_new {
-            self.elder.insert(other, one);
+            self.elder[other] = one;
         }
         is_new
     }
 
-    fn eldest(&self, document: &str) -> String {
-        let mut eldest = document;
-        while let Some(elder) = self.elder.get(eldest) {
-            eldest = elder;
+    /// The eldest of a document's family. On the way, everyone gets an elder one as their next, so that the way becomes
+    /// short.
+    fn eldest(&mut self, document: &str) -> usize {
+        let next = self.elder.len();
+        let mut at = *self.numbers.entry(document.to_owned()).or_insert(next);
+        if at == next {
+            self.elder.push(next);
         }
-        eldest.to_owned()
+        while self.elder[at] != at {
+            self.elder[at] = self.elder[self.elder[at]];
+            at = self.elder[at];
+            #[cfg(test)]
+            {
+                self.steps += 1;
+            }
+        }
+        at
     }
 }
 
@@ -184,4 +206,21 @@ fn told((one, other, alike): Pair<'_>) -> Duplicate {
     let (one, other) = (one.path.to_string(), other.path.to_string());
     let (one, other) = if one <= other { (one, other) } else { (other, one) };
     Duplicate { one, other, alike }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_chains_of_copies_take_few_steps() {
+        let mut families = Families::default();
+        let count = 20_000;
+        // Each pair makes the last one the eldest of all before.
+        for n in 1..count {
+            assert!(families.join(&n.to_string(), "0"), "{n}");
+        }
+        assert!(!families.join("0", "19999"));
+        assert!(families.steps < 4 * count, "{}", families.steps);
+    }
 }

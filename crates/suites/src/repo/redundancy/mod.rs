@@ -46,7 +46,7 @@ pub(super) fn find(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> 
     empty.sort_unstable();
     empty.truncate(LISTED);
     let duplicates = duplicates::find(documents, halt);
-    let dead = if halt() { Vec::new() } else { reach::find_dead(tree, &sites, documents) };
+    let dead = if halt() { Vec::new() } else { reach::find_dead(tree, &sites, documents, halt) };
     Redundancy { duplicates, dead, empty }
 }
 

@@ -4,7 +4,7 @@ use crate::repo::{
     documents::places,
     facts::{DocumentFacts, Format},
     links::sites::{Generator, Site, Sites},
-    tree::{File, Tree, folder_of, join, name_of},
+    tree::{File, Halt, Tree, folder_of, join, name_of},
 };
 use percent_encoding::percent_decode_str;
 use std::collections::{HashMap, HashSet};
@@ -56,22 +56,31 @@ const AUTOMATIC: [&str; 12] = [
 ];
 
 /// Documents of documentation folders that nothing leads to, by path.
-pub(super) fn find_dead(tree: &Tree, sites: &Sites, documents: &[DocumentFacts]) -> Vec<String> {
+/// Where the work is stopped, nothing is known to be dead.
+pub(super) fn find_dead(
+    tree: &Tree,
+    sites: &Sites,
+    documents: &[DocumentFacts],
+    halt: Halt<'_>,
+) -> Vec<String> {
     let candidates: Vec<&DocumentFacts> =
         documents.iter().filter(|document| may_be_dead(document)).collect();
     if candidates.is_empty() {
         return Vec::new();
     }
-    let reached = Reached::by(documents);
+    let Some(reached) = Reached::by(documents, halt) else { return Vec::new() };
+    let lists = Lists::of(tree, documents);
     let mut navigations: HashMap<&str, Navigation> = HashMap::new();
     let mut groups: HashMap<&str, Group<'_>> = HashMap::new();
     for document in candidates {
+        if halt() {
+            return Vec::new();
+        }
         let is_alive = reached.has(document);
         let group = match sites.around(&document.path) {
             Some(site) => {
-                let navigation = navigations
-                    .entry(&site.root)
-                    .or_insert_with(|| Navigation::of(tree, site, documents));
+                let navigation =
+                    navigations.entry(&site.root).or_insert_with(|| Navigation::of(&lists, site));
                 if navigation.is_automatic || navigation.names(&document.path) {
                     continue;
                 }
@@ -93,9 +102,9 @@ pub(super) fn find_dead(tree: &Tree, sites: &Sites, documents: &[DocumentFacts])
             found.extend(group.dead.iter().map(|document| document.path.to_string()));
         } else if group.has_an_index() && !group.dead.is_empty() {
             // A program that nobody knows may take its list of pages from a file beside them.
-            let mut lists = Navigation::default();
-            lists.take_folder(tree, root, &["yml", "yaml", "json", "toml"]);
-            let dead = group.dead.iter().filter(|document| !lists.names(&document.path));
+            let mut beside = Navigation::default();
+            beside.take_folder(&lists, root, &["yml", "yaml", "json", "toml"]);
+            let dead = group.dead.iter().filter(|document| !beside.names(&document.path));
             found.extend(dead.map(|document| document.path.to_string()));
         }
     }
@@ -166,10 +175,14 @@ struct Reached {
 }
 
 impl Reached {
-    fn by(documents: &[DocumentFacts]) -> Self {
+    /// `None` where the work was stopped.
+    fn by(documents: &[DocumentFacts], halt: Halt<'_>) -> Option<Self> {
         let mut reached =
             Self { paths: HashSet::new(), folders: HashSet::new(), names: HashSet::new() };
         for document in documents {
+            if halt() {
+                return None;
+            }
             let folder = folder_of(&document.path);
             for link in &document.links {
                 reached.take(folder, &document.path, &link.target);
@@ -186,7 +199,7 @@ impl Reached {
                 reached.take(folder, &document.path, &mention.text);
             }
         }
-        reached
+        Some(reached)
     }
 
     fn take(&mut self, folder: &str, from: &str, target: &str) {
@@ -250,6 +263,49 @@ fn last_name(path: &str) -> String {
     if plain.is_empty() || ordered.len() == stem.len() { stem } else { plain.to_owned() }
 }
 
+/// Files that may hold lists of pages, and documents that may be such.
+struct Lists<'a> {
+    tree: &'a Tree,
+    /// By path.
+    files: Vec<&'a File>,
+    by_folder: HashMap<&'a str, Vec<&'a File>>,
+    /// Paths of documents whose table of contents takes in everything that fits a pattern, in order.
+    patterns: Vec<&'a str>,
+}
+
+impl<'a> Lists<'a> {
+    fn of(tree: &'a Tree, documents: &'a [DocumentFacts]) -> Self {
+        let mut files: Vec<&File> = tree.files().iter().collect();
+        files.sort_unstable_by_key(|file| &file.path);
+        let mut by_folder: HashMap<&str, Vec<&File>> = HashMap::new();
+        for file in tree.files() {
+            by_folder.entry(file.folder()).or_default().push(file);
+        }
+        let has_pattern = |document: &&DocumentFacts| {
+            let pages = document.links.iter().filter_map(|link| link.target.strip_prefix("doc:"));
+            pages.into_iter().any(|page| page.contains('*'))
+        };
+        let mut patterns: Vec<&str> =
+            documents.iter().filter(has_pattern).map(|document| &*document.path).collect();
+        patterns.sort_unstable();
+        Self { tree, files, by_folder, patterns }
+    }
+
+    /// Files in a folder and below.
+    fn below(&self, folder: &str) -> impl Iterator<Item = &'a File> {
+        let prefix = format!("{folder}/");
+        let first = self.files.partition_point(|file| *file.path < *prefix);
+        let rest = self.files.get(first..).unwrap_or_default().iter().copied();
+        rest.take_while(move |file| file.path.starts_with(&prefix))
+    }
+
+    /// Whether a table of contents of a site takes in everything that fits a pattern.
+    fn has_pattern(&self, root: &str) -> bool {
+        let first = self.patterns.partition_point(|path| *path < root);
+        self.patterns.get(first).is_some_and(|path| path.starts_with(root))
+    }
+}
+
 /// The list of pages of a site.
 #[derive(Default)]
 struct Navigation {
@@ -260,11 +316,11 @@ struct Navigation {
 }
 
 impl Navigation {
-    fn of(tree: &Tree, site: &Site, documents: &[DocumentFacts]) -> Self {
+    fn of(lists: &Lists<'_>, site: &Site) -> Self {
         let mut navigation = Self::default();
-        let text = tree.text(&site.configuration).unwrap_or_default();
+        let text = lists.tree.text(&site.configuration).unwrap_or_default();
         match site.generator {
-            Generator::Sphinx => navigation.is_automatic = has_pattern(documents, &site.root),
+            Generator::Sphinx => navigation.is_automatic = lists.has_pattern(&site.root),
             Generator::MkDocs => {
                 navigation.is_automatic =
                     !text.lines().any(|line| line.starts_with("nav:") || line.starts_with("[nav"))
@@ -279,9 +335,9 @@ impl Navigation {
             | Generator::Antora
             | Generator::JupyterBook
             | Generator::Mintlify => {}
-            Generator::Docusaurus => navigation.take_files(tree, &site.configuration, "sidebars"),
+            Generator::Docusaurus => navigation.take_files(lists, &site.configuration, "sidebars"),
             Generator::VitePress => navigation.take_folder(
-                tree,
+                lists,
                 folder_of(&site.configuration),
                 &["ts", "mts", "js", "mjs", "json"],
             ),
@@ -297,32 +353,26 @@ impl Navigation {
     }
 
     /// Files beside the configuration whose names start so.
-    fn take_files(&mut self, tree: &Tree, configuration: &str, start: &str) {
-        let folder = folder_of(configuration);
+    fn take_files(&mut self, lists: &Lists<'_>, configuration: &str, start: &str) {
+        let beside = lists.by_folder.get(folder_of(configuration)).into_iter().flatten();
         let mut found = false;
-        for file in tree
-            .files()
-            .iter()
-            .filter(|file| file.folder() == folder && file.name().starts_with(start))
-        {
+        for file in beside.filter(|file| file.name().starts_with(start)) {
             found = true;
-            self.take_text(&tree.text(&file.path).unwrap_or_default());
+            self.take_text(&lists.tree.text(&file.path).unwrap_or_default());
         }
         self.is_automatic |= !found;
     }
 
     /// Files with these endings in a folder and below.
-    fn take_folder(&mut self, tree: &Tree, folder: &str, endings: &[&str]) {
-        let prefix = format!("{folder}/");
+    fn take_folder(&mut self, lists: &Lists<'_>, folder: &str, endings: &[&str]) {
         let is_list = |file: &&File| {
-            file.path.starts_with(&prefix)
-                && file.bytes <= LARGEST_LIST
+            file.bytes <= LARGEST_LIST
                 && places::ends_in(&file.path, endings)
                 && !file.path.contains("/theme/")
                 && !file.path.contains("/cache/")
         };
-        for file in tree.files().iter().filter(is_list).take(MOST_LISTS) {
-            self.take_text(&tree.text(&file.path).unwrap_or_default());
+        for file in lists.below(folder).filter(is_list).take(MOST_LISTS) {
+            self.take_text(&lists.tree.text(&file.path).unwrap_or_default());
         }
     }
 
@@ -331,11 +381,4 @@ impl Navigation {
         let words = text.split(|c: char| c.is_whitespace() || "\"'`,:[]{}()".contains(c));
         self.named.extend(words.filter(|word| !word.is_empty()).map(last_name));
     }
-}
-
-/// Whether a table of contents of a site takes in everything that fits a pattern.
-fn has_pattern(documents: &[DocumentFacts], root: &str) -> bool {
-    let is_below = |document: &&DocumentFacts| root.is_empty() || document.path.starts_with(root);
-    let mut links = documents.iter().filter(is_below).flat_map(|document| &document.links);
-    links.any(|link| link.target.strip_prefix("doc:").is_some_and(|page| page.contains('*')))
 }

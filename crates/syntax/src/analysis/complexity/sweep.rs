@@ -176,7 +176,8 @@ fn operator<'a>(node: Node<'_>, text: &'a str) -> Option<&'a str> {
 
 /// Measures every function among the definitions, in their order, and the file.
 pub(super) fn sweep(source: &Source<'_>, definitions: &[Definition]) -> (Vec<Measured>, File) {
-    let marks = matches(source.language.grammar().branches(), source.tree.root_node(), source.text);
+    let root = source.tree.root_node();
+    let marks = matches(source.tree, source.language.grammar().branches(), root, source.text);
     let mut items = items(&marks, source.text);
     let functions = definitions.iter().enumerate();
     items.extend(functions.filter(|(_, one)| one.annotation.kind.is_callable()).map(

@@ -2,20 +2,33 @@
 
 use super::{
     Asked, Ecosystem, Files, Target,
+    files::{MOST_ALIKE, MOST_FILES},
     paths::{folder_of, has_ending, nearest, stem_of, within},
 };
+use std::collections::HashMap;
 
-/// Projects by the name of their file, those with the longest name first.
+/// Folders of projects by the name of their file.
 #[derive(Debug)]
-pub(super) struct Projects(Vec<(String, String)>);
+pub(super) struct Projects(HashMap<String, Vec<String>>);
 
 impl Projects {
     fn read(files: &Files<'_>) -> Self {
         let projects = files.paths().iter().filter(|path| has_ending(path, "csproj"));
-        let mut all: Vec<(String, String)> =
-            projects.map(|path| (stem_of(path).to_owned(), folder_of(path).to_owned())).collect();
-        all.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+        let mut all: HashMap<String, Vec<String>> = HashMap::new();
+        for path in projects {
+            all.entry(stem_of(path).to_owned()).or_default().push(folder_of(path).to_owned());
+        }
         Self(all)
+    }
+
+    /// Projects that a namespace may be of, those with the longest name first: the rest of the namespace, and the folder.
+    fn of<'s>(&'s self, module: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        let ends = [module.len()].into_iter().chain(module.rmatch_indices('.').map(|(at, _)| at));
+        ends.flat_map(move |end| {
+            let (name, rest) = module.split_at(end);
+            let folders = self.0.get(name).into_iter().flatten().take(MOST_ALIKE);
+            folders.map(move |folder| (rest, folder.as_str()))
+        })
     }
 }
 
@@ -23,11 +36,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let module = asked.module().trim_start_matches("global::");
     let projects = files.csharp.get_or_init(|| Projects::read(files));
     let mut local = false;
-    for (name, folder) in &projects.0 {
-        let Some(rest) = module.strip_prefix(name.as_str()) else { continue };
-        if !rest.is_empty() && !rest.starts_with('.') {
-            continue;
-        }
+    for (rest, folder) in projects.of(module) {
         local = true;
         let folder = within(folder, &rest.trim_start_matches('.').replace('.', "/"));
         let class = format!("{folder}.cs");
@@ -35,7 +44,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
             return Target::local([class]);
         }
         let inside = files.directly_in(&folder).into_iter().filter(|path| has_ending(path, "cs"));
-        let mut inside: Vec<String> = inside.map(str::to_owned).collect();
+        let mut inside: Vec<String> = inside.take(MOST_FILES).map(str::to_owned).collect();
         if !inside.is_empty() {
             let first = nearest(asked.from, inside.iter().map(String::as_str)).map(str::to_owned);
             inside.sort_by_key(|file| Some(file) != first.as_ref());

@@ -2,13 +2,16 @@
 
 use super::{
     External, csharp, dart, go,
-    paths::{below, folder_of, name_of, nearest},
+    paths::{folder_of, name_of, nearest, upwards, within},
     php, python, rust, script,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeSet, HashMap},
+    iter::Chain,
+    ops::Range,
+    option,
     sync::OnceLock,
 };
 
@@ -51,6 +54,11 @@ pub enum Ecosystem {
     Swift,
 }
 
+/// As many files with one ending are held against each other.
+pub(super) const MOST_ALIKE: usize = 256;
+/// As many files of one package are what an import leads to.
+pub(super) const MOST_FILES: usize = 500;
+
 type Text<'a> = Box<dyn Fn(&str) -> Option<String> + Send + Sync + 'a>;
 type Version<'a> = Box<dyn Fn(Ecosystem, &str) -> Option<String> + Send + Sync + 'a>;
 
@@ -59,7 +67,8 @@ pub struct Files<'a> {
     /// Sorted.
     paths: Vec<String>,
     by_name: HashMap<String, Vec<u32>>,
-    folders_by_name: OnceLock<HashMap<String, Vec<String>>>,
+    tails: OnceLock<Vec<u32>>,
+    folders: OnceLock<Vec<String>>,
     text: Text<'a>,
     version: Version<'a>,
     pub(super) python: OnceLock<python::Roots>,
@@ -93,7 +102,8 @@ impl<'a> Files<'a> {
         Self {
             paths,
             by_name,
-            folders_by_name: OnceLock::new(),
+            tails: OnceLock::new(),
+            folders: OnceLock::new(),
             text: Box::new(text),
             version: Box::new(version),
             python: OnceLock::new(),
@@ -149,28 +159,41 @@ impl<'a> Files<'a> {
         ids.iter().map(|id| self.paths[*id as usize].as_str())
     }
 
-    /// Every file whose path ends with these parts.
+    /// Every file whose path ends with these parts, those that are only these parts first.
     pub(super) fn ending(&self, end: &str) -> impl Iterator<Item = &str> {
-        self.named(name_of(end)).filter(move |path| ends_with(path, end))
+        let path = |id: &u32| self.paths[*id as usize].as_str();
+        let tails = self.tails.get_or_init(|| {
+            let mut ids: Vec<u32> = (0..).zip(&self.paths).map(|(id, _)| id).collect();
+            ids.sort_unstable_by(|one, other| backwards(path(one)).cmp(backwards(path(other))));
+            ids
+        });
+        let all = side_by_side(tails.len(), |at| path(&tails[at]), end);
+        all.map(move |at| self.paths[tails[at] as usize].as_str())
     }
 
     /// Every folder with files directly in it whose path ends with these parts.
     pub(super) fn folders_ending(&self, end: &str) -> impl Iterator<Item = &str> {
-        let folders = self.folders_by_name.get_or_init(|| {
+        let folders = self.folders.get_or_init(|| {
             let all: BTreeSet<&str> = self.paths.iter().map(|path| folder_of(path)).collect();
-            let mut by_name: HashMap<String, Vec<String>> = HashMap::new();
-            for folder in all {
-                by_name.entry(name_of(folder).to_owned()).or_default().push(folder.to_owned());
-            }
-            by_name
+            let mut all: Vec<String> = all.into_iter().map(str::to_owned).collect();
+            all.sort_unstable_by(|one, other| backwards(one).cmp(backwards(other)));
+            all
         });
-        let named = folders.get(name_of(end)).map(Vec::as_slice).unwrap_or_default();
-        named.iter().map(String::as_str).filter(move |path| ends_with(path, end))
+        let all = side_by_side(folders.len(), |at| folders[at].as_str(), end);
+        all.map(|at| folders[at].as_str())
     }
 
-    /// The file that ends with these parts and is nearest to `from`.
+    /// The file that ends with these parts and is nearest to `from`; of equally near ones the first. Where a great many
+    /// end so, it has to lie in a folder around `from`.
     pub(super) fn nearest_ending(&self, from: &str, end: &str) -> Option<&str> {
-        nearest(from, self.ending(end))
+        let mut alike: Vec<&str> = self.ending(end).take(MOST_ALIKE + 1).collect();
+        if alike.len() > MOST_ALIKE {
+            let mut around = upwards(folder_of(from)).map(|folder| within(folder, end));
+            let at = around.find_map(|path| self.paths.binary_search(&path).ok())?;
+            return self.paths.get(at).map(String::as_str);
+        }
+        alike.sort_unstable();
+        nearest(from, alike.into_iter())
     }
 
     /// The only file that ends with these parts.
@@ -206,14 +229,36 @@ impl<'a> Files<'a> {
     }
 }
 
-fn ends_with(path: &str, end: &str) -> bool {
-    path.strip_suffix(end).is_some_and(|start| start.is_empty() || start.ends_with('/'))
+/// The bytes of a path from the last to the first: in this order, paths with one ending lie side by side.
+fn backwards(path: &str) -> impl Iterator<Item = u8> {
+    path.bytes().rev()
 }
 
-/// The innermost of these folders that a path is in, as an index.
-pub(super) fn innermost<'f>(path: &str, folders: impl Iterator<Item = &'f str>) -> Option<usize> {
-    let around = folders.enumerate().filter(|(_, folder)| below(path, folder).is_some());
-    around.max_by_key(|(_, folder)| folder.len()).map(|(at, _)| at)
+/// Of so many paths in the order of [`backwards`], the places of the one that is `end` and of those that end with `/` and
+/// `end`.
+fn side_by_side<'p>(
+    count: usize,
+    path: impl Fn(usize) -> &'p str,
+    end: &str,
+) -> Chain<option::IntoIter<usize>, Range<usize>> {
+    let first_that = |from: usize, is_before: &dyn Fn(&'p str) -> bool| {
+        let (mut low, mut high) = (from, count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_before(path(middle)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    };
+    let same = first_that(0, &|path| backwards(path).lt(backwards(end)));
+    let same = (same < count && path(same) == end).then_some(same);
+    let below = format!("/{end}");
+    let first = first_that(0, &|path| backwards(path).lt(backwards(&below)));
+    let last = first_that(first, &|path| path.ends_with(&below));
+    same.into_iter().chain(first..last)
 }
 
 #[cfg(test)]
@@ -231,8 +276,20 @@ mod tests {
         assert_eq!(files.only_ending("b/X.java"), None);
         assert_eq!(files.only_ending("c/Z.java"), Some("a/b/c/Z.java"));
         assert_eq!(files.only_ending("/Z.java"), None);
+        assert_eq!(files.ending("X.java").count(), 2);
+        assert_eq!(files.ending("java").count(), 0);
         assert_eq!(files.folders_ending("a/b").collect::<Vec<_>>(), ["a/b", "q/a/b"]);
         assert!(files.has_folder("a/b/c") && !files.has_folder("a/b/X"));
         assert!(files.has("top") && !files.has("a"));
+    }
+
+    #[test]
+    fn a_common_name_is_looked_for_around_the_file() {
+        let many = (0..10_000).map(|n| format!("p{n}/util.h"));
+        let files = Files::new(many.chain(["util.h".to_owned()]), |_| None, |_, _| None);
+        assert_eq!(files.nearest_ending("p7/a.c", "util.h"), Some("p7/util.h"));
+        assert_eq!(files.nearest_ending("q/a.c", "util.h"), Some("util.h"));
+        assert_eq!(files.nearest_ending("q/a.c", "p3/util.h"), Some("p3/util.h"));
+        assert_eq!(files.only_ending("util.h"), None);
     }
 }

@@ -2,18 +2,22 @@
 
 use super::{
     Asked, Ecosystem, Files, Target,
-    files::innermost,
-    paths::{below, folder_of, has_ending, join, name_of, nearest},
+    files::{MOST_ALIKE, MOST_FILES},
+    paths::{below, folder_of, has_ending, join, name_of, nearest, upwards},
 };
+use std::collections::HashMap;
 
-/// The modules of a repository, those with the longest path first.
+/// The modules of a repository.
 #[derive(Debug)]
-pub(super) struct Modules(Vec<Module>);
+pub(super) struct Modules {
+    by_folder: HashMap<String, Module>,
+    /// Folders by the path of their module.
+    by_path: HashMap<String, String>,
+}
 
 #[derive(Debug)]
 struct Module {
     path: String,
-    folder: String,
     needs: Vec<String>,
     /// Modules that are taken from a folder instead.
     replaced: Vec<(String, String)>,
@@ -21,22 +25,27 @@ struct Module {
 
 impl Modules {
     fn read(files: &Files<'_>) -> Self {
-        let mut all: Vec<Module> = files
-            .manifests("go.mod")
-            .into_iter()
-            .filter_map(|(folder, text)| Module::read(folder, &text))
-            .collect();
-        all.sort_by_key(|one| std::cmp::Reverse(one.path.len()));
-        Self(all)
+        let (mut by_folder, mut by_path) = (HashMap::new(), HashMap::new());
+        for (folder, text) in files.manifests("go.mod") {
+            let Some(module) = Module::read(&folder, &text) else { continue };
+            by_path.entry(module.path.clone()).or_insert_with(|| folder.clone());
+            by_folder.insert(folder, module);
+        }
+        Self { by_folder, by_path }
     }
 
     fn around(&self, from: &str) -> Option<&Module> {
-        innermost(from, self.0.iter().map(|one| one.folder.as_str())).map(|at| &self.0[at])
+        upwards(folder_of(from)).find_map(|folder| self.by_folder.get(folder))
+    }
+
+    /// The path and the folder of the module that a package is in; of several, the one with the longest path.
+    fn of<'s>(&'s self, package: &'s str) -> Option<(&'s str, &'s str)> {
+        upwards(package).find_map(|path| Some((path, self.by_path.get(path)?.as_str())))
     }
 }
 
 impl Module {
-    fn read(folder: String, text: &str) -> Option<Self> {
+    fn read(folder: &str, text: &str) -> Option<Self> {
         let (mut path, mut needs, mut replaced) = (None, Vec::new(), Vec::new());
         let mut block = None;
         for line in text.lines() {
@@ -60,12 +69,12 @@ impl Module {
                 ("module", [name, ..]) => path = Some((*name).to_owned()),
                 ("require", [name, ..]) => needs.push((*name).to_owned()),
                 ("replace", [name, .., to]) if to.starts_with('.') => {
-                    replaced.extend(join(&folder, to).map(|to| ((*name).to_owned(), to)));
+                    replaced.extend(join(folder, to).map(|to| ((*name).to_owned(), to)));
                 }
                 _ => {}
             }
         }
-        Some(Self { path: path?, folder, needs, replaced })
+        Some(Self { path: path?, needs, replaced })
     }
 }
 
@@ -81,8 +90,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let own = modules.around(from);
     let replaced = own.into_iter().flat_map(|own| &own.replaced);
     let replaced = replaced.map(|(path, folder)| (path.as_str(), folder.as_str()));
-    let known = modules.0.iter().map(|one| (one.path.as_str(), one.folder.as_str()));
-    for (path, folder) in replaced.chain(known) {
+    for (path, folder) in replaced.chain(modules.of(module)) {
         if let Some(rest) = below(module, path) {
             let folder = join(folder, rest).unwrap_or_default();
             return Target::local(package(&folder, module, files));
@@ -92,7 +100,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     if !first.contains('.') {
         return Target::standard(module);
     }
-    if modules.0.is_empty()
+    if modules.by_folder.is_empty()
         && let Some(folder) = by_folder(from, module, files)
     {
         return Target::local(package(&folder, module, files));
@@ -103,8 +111,8 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
 /// The files of a package; the one that is named after it or holds its documentation is the best known.
 fn package(folder: &str, module: &str, files: &Files<'_>) -> Vec<String> {
     let is_source = |path: &&str| has_ending(path, "go") && !path.ends_with("_test.go");
-    let mut all: Vec<String> =
-        files.directly_in(folder).into_iter().filter(is_source).map(str::to_owned).collect();
+    let sources = files.directly_in(folder).into_iter().filter(is_source).take(MOST_FILES);
+    let mut all: Vec<String> = sources.map(str::to_owned).collect();
     let own = format!("{}.go", name_of(module));
     all.sort_by_key(|path| match name_of(path) {
         name if name == own => 0,
@@ -117,7 +125,9 @@ fn package(folder: &str, module: &str, files: &Files<'_>) -> Vec<String> {
 /// Without a `go.mod` the start of the path is where the repository came from, or the repository holds it all.
 fn by_folder(from: &str, module: &str, files: &Files<'_>) -> Option<String> {
     let has_source = |folder: &&str| !package(folder, module, files).is_empty();
-    if let Some(folder) = nearest(from, files.folders_ending(module).filter(has_source)) {
+    if let Some(folder) =
+        nearest(from, files.folders_ending(module).take(MOST_ALIKE).filter(has_source))
+    {
         return Some(folder.to_owned());
     }
     let starts = module.match_indices('/').filter_map(|(at, _)| module.get(at + 1..));

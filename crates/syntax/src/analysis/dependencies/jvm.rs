@@ -2,6 +2,7 @@
 
 use super::{
     Asked, Ecosystem, Files, Target,
+    files::{MOST_ALIKE, MOST_FILES},
     paths::{nearest, within},
 };
 
@@ -64,13 +65,17 @@ fn package_files(from: &str, package: &[&str], files: &Files<'_>) -> Vec<String>
     }
     let is_test = |path: &str| within("", path).split('/').any(|part| part == "test");
     let path = package.join("/");
-    let folders: Vec<&str> =
-        files.folders_ending(&path).filter(|folder| is_test(from) || !is_test(folder)).collect();
+    let folders: Vec<&str> = files
+        .folders_ending(&path)
+        .filter(|folder| is_test(from) || !is_test(folder))
+        .take(MOST_ALIKE)
+        .collect();
     let mut all: Vec<String> = folders
         .iter()
         .flat_map(|folder| files.directly_in(folder))
         .filter(|file| ENDINGS.iter().any(|ending| file.ends_with(&format!(".{ending}"))))
         .filter(|file| *file != from)
+        .take(MOST_FILES)
         .map(str::to_owned)
         .collect();
     // The nearest of them first, so that it is the one that is shown.

@@ -2,17 +2,19 @@
 
 use super::{
     Asked, Ecosystem, Files, Target,
+    files::MOST_ALIKE,
     paths::{folder_of, join, upwards, within},
 };
 use serde_json::Value;
+use std::collections::HashMap;
 
-/// Prefixes of namespaces with the folders that they stand for, longest first.
+/// Prefixes of namespaces with the folders that they stand for.
 #[derive(Debug)]
-pub(super) struct Prefixes(Vec<(String, String)>);
+pub(super) struct Prefixes(HashMap<String, Vec<String>>);
 
 impl Prefixes {
     fn read(files: &Files<'_>) -> Self {
-        let mut all = Vec::new();
+        let mut all: HashMap<String, Vec<String>> = HashMap::new();
         for (folder, text) in files.manifests("composer.json") {
             let Ok(manifest) = serde_json::from_str::<Value>(&text) else { continue };
             for kind in ["autoload", "autoload-dev"] {
@@ -21,12 +23,22 @@ impl Prefixes {
                     let one = value.as_str().into_iter();
                     let several = value.as_array().into_iter().flatten().filter_map(Value::as_str);
                     let folders = one.chain(several).filter_map(|path| join(&folder, path));
-                    all.extend(folders.map(|path| (prefix.clone(), path)));
+                    all.entry(prefix.clone()).or_default().extend(folders);
                 }
             }
         }
-        all.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         Self(all)
+    }
+
+    /// Folders that a class may lie in, those with the longest prefix first: the rest of its name, and the folder.
+    fn of<'s>(&'s self, name: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
+        // A prefix ends with a backslash; some are written without.
+        let ends = name.rmatch_indices('\\').flat_map(|(at, _)| [at + 1, at]);
+        [name.len()].into_iter().chain(ends).chain([0]).flat_map(move |end| {
+            let (prefix, rest) = name.split_at(end);
+            let folders = self.0.get(prefix).into_iter().flatten().take(MOST_ALIKE);
+            folders.map(move |folder| (rest, folder.as_str()))
+        })
     }
 }
 
@@ -40,8 +52,7 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
     let name = keyword(module.trim()).trim_start_matches('\\').to_owned();
     let prefixes = files.php.get_or_init(|| Prefixes::read(files));
     let mut local = false;
-    for (prefix, folder) in &prefixes.0 {
-        let Some(rest) = name.strip_prefix(prefix.as_str()) else { continue };
+    for (rest, folder) in prefixes.of(&name) {
         local = true;
         let path = within(folder, &format!("{}.php", rest.replace('\\', "/")));
         if files.has(&path) {

@@ -2,6 +2,7 @@
 
 use super::{
     Asked, Ecosystem, Files, Target,
+    files::MOST_ALIKE,
     paths::{below, folder_of, join, name_of, shared, upwards, within},
     standard,
 };
@@ -42,7 +43,7 @@ impl Roots {
         let sorted = |named: &'s HashMap<String, Vec<String>>| {
             let roots = named.get(name).map(Vec::as_slice).unwrap_or_default();
             let fitting = roots.iter().map(String::as_str).filter(|root| may_start(root, from));
-            let mut roots: Vec<&str> = fitting.collect();
+            let mut roots: Vec<&str> = fitting.take(MOST_ALIKE).collect();
             roots.sort_by_key(|root| std::cmp::Reverse(shared(from, root)));
             roots
         };
@@ -126,9 +127,10 @@ fn leads(root: &str, path: &str, asked: &Asked<'_>, files: &Files<'_>) -> Option
     }
     let names = asked.statement.names.iter();
     let mut found: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     let of_names = names.filter_map(|name| file_of(&within(&base, name), files).or(module.clone()));
     for file in of_names {
-        if !found.contains(&file) {
+        if seen.insert(file.clone()) {
             found.push(file);
         }
     }

@@ -53,8 +53,8 @@ pub(super) fn read(source: &Source<'_>) -> Statements {
     let mut by_place: HashMap<(usize, usize), usize> = HashMap::new();
     let mut loose: HashMap<usize, Vec<String>> = HashMap::new();
     let mut around = Around::default();
-    for found in matches(source.language.grammar().imports(), source.tree.root_node(), source.text)
-    {
+    let root = source.tree.root_node();
+    for found in matches(source.tree, source.language.grammar().imports(), root, source.text) {
         let Some(node) = found.get("import").or_else(|| found.get("declared")) else {
             around.read(&found, source.text);
             continue;

@@ -10,7 +10,7 @@ use crate::{
     parse::Definition,
 };
 use std::{
-    collections::{HashMap, hash_map::DefaultHasher},
+    collections::{BTreeSet, HashMap, HashSet, hash_map::DefaultHasher},
     hash::{Hash as _, Hasher as _},
     ops::Range,
 };
@@ -89,7 +89,12 @@ pub(super) struct Facts<'a> {
     pub(super) tokens: Vec<Token>,
     pub(super) comments: Vec<Node<'a>>,
     pub(super) catches: Vec<Node<'a>>,
+    /// Places in the list of types, by the name of what they are made from.
+    made: HashMap<String, Vec<usize>>,
 }
+
+/// Patterns are looked for in as much of a body: bodies lie in each other.
+const MAX_BODY_BYTES: usize = 50_000;
 
 /// Functions without a name of their own.
 const ANONYMOUS: [&str; 9] = [
@@ -131,14 +136,18 @@ struct Picked<'a> {
     assignments: Vec<Node<'a>>,
     anonymous: Vec<Range<usize>>,
     impls: Vec<Node<'a>>,
+    /// Ranges of callables, and the innermost node of each.
+    wanted: HashSet<(usize, usize)>,
+    callables: HashMap<(usize, usize), Node<'a>>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn gather(source: &'a Source<'a>, definitions: &'a [Definition]) -> Self {
-        let picked = Picked::walk(source);
+        let wanted = definitions.iter().map(|one| (one.callable.start, one.callable.end)).collect();
+        let picked = Picked::walk(source, wanted);
         let mut functions: Vec<Function<'a>> = complexity::all_figures(source, definitions)
             .into_iter()
-            .map(|(at, figures)| function(source, &definitions[at], figures))
+            .map(|(at, figures)| function(source, &picked, &definitions[at], figures))
             .collect();
         let mut types = types(source, definitions, &functions, &picked);
         let owners = Owners::new(definitions, &functions, &types, &picked.anonymous);
@@ -189,7 +198,14 @@ impl<'a> Facts<'a> {
         let named = Owners::new(definitions, &functions, &types, &[]);
         let tokens = named.of(&picked.leaves).into_iter().map(token).collect();
         let Picked { comments, catches, .. } = picked;
-        Self { source, functions, types, tokens, comments, catches }
+        let mut made: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, one) in types.iter().enumerate() {
+            let bases: BTreeSet<&String> = one.bases.iter().collect();
+            for base in bases {
+                made.entry(base.clone()).or_default().push(at);
+            }
+        }
+        Self { source, functions, types, tokens, comments, catches, made }
     }
 
     /// The methods of a type.
@@ -201,8 +217,11 @@ impl<'a> Facts<'a> {
     }
 
     /// Types that are made from one of that name, or do what it asks.
-    pub(super) fn made_from<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Type<'a>> {
-        self.types.iter().filter(move |one| one.bases.iter().any(|base| base == name))
+    pub(super) fn made_from<'s>(
+        &'s self,
+        name: &str,
+    ) -> impl Iterator<Item = &'s Type<'a>> + use<'s, 'a> {
+        self.made.get(name).into_iter().flatten().map(|at| &self.types[*at])
     }
 }
 
@@ -214,8 +233,8 @@ fn add_field<'a>(of: &mut Type<'a>, name: &'a str, node: Node<'a>, text: &'a str
 }
 
 impl<'a> Picked<'a> {
-    fn walk(source: &Source<'a>) -> Self {
-        let mut picked = Self::default();
+    fn walk(source: &Source<'a>, wanted: HashSet<(usize, usize)>) -> Self {
+        let mut picked = Self { wanted, ..Self::default() };
         let mut cursor = source.tree.walk();
         loop {
             let node = cursor.node();
@@ -234,6 +253,10 @@ impl<'a> Picked<'a> {
     /// Whether to go into the node.
     fn pick(&mut self, node: Node<'a>) -> bool {
         let kind = node.kind();
+        let range = (node.start_byte(), node.end_byte());
+        if self.wanted.contains(&range) {
+            self.callables.insert(range, node);
+        }
         if node.is_named() {
             if kind.contains("comment") {
                 self.comments.push(node);
@@ -258,15 +281,18 @@ impl<'a> Picked<'a> {
 
 fn function<'a>(
     source: &Source<'a>,
+    picked: &Picked<'a>,
     definition: &'a Definition,
     figures: FunctionFigures,
 ) -> Function<'a> {
     let range = definition.callable.clone();
-    let root = source.tree.root_node();
-    let node = root.descendant_for_byte_range(range.start, range.end).unwrap_or(root);
+    let known = picked.callables.get(&(range.start, range.end)).copied();
+    // What was recovered from text that can't be read has no node.
+    let node = known.unwrap_or_else(|| source.tree.root_node());
     let settings = source.language.settings();
     let body = settings.fields.body.iter().find_map(|name| node.child_by_field_name(name));
     let text = body.map_or("", |body| text_of(body, source.text));
+    let text = text.get(..text.floor_char_boundary(MAX_BODY_BYTES)).unwrap_or(text);
     let row = line_of(body.unwrap_or(node));
     Function { about: &definition.annotation, figures, node, body, text, row, returns: Vec::new() }
 }

@@ -101,8 +101,9 @@ fn blocks<'a>(facts: &Facts<'a>) -> Vec<Vec<Node<'a>>> {
     let text = facts.source.text;
     let marks = &facts.source.language.settings().comments.marks;
     let alone = |node: &Node<'_>| {
-        let before = text.get(..node.start_byte()).unwrap_or_default();
-        before.rsplit('\n').next().unwrap_or_default().trim().is_empty()
+        let at = node.start_byte();
+        let line = at.saturating_sub(node.start_position().column);
+        text.get(line..at).unwrap_or_default().trim().is_empty()
     };
     let documents = |node: &Node<'_>| {
         let said = text_of(*node, text);

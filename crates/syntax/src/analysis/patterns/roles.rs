@@ -5,18 +5,24 @@ use super::{
     facts::{Facts, Function, Type, has_word, short_name},
 };
 use crate::{annotation::Kind, language::Language};
+use std::collections::HashSet;
+
+/// As many types are compared with all others.
+const MAX_COMPARED_TYPES: usize = 100;
 
 /// Finds them all.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+    // Each of them is compared with all types.
+    let mut left = MAX_COMPARED_TYPES;
     for one in &facts.types {
-        found.extend(strategy(facts, one));
+        found.extend(strategy(facts, one, &mut left));
         found.extend(visitor(facts, one));
     }
     found.extend(functional_options(facts));
 }
 
 /// What several types do each in their way, and somebody who holds one of them without knowing which.
-fn strategy(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+fn strategy(facts: &Facts<'_>, one: &Type<'_>, left: &mut usize) -> Option<Pattern> {
     let open = matches!(one.about.kind, Kind::Interface | Kind::Trait)
         || one.about.modifiers.iter().any(|word| word == "abstract")
         || facts.methods(one).any(Function::is_abstract);
@@ -25,7 +31,9 @@ fn strategy(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     if !open || ways.len() < 2 || one.methods.is_empty() || is_error(name) {
         return None;
     }
-    let is_way = |holder: &&Type<'_>| ways.iter().any(|way| way.about.id == holder.about.id);
+    *left = left.checked_sub(1)?;
+    let ids: HashSet<&str> = ways.iter().map(|way| way.about.id.as_str()).collect();
+    let is_way = |holder: &&Type<'_>| ids.contains(holder.about.id.as_str());
     let others =
         facts.types.iter().filter(|holder| holder.about.id != one.about.id && !is_way(holder));
     let holder = others.clone().find_map(|holder| {

@@ -5,6 +5,7 @@ use super::{
     facts::{Facts, Function, Type, has_word, is_name},
 };
 use crate::{
+    ancestry::Ancestry,
     annotation::{Kind, Parameter, Visibility},
     language::{Language, line_of, matches, text_of},
 };
@@ -327,7 +328,9 @@ fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
 /// Conditions that mix many operators.
 fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     let source = facts.source;
-    let marks = matches(source.language.grammar().branches(), source.tree.root_node(), source.text);
+    let root = source.tree.root_node();
+    let marks = matches(source.tree, source.language.grammar().branches(), root, source.text);
+    let kin = Ancestry::new(source.tree);
     let mut logic: Vec<Node<'_>> = marks.iter().filter_map(|mark| mark.get("logic")).collect();
     logic.sort_by_key(|node| (node.start_byte(), std::cmp::Reverse(node.end_byte())));
     logic.dedup_by_key(|node| node.id());
@@ -343,8 +346,8 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         let least = if mixed { LONG_CONDITION } else { 2 * LONG_CONDITION };
         let rows = outer.end_position().row - outer.start_position().row;
         // A function that is handed over in between is not part of the condition.
-        let dense = rows <= 2 * count && is_condition(*outer);
-        if count >= least && dense {
+        let dense = rows <= 2 * count;
+        if count >= least && dense && is_condition(&kin, *outer) {
             let message = format!("One condition of {} parts.", count + 1);
             found.push(
                 Pattern::smell(
@@ -361,10 +364,10 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
 }
 
 /// Whether an expression decides which way to go.
-fn is_condition(node: Node<'_>) -> bool {
+fn is_condition<'tree>(kin: &Ancestry<'tree>, node: Node<'tree>) -> bool {
     let mut inner = node;
     for _ in 0..4 {
-        let Some(parent) = inner.parent() else { return false };
+        let Some(parent) = kin.parent(inner) else { return false };
         if parent.child_by_field_name("condition") == Some(inner) {
             return !parent.kind().starts_with("ternary");
         }

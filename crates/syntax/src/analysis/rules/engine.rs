@@ -2,7 +2,8 @@
 //!
 //! Input may be hostile: nested a hundred thousand deep, to overflow a stack or to make a search climb and descend
 //! without end. So nodes below [`DEEPEST`] are not looked at, and in a tree that goes deeper only those rules are used
-//! whose matching does not recurse with the tree.
+//! whose matching does not recurse with the tree. Where a node has thousands of children side by side, rules that ask for
+//! parents and siblings are not used.
 
 use super::{names::Names, read::Rule};
 use crate::{
@@ -40,12 +41,13 @@ pub(super) fn search<'a>(
     rules: &[&'a Rule],
     stopped: &dyn Fn() -> bool,
 ) -> Vec<Hit<'a>> {
+    let flat = source.tree.is_flat();
     let deep = is_deep(source.tree);
     let mut hits = Vec::new();
     for imported in [false, true] {
         let mut by_kind: ByKind<'a> = HashMap::new();
         let used = rules.iter().filter(|rule| rule.about.imported == imported);
-        for rule in used.filter(|rule| !deep || !rule.recurses) {
+        for rule in used.filter(|rule| !(deep && rule.recurses || flat && rule.climbs)) {
             for kind in &rule.kinds {
                 by_kind.entry(*kind).or_default().push(rule);
             }
@@ -57,7 +59,7 @@ pub(super) fn search<'a>(
         let text = Text {
             source: source.text.to_owned(),
             language: source.language,
-            tree: source.tree.clone(),
+            tree: Tree::clone(source.tree),
             names,
         };
         walk(&AstGrep::doc(text), &by_kind, stopped, &mut hits);

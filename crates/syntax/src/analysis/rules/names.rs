@@ -27,7 +27,8 @@ impl Names {
             let whole = name.map_or_else(|| module.to_owned(), |name| format!("{module}.{name}"));
             Some((called.to_owned(), whole))
         };
-        Self(matches(query, source.tree.root_node(), source.text).iter().filter_map(read).collect())
+        let root = source.tree.root_node();
+        Self(matches(source.tree, query, root, source.text).iter().filter_map(read).collect())
     }
 
     /// The text of the name of what is called, with its first part as it was imported.

@@ -154,6 +154,7 @@ impl Draft {
             kinds,
             knows_secrets: matcher.defined_vars().contains("SECRET"),
             recurses: recurses(core),
+            climbs: self.about.imported || climbs(core),
             matcher,
         }))
     }
@@ -172,12 +173,37 @@ pub(super) struct Rule {
     pub(super) knows_secrets: bool,
     /// Whether its matching may go as deep on the stack as the tree is.
     pub(super) recurses: bool,
+    /// Whether its matching asks for parents and siblings of nodes.
+    pub(super) climbs: bool,
 }
 
 impl fmt::Debug for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
     }
+}
+
+/// Whether matching asks for the parents or siblings of nodes, which the engine looks for from the root.
+fn climbs(core: &SerializableRuleCore) -> bool {
+    let Ok(whole) = serde_json::to_value(core) else { return true };
+    let mut waiting = vec![&whole];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(fields) => {
+                let asks = |(key, value): (&String, &Value)| {
+                    let names = ["inside", "follows", "precedes", "nthChild"];
+                    names.contains(&key.as_str()) && !value.is_null()
+                };
+                if fields.iter().any(asks) {
+                    return true;
+                }
+                waiting.extend(fields.values());
+            }
+            Value::Array(items) => waiting.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
 }
 
 /// Whether matching may recurse with the tree: the engine does so where `has` stops by a rule, and where it compares

@@ -187,7 +187,7 @@ fn doxygen_is_read_with_either_mark() {
 fn a_path_in_parts_is_read_as_one() {
     let text = "import scala.collection.mutable\nimport java.io.{File, Reader}\n";
     let tree = tree(Language::Scala, text, &|| false).unwrap();
-    let found = matches(Language::Scala.grammar().imports(), tree.root_node(), text);
+    let found = matches(&tree, Language::Scala.grammar().imports(), tree.root_node(), text);
     let paths: Vec<&str> = found.iter().filter_map(|one| one.text("module", text)).collect();
     assert_eq!(paths, ["scala.collection.mutable", "java.io"]);
 }

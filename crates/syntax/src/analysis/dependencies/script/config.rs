@@ -11,6 +11,13 @@ use std::collections::HashMap;
 /// Configurations that extend each other in a circle would never end.
 const DEEPEST: usize = 8;
 
+/// Configurations that one may take from: each may name several others.
+const MOST_TAKEN: usize = 32;
+/// Bytes of other configurations that are read for all of them together.
+const MOST_BYTES: usize = 16 << 20;
+/// Patterns that are held against each import.
+const MOST_PATTERNS: usize = 1_000;
+
 /// By folder.
 #[derive(Debug)]
 pub(super) struct Configs(HashMap<String, Config>);
@@ -26,11 +33,12 @@ struct Config {
 impl Configs {
     pub(super) fn read(files: &Files<'_>) -> Self {
         let mut all = HashMap::new();
+        let mut left = MOST_BYTES;
         // The later one wins, so the one for TypeScript comes last.
         for name in ["jsconfig.json", "tsconfig.json"] {
             for (folder, text) in files.manifests(name) {
                 let path = super::within(&folder, name);
-                all.insert(folder, Config::load(&path, &text, files));
+                all.insert(folder, Config::load(&path, &text, files, &mut left));
             }
         }
         Self(all)
@@ -47,8 +55,9 @@ impl Configs {
 
 impl Config {
     /// A configuration with what it extends and, where it only holds others together, what these say.
-    fn load(path: &str, text: &str, files: &Files<'_>) -> Self {
+    fn load(path: &str, text: &str, files: &Files<'_>, left: &mut usize) -> Self {
         let mut config = Self::default();
+        let mut taken = 0;
         let mut waiting = vec![(path.to_owned(), text.to_owned(), 0)];
         let mut referenced = Vec::new();
         // Nearer configurations are taken first, and what they say stays.
@@ -59,16 +68,22 @@ impl Config {
             if depth == DEEPEST {
                 continue;
             }
-            let reads = |name: &str| {
+            let mut reads = |name: &str| {
+                if taken == MOST_TAKEN || *left == 0 {
+                    return None;
+                }
                 let path = find(folder, name, files)?;
-                Some((path.clone(), files.read(&path)?, depth + 1))
+                let text = files.read(&path)?;
+                taken += 1;
+                *left = left.saturating_sub(text.len());
+                Some((path, text, depth + 1))
             };
             let extended: Vec<&str> = match &value["extends"] {
                 Value::String(one) => vec![one],
                 Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
                 _ => Vec::new(),
             };
-            waiting.extend(extended.into_iter().filter_map(reads));
+            waiting.extend(extended.into_iter().filter_map(&mut reads));
             if depth == 0 {
                 let all = value["references"].as_array().into_iter().flatten();
                 referenced.extend(all.filter_map(|one| reads(one["path"].as_str()?)));
@@ -102,6 +117,7 @@ impl Config {
                 let start = pattern.split('*').next().map_or(0, str::len);
                 (pattern.contains('*'), std::cmp::Reverse(start))
             });
+            paths.truncate(MOST_PATTERNS);
             self.paths = Some(paths);
         }
         self.base = self.base.take().or(own_base);

@@ -9,6 +9,9 @@ use std::collections::HashMap;
 const BUILT: [&str; 10] =
     ["dist", "build", "lib", "out", "output", "esm", "cjs", "es", "types", "umd"];
 
+/// Patterns that are held against each import.
+const MOST_PATTERNS: usize = 100;
+
 #[derive(Debug)]
 pub(super) struct Packages {
     by_name: HashMap<String, String>,
@@ -18,9 +21,46 @@ pub(super) struct Packages {
 #[derive(Debug)]
 struct Package {
     folder: String,
-    exports: Value,
-    imports: Value,
+    exports: Names,
+    imports: Names,
     entries: Vec<String>,
+}
+
+/// What `exports` or `imports` gives for names. A package of icons has thousands.
+#[derive(Debug)]
+struct Names {
+    map: Value,
+    /// Whether its keys are names, and not conditions.
+    is_by_name: bool,
+    /// Names with a star, the longest first.
+    patterns: Vec<String>,
+}
+
+impl Names {
+    fn new(map: Value) -> Self {
+        let keys = || map.as_object().into_iter().flat_map(|map| map.keys());
+        let is_by_name = map.is_object() && keys().all(|key| key.starts_with(['.', '#']));
+        let mut patterns: Vec<String> = keys().filter(|key| key.contains('*')).cloned().collect();
+        patterns.sort_by_key(|pattern| std::cmp::Reverse(pattern.len()));
+        patterns.truncate(MOST_PATTERNS);
+        Self { map, is_by_name, patterns }
+    }
+
+    /// Every path for a name, whatever the condition.
+    fn targets(&self, asked: &str) -> Vec<String> {
+        if !self.is_by_name {
+            return if asked == "." { strings(&self.map) } else { Vec::new() };
+        }
+        let exact = self.map.get(asked).filter(|_| !asked.contains('*'));
+        let mut found: Vec<String> =
+            exact.into_iter().flat_map(strings).map(|target| target.replace('*', "")).collect();
+        for pattern in &self.patterns {
+            let Some(rest) = star(pattern, asked) else { continue };
+            let all = self.map.get(pattern.as_str()).into_iter().flat_map(strings);
+            found.extend(all.map(|target| target.replace('*', rest)));
+        }
+        found
+    }
 }
 
 /// The name of a package, and what is asked of it.
@@ -51,8 +91,8 @@ impl Packages {
             }
             let package = Package {
                 folder: folder.clone(),
-                exports: manifest["exports"].clone(),
-                imports: manifest["imports"].clone(),
+                exports: Names::new(manifest["exports"].clone()),
+                imports: Names::new(manifest["imports"].clone()),
                 entries: entries(&manifest),
             };
             by_folder.insert(folder, package);
@@ -68,7 +108,7 @@ impl Packages {
         probe: &Probe<'_, '_>,
     ) -> Option<String> {
         let package = around(from, |folder| self.by_folder.get(folder)).next()?;
-        package.first(&targets(&package.imports, module), probe)
+        package.first(&package.imports.targets(module), probe)
     }
 
     /// What a name leads to in a package of this repository, if it is one.
@@ -82,7 +122,7 @@ impl Packages {
 impl Package {
     fn file(&self, rest: &str, probe: &Probe<'_, '_>) -> Option<String> {
         let asked = if rest.is_empty() { ".".to_owned() } else { format!("./{rest}") };
-        let by_exports = self.first(&targets(&self.exports, &asked), probe);
+        let by_exports = self.first(&self.exports.targets(&asked), probe);
         if by_exports.is_some() {
             return by_exports;
         }
@@ -123,23 +163,6 @@ fn sources(target: &str) -> Vec<String> {
     vec![format!("src/{stem}"), stem.to_owned()]
 }
 
-/// Every path that `exports` or `imports` gives for a name, whatever the condition.
-fn targets(map: &Value, asked: &str) -> Vec<String> {
-    let is_map =
-        map.as_object().is_some_and(|map| map.keys().all(|key| key.starts_with(['.', '#'])));
-    if !is_map {
-        return if asked == "." { strings(map) } else { Vec::new() };
-    }
-    let all = map.as_object().into_iter().flatten();
-    let mut fitting: Vec<(&String, &str, &Value)> =
-        all.filter_map(|(key, value)| Some((key, star(key, asked)?, value))).collect();
-    fitting.sort_by_key(|(key, ..)| (key.contains('*'), std::cmp::Reverse(key.len())));
-    let found = fitting.iter().flat_map(|(_, rest, value)| {
-        strings(value).into_iter().map(|target| target.replace('*', rest))
-    });
-    found.collect()
-}
-
 fn strings(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![value];
@@ -175,10 +198,11 @@ mod tests {
     fn exports_are_read_with_conditions_and_stars() {
         let map =
             json!({".": {"import": "./dist/a.mjs", "default": "./dist/a.js"}, "./x/*": "./x/*.js"});
-        assert_eq!(targets(&map, "."), ["./dist/a.mjs", "./dist/a.js"]);
-        assert_eq!(targets(&map, "./x/one"), ["./x/one.js"]);
-        assert!(targets(&map, "./y").is_empty());
-        assert_eq!(targets(&json!("./main.js"), "."), ["./main.js"]);
+        let names = Names::new(map);
+        assert_eq!(names.targets("."), ["./dist/a.mjs", "./dist/a.js"]);
+        assert_eq!(names.targets("./x/one"), ["./x/one.js"]);
+        assert!(names.targets("./y").is_empty());
+        assert_eq!(Names::new(json!("./main.js")).targets("."), ["./main.js"]);
         assert_eq!(sources("./dist/esm/a/b.js"), ["src/a/b", "a/b"]);
     }
 }

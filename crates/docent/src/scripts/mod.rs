@@ -1,0 +1,188 @@
+//! Script workers as processes: this executable again with a hidden subcommand, started by the process that starts programs.
+
+mod worker;
+
+pub(crate) use worker::run as run_worker;
+
+use crate::{
+    config::{Config, Environment},
+    sandbox,
+    servers::{self, Means},
+};
+use docent_keeper::{Child, Confinement, Ended, Keeper, Launch, Mode, OWN_EXECUTABLE, Process};
+use docent_script::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
+use docent_tool::Running;
+use serde::{Deserialize, Serialize};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{io::AsyncReadExt, net::unix::pipe, sync::OnceCell};
+
+/// The hidden subcommand of a worker.
+pub(crate) const SUBCOMMAND: &str = "__script";
+
+/// Bytes of a worker's standard error that are kept: it only says why a worker ended.
+const MAX_STDERR_BYTES: usize = 4096;
+
+/// What Rust says when there is no more memory, before it ends the process.
+const OUT_OF_MEMORY: &str = "memory allocation of";
+
+/// The number of the signal that the kernel sends at the limit of processor time.
+const SIGXCPU: i32 = 24;
+
+/// How long standard error is read after a worker has ended.
+const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// What a worker is told at its start.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    mode: Mode,
+    /// The most memory that any script may use by the configuration.
+    memory_bytes: usize,
+}
+
+/// What runs the scripts of a hub.
+pub(crate) fn workers(config: &Config, means: &Means) -> Arc<Workers> {
+    // Where servers are not confined, scripts still are: they lose nothing by it.
+    let mode = match sandbox::mode(config) {
+        Mode::Strict => Mode::Strict,
+        Mode::Auto | Mode::Off => Mode::Auto,
+    };
+    let description = Description { mode, memory_bytes: config.hub.settings.script.memory_bytes };
+    Workers::new(Arc::new(KeeperWorkers {
+        keeper: OnceCell::new_with(means.keeper.clone()),
+        config: config.clone(),
+        environment: means.environment.clone(),
+        description,
+    }))
+}
+
+/// Starts workers through the process that starts programs.
+struct KeeperWorkers {
+    /// Started with docent, or with the first script where docent is not confined.
+    keeper: OnceCell<Keeper>,
+    config: Config,
+    environment: Environment,
+    description: Description,
+}
+
+impl fmt::Debug for KeeperWorkers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeeperWorkers").finish_non_exhaustive()
+    }
+}
+
+impl KeeperWorkers {
+    async fn spawn(&self) -> Result<Child, String> {
+        let start = async { servers::keeper(&self.config, &self.environment) };
+        let keeper = self.keeper.get_or_try_init(|| start).await.map_err(|error| {
+            format!("the process that starts programs did not start with docent ({error:#}); restart docent")
+        })?;
+        let description =
+            serde_json::to_string(&self.description).map_err(|error| error.to_string())?;
+        // The worker confines itself, more tightly than a program that is yet to be loaded can be.
+        let mut launch = Launch::new(
+            OWN_EXECUTABLE,
+            [SUBCOMMAND, description.as_str()],
+            Confinement::default(),
+            Mode::Off,
+        );
+        launch.environment.kept.clear();
+        launch.cwd = Some("/".into());
+        keeper.spawn(&launch).await.map_err(|failed| failed.to_string())
+    }
+}
+
+impl StartWorker for KeeperWorkers {
+    fn start(&self) -> Running<'_, Result<StartedWorker, String>> {
+        Box::pin(async {
+            let Child { stdin, stdout, stderr, process } = self.spawn().await?;
+            tracing::debug!(pid = process.pid(), "started a script worker");
+            let said = Arc::new(Mutex::new(Vec::new()));
+            let reading = tokio::spawn(read_stderr(stderr, Arc::clone(&said)));
+            let process = KeptProcess { process, said, reading: Mutex::new(Some(reading)) };
+            let (input, output) = (Box::new(stdin), Box::new(stdout));
+            Ok(StartedWorker { input, output, process: Box::new(process) })
+        })
+    }
+}
+
+/// Keeps the beginning of what a worker writes to its standard error, and reads on so that it never waits.
+async fn read_stderr(mut stderr: pipe::Receiver, said: Arc<Mutex<Vec<u8>>>) {
+    let mut part = [0; 1024];
+    while let Ok(count @ 1..) = stderr.read(&mut part).await {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_STDERR_BYTES.saturating_sub(said.len());
+        said.extend(part.iter().take(count.min(room)));
+    }
+}
+
+/// A worker's process. It ends when this is dropped, or when docent ends.
+struct KeptProcess {
+    process: Process,
+    said: Arc<Mutex<Vec<u8>>>,
+    reading: Mutex<Option<tokio::task::JoinHandle<()>>>,
+}
+
+impl WorkerProcess for KeptProcess {
+    fn exit(&self) -> Running<'_, WorkerExit> {
+        Box::pin(async {
+            let ended = self.process.ended().await;
+            let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(reading) = reading {
+                // It ends with the process.
+                let _read = tokio::time::timeout(STDERR_TIMEOUT, reading).await;
+            }
+            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            exit(ended, &String::from_utf8_lossy(&said))
+        })
+    }
+
+    fn kill(&self) -> Running<'_, ()> {
+        Box::pin(async {
+            let ended = self.process.end(Duration::ZERO).await;
+            tracing::debug!(pid = self.process.pid(), %ended, "ended a script worker");
+        })
+    }
+}
+
+/// Why a worker ended by itself.
+fn exit(ended: Ended, said: &str) -> WorkerExit {
+    match ended {
+        Ended::Signal(SIGXCPU) => WorkerExit::OutOfTime,
+        _ if said.contains(OUT_OF_MEMORY) => WorkerExit::OutOfMemory,
+        ended => {
+            let said = docent_screen::one_line(said.trim());
+            let said = if said.is_empty() { String::new() } else { format!(" ({said})") };
+            WorkerExit::Other(format!("{ended}{said}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_explained() {
+        for (ended, said, want) in [
+            (Ended::Signal(SIGXCPU), "", WorkerExit::OutOfTime),
+            (Ended::Signal(6), "memory allocation of 7 bytes failed\n", WorkerExit::OutOfMemory),
+            (
+                Ended::Signal(9),
+                "",
+                WorkerExit::Other("it was ended by signal 9 (SIGKILL)".to_owned()),
+            ),
+            (
+                Ended::Code(1),
+                "docent: no\n",
+                WorkerExit::Other("it ended with exit code 1 (docent: no)".to_owned()),
+            ),
+        ] {
+            assert_eq!(exit(ended, said), want, "{ended:?} {said}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A deadline or a cancellation ends the work of a call, and not only its answer: afterwards the process is idle, and
+//! the next call is served.
+//!
+//! Time is measured as processor time of the process, so that a busy machine changes nothing. Each call would take ten
+//! times as much as is allowed here after its end.
+
+use crate::{
+    Place,
+    serving::{LEGACY, call, endless, serve, ticks},
+};
+use docent_testkit::Child;
+use serde_json::{Value, json};
+use std::{fmt::Write as _, fs, time::Duration};
+
+/// Processor time, in ticks of a hundredth of a second, that each core may use after the end of a call. The requirement is
+/// one second; twice that is allowed, because these tests run unoptimized.
+const TICKS_PER_CORE: u64 = 200;
+/// A process that uses no more than this in [`INTERVAL`] is idle.
+const IDLE_TICKS: u64 = 3;
+const INTERVAL: Duration = Duration::from_millis(400);
+/// What a call must have used before it counts as under way.
+const TICKS_UNDER_WAY: u64 = 30;
+/// Milliseconds that a call may take.
+const TIMEOUT_MS: &str = "4000";
+/// The same for a call that does less.
+const SHORT_TIMEOUT_MS: &str = "1000";
+/// How long a test waits for something that comes at once, or never.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Cores that the process may use.
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).max(2)
+}
+
+/// Processor time that a call may use after its end.
+fn ticks_after_end() -> u64 {
+    TICKS_PER_CORE * cores() as u64
+}
+
+/// Waits until the process has used so much processor time since then.
+async fn is_busy(server: &Child, since: u64, ticks_used: u64) {
+    let busy = async {
+        while ticks(server) < since + ticks_used {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, busy).await.expect("the call does not start to work");
+}
+
+/// Waits until the process is idle, and gives the processor time that it has used until then.
+async fn until_idle(server: &Child) -> u64 {
+    let start = ticks(server);
+    let idle = async {
+        let mut before = start;
+        loop {
+            tokio::time::sleep(INTERVAL).await;
+            let now = ticks(server);
+            if now - before <= IDLE_TICKS {
+                return now - start;
+            }
+            before = now;
+        }
+    };
+    tokio::time::timeout(PATIENCE, idle).await.expect("the work goes on after the call has ended")
+}
+
+/// A call that is cancelled, one that runs into its deadline, and one that is quick.
+async fn work_ends_with_its_call(mut server: Child, tool: &str, arguments: &Value) {
+    let params = || call(tool, arguments.clone());
+    until_idle(&server).await;
+
+    let before = ticks(&server);
+    let id = server.start("tools/call", params()).await.unwrap();
+    is_busy(&server, before, TICKS_UNDER_WAY).await;
+    server.tell("notifications/cancelled", json!({"requestId": id})).await.unwrap();
+    server.ask("ping", json!({})).await.unwrap();
+    let used = until_idle(&server).await;
+    assert!(used <= ticks_after_end(), "{tool} went on for {used} ticks after it was cancelled");
+
+    let late = server.ask("tools/call", params()).await.unwrap();
+    let is_done = late["result"]["structuredContent"].is_object()
+        && late["result"]["structuredContent"]["partial"].is_null()
+        && late["result"]["isError"] != true;
+    assert!(!is_done, "{tool} was done before its deadline, so that nothing is tested: {late}");
+    let used = until_idle(&server).await;
+    assert!(used <= ticks_after_end(), "{tool} went on for {used} ticks after its deadline");
+
+    let quick = server.ask("tools/call", call("outline", json!({"path": "small.py"}))).await;
+    let quick = quick.unwrap();
+    assert_eq!(quick["result"]["structuredContent"]["totalDefinitions"], 1, "{quick}");
+}
+
+/// A server over a place with a small file, whose calls have so many milliseconds.
+async fn limited(place: &Place, timeout_ms: &str) -> Child {
+    place.write("small.py", "def small():\n    pass\n");
+    let mut server = serve(place, &[], &[("DOCENT_LIMITS_TOOL_TIMEOUT_MS", timeout_ms)]);
+    server.open(LEGACY).await.unwrap();
+    server
+}
+
+/// Runs a tool over many large source files.
+async fn on_many_files(tool: &str, arguments: Value) {
+    let place = Place::new();
+    endless(&place);
+    let server = limited(&place, TIMEOUT_MS).await;
+    work_ends_with_its_call(server, tool, &arguments).await;
+}
+
+#[tokio::test]
+async fn an_analysis_of_a_repository_ends() {
+    on_many_files("analyze_repository", json!({"path": "endless", "depth": "deep"})).await;
+}
+
+#[tokio::test]
+async fn a_check_of_documentation_ends() {
+    on_many_files("check_documentation", json!({"path": "endless"})).await;
+}
+
+#[tokio::test]
+async fn an_outline_ends() {
+    on_many_files("outline", json!({"path": "endless"})).await;
+}
+
+#[tokio::test]
+async fn an_analysis_of_complexity_ends() {
+    on_many_files("analyze_code", json!({"file": "endless", "analysisType": "complexity"})).await;
+}
+
+#[tokio::test]
+async fn an_analysis_of_patterns_ends() {
+    on_many_files("analyze_code", json!({"file": "endless", "analysisType": "patterns"})).await;
+}
+
+#[tokio::test]
+async fn an_analysis_of_security_ends() {
+    on_many_files("analyze_code", json!({"file": "endless", "analysisType": "security"})).await;
+}
+
+#[tokio::test]
+async fn an_analysis_of_dependencies_ends() {
+    on_many_files("analyze_code", json!({"file": "endless", "analysisType": "dependencies"})).await;
+}
+
+/// Source files that call one function over and over, and are in the index.
+async fn with_references(place: &Place, timeout_ms: &str) -> Child {
+    let folder = place.project().join("calls");
+    fs::create_dir(&folder).unwrap();
+    let first = folder.join("0.py");
+    let calls = "    target(1, 2, 3)\n".repeat(1_000);
+    fs::write(&first, format!("def target(a, b, c):\n    pass\n\ndef calls():\n{calls}")).unwrap();
+    // Each core has as much to do on every machine; a release build takes as long for eight times as many.
+    let files = if std::env::var_os("DOCENT_BINARY").is_some() { 800 } else { 100 };
+    for n in 1..files * cores() {
+        fs::hard_link(&first, folder.join(format!("{n}.py"))).unwrap();
+    }
+    let mut server = limited(place, timeout_ms).await;
+    // The index goes on being built whatever becomes of a call; here, it is not to be measured.
+    let built = async {
+        loop {
+            let status = server.ask("tools/call", call("index_status", json!({}))).await.unwrap();
+            if status["result"]["structuredContent"]["freshness"] == "inStep" {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(3 * PATIENCE, built).await.expect("the index is not built");
+    server
+}
+
+#[tokio::test]
+async fn a_search_for_references_ends() {
+    let place = Place::new();
+    let server = with_references(&place, TIMEOUT_MS).await;
+    work_ends_with_its_call(server, "find_references", &json!({"symbol": "target"})).await;
+}
+
+#[tokio::test]
+async fn parsing_of_files_ends() {
+    let place = Place::new();
+    let server = with_references(&place, SHORT_TIMEOUT_MS).await;
+    work_ends_with_its_call(server, "parse_files", &json!({"files": ["calls"]})).await;
+}
+
+#[tokio::test]
+async fn a_document_that_is_shown_ends() {
+    let place = Place::new();
+    let folder = place.project().join("manual");
+    fs::create_dir(&folder).unwrap();
+    let mut text = String::from("# Manual\n\n");
+    // Each of these is looked for on the disk under four names.
+    for n in 0..100_000 {
+        write!(text, "[{n}](a/{n}) ").unwrap();
+        if n % 10 == 0 {
+            text.push_str("\n\n");
+        }
+    }
+    fs::write(folder.join("index.md"), text).unwrap();
+    place.write("docent.toml", "[docs.collections.manual]\npath = \"manual\"\n");
+    let server = limited(&place, TIMEOUT_MS).await;
+    let arguments = json!({"document_id": "manual/index.md"});
+    work_ends_with_its_call(server, "get_document", &arguments).await;
+}

@@ -1,0 +1,67 @@
+//! Makes operations on files fail, for tests.
+//!
+//! The operations of the whole process count, so a test that uses this runs in a process of its own.
+
+use crate::operation::{OPERATION_POINT, Operation};
+use fail::FailScenario;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Decides which operations fail, for as long as it exists.
+pub struct Faults {
+    _scenario: FailScenario<'static>,
+}
+
+impl std::fmt::Debug for Faults {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Faults").finish_non_exhaustive()
+    }
+}
+
+impl Faults {
+    /// Waits until no other thread of this process decides it.
+    pub fn begin() -> Self {
+        Self { _scenario: FailScenario::setup() }
+    }
+
+    /// The operations of a run by their kind; kinds that it does not use are left out.
+    pub fn count(&self, run: impl FnOnce()) -> BTreeMap<Operation, usize> {
+        let counts: Vec<_> = Operation::ALL.into_iter().map(|kind| (kind, watch(kind))).collect();
+        run();
+        let counts = counts.into_iter().map(|(kind, count)| {
+            fail::remove(kind.point());
+            (kind, count.load(Ordering::Relaxed))
+        });
+        counts.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Fails operation number `n` of a run, counted from 0, and no other.
+    ///
+    /// # Panics
+    ///
+    /// Where the fail points are not compiled in.
+    pub fn fail_nth<T>(&self, n: usize, run: impl FnOnce() -> T) -> T {
+        let actions = format!("{n}*off->1*return->off");
+        let configured = fail::cfg(OPERATION_POINT, &actions);
+        assert_eq!(configured, Ok(()), "{actions}");
+        let ended = run();
+        fail::remove(OPERATION_POINT);
+        ended
+    }
+}
+
+fn watch(kind: Operation) -> Arc<AtomicUsize> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let increment = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+    };
+    let configured = fail::cfg_callback(kind.point(), increment);
+    assert_eq!(configured, Ok(()), "{kind:?}");
+    count
+}

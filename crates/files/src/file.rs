@@ -1,0 +1,168 @@
+//! A file of docent's own that is open, and what is known of one.
+
+use crate::operation::Operation;
+use rustix::fs::{FileType, Stat};
+use std::{
+    fs::{File, Metadata, TryLockError},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::{fd::AsRawFd as _, unix::fs::MetadataExt as _},
+    path::{Path, PathBuf},
+};
+
+/// Which file it is, whatever its name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    /// The identity of the file that has these metadata.
+    pub fn of(metadata: &Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
+}
+
+/// What has a name in a folder. A link is described itself, not what it leads to.
+#[derive(Debug, Clone, Copy)]
+pub struct FileStatus {
+    /// Which file it is.
+    pub identity: Identity,
+    /// Its bytes.
+    pub length: i64,
+    /// When it was last written: seconds since 1970, and nanoseconds.
+    pub modified: (i64, i64),
+    kind: FileType,
+}
+
+impl FileStatus {
+    #[expect(
+        clippy::useless_conversion,
+        reason = "the types of these numbers differ between systems"
+    )]
+    pub(crate) fn of(stat: &Stat) -> Self {
+        let device = u64::try_from(stat.st_dev).unwrap_or_default();
+        let inode = u64::try_from(stat.st_ino).unwrap_or_default();
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let modified =
+            (stat.st_mtime.into(), i64::try_from(stat.st_mtime_nsec).unwrap_or_default());
+        Self { identity: Identity { device, inode }, length: stat.st_size.into(), modified, kind }
+    }
+
+    /// Whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.kind == FileType::RegularFile
+    }
+
+    /// Whether it is a folder.
+    pub fn is_folder(&self) -> bool {
+        self.kind == FileType::Directory
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.kind == FileType::Symlink
+    }
+
+    /// Whether it is a pipe or a socket, which an attempt to open may wait for.
+    pub fn is_channel(&self) -> bool {
+        matches!(self.kind, FileType::Fifo | FileType::Socket)
+    }
+}
+
+/// An open file. Each of its methods is one operation.
+#[derive(Debug)]
+pub struct DataFile {
+    file: File,
+}
+
+impl DataFile {
+    pub(crate) const fn new(file: File) -> Self {
+        Self { file }
+    }
+
+    /// The file itself, for a writer that needs no more of this type.
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
+    /// The file itself, to read from it.
+    pub const fn as_file(&self) -> &File {
+        &self.file
+    }
+
+    /// A path that leads to this open file, even after its name was given to another. For libraries that only take a
+    /// path; it is valid for as long as the file is open.
+    pub fn path_by_handle(&self) -> PathBuf {
+        let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
+        Path::new(folder).join(self.file.as_raw_fd().to_string())
+    }
+
+    /// What is known of it.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
+    /// Waits until its bytes and its metadata are on the disk.
+    pub fn sync_all(&self) -> io::Result<()> {
+        Operation::Sync.check()?;
+        self.file.sync_all()
+    }
+
+    /// Waits until its bytes are on the disk.
+    pub fn sync_data(&self) -> io::Result<()> {
+        Operation::Sync.check()?;
+        self.file.sync_data()
+    }
+
+    /// Changes its length.
+    pub fn set_len(&self, length: u64) -> io::Result<()> {
+        Operation::Truncate.check()?;
+        self.file.set_len(length)
+    }
+
+    /// Waits for its lock.
+    pub fn lock(&self) -> io::Result<()> {
+        Operation::Lock.check()?;
+        self.file.lock()
+    }
+
+    /// Takes its lock, unless another process has it.
+    pub fn try_lock(&self) -> Result<(), TryLockError> {
+        Operation::Lock.check().map_err(TryLockError::Error)?;
+        self.file.try_lock()
+    }
+
+    /// Releases its lock.
+    pub fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+}
+
+impl Write for DataFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Err(error) = Operation::Write.check() {
+            // A disk that runs full takes a part.
+            let (part, _) = bytes.split_at(bytes.len() / 2);
+            self.file.write_all(part)?;
+            return Err(error);
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Read for DataFile {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.file.read(bytes)
+    }
+}
+
+impl Seek for DataFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}

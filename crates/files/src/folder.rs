@@ -1,0 +1,422 @@
+//! A folder whose path is never followed through a link.
+
+use crate::{
+    file::{DataFile, FileStatus},
+    link::{LinkError, explain},
+    operation::Operation,
+    tree,
+};
+use rustix::{
+    fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid},
+    io::Errno,
+};
+use std::{
+    ffi::OsString,
+    fs::{self, File, Permissions},
+    io::{self, Write as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::fs::{MetadataExt as _, PermissionsExt as _},
+    },
+    path::{Component, Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Attempts to find a name for a file that takes the place of another.
+const MAX_NAME_ATTEMPTS: u32 = 100;
+
+/// Who may read what is created. Nothing is ever writable by others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The user alone: 0600, and 0700 for folders.
+    Private,
+    /// Others may read it: at most 0644, and 0755 for folders.
+    Shared,
+    /// As the file that is replaced, with its mode and its owner; a new file is [`Access::Shared`].
+    Kept,
+}
+
+impl Access {
+    const fn file_mode(self) -> Mode {
+        Mode::from_raw_mode(match self {
+            Self::Private => 0o600,
+            Self::Shared | Self::Kept => 0o644,
+        })
+    }
+
+    const fn folder_mode(self) -> Mode {
+        Mode::from_raw_mode(match self {
+            Self::Private => 0o700,
+            Self::Shared | Self::Kept => 0o755,
+        })
+    }
+}
+
+/// Whether a write is finished only once it is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// A power cut may lose it.
+    Cached,
+    /// A power cut loses it no more.
+    Synced,
+}
+
+/// A folder that docent writes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// The folder at a path. Links on the way to it are followed now; its own name is not followed.
+impl From<&Path> for Folder {
+    fn from(path: &Path) -> Self {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => Self::resolve(parent).join(name),
+            _ => Self::resolve(path),
+        }
+    }
+}
+
+impl From<&PathBuf> for Folder {
+    fn from(path: &PathBuf) -> Self {
+        path.as_path().into()
+    }
+}
+
+impl From<PathBuf> for Folder {
+    fn from(path: PathBuf) -> Self {
+        path.as_path().into()
+    }
+}
+
+impl Folder {
+    /// Follows the links in the part of a path that exists, once. Use it for what the user has chosen: a root, the home.
+    pub fn resolve(path: &Path) -> Self {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| {
+            // An empty path is the working directory.
+            std::env::current_dir().unwrap_or_else(|_| path.to_owned())
+        });
+        for known in absolute.ancestors() {
+            if let (Ok(real), Ok(rest)) = (fs::canonicalize(known), absolute.strip_prefix(known)) {
+                return Self { path: real.join(rest) };
+            }
+        }
+        Self { path: absolute }
+    }
+
+    /// A path as it is written: no link in any part of it is ever followed.
+    pub fn exact(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// A folder in this one.
+    #[must_use]
+    pub fn join(&self, name: impl AsRef<Path>) -> Self {
+        Self { path: self.path.join(name) }
+    }
+
+    /// The folder and the name of a file below this one. A path that leads elsewhere is an error.
+    pub fn locate<'a>(&self, below: &'a Path) -> io::Result<(Self, &'a Path)> {
+        let is_below = below.components().all(|part| matches!(part, Component::Normal(_)));
+        match (below.parent(), below.file_name()) {
+            (Some(parent), Some(name)) if is_below => Ok((self.join(parent), Path::new(name))),
+            _ => Err(not_inside(below)),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates the folder, and those that it is in, where they don't exist.
+    pub fn make(&self, access: Access) -> io::Result<()> {
+        Operation::MakeFolder.check()?;
+        match self.handle() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened.map(drop),
+        }
+        let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return self.handle().map(drop);
+        };
+        let parent = Self::exact(parent);
+        parent.make(access)?;
+        match rustix::fs::mkdirat(parent.handle()?, name, access.folder_mode()) {
+            // Another process may have been faster, or a link leads nowhere.
+            Ok(()) | Err(Errno::EXIST) => self.handle().map(drop),
+            Err(errno) => Err(explain(errno, &self.path)),
+        }
+    }
+
+    /// What has a name here, if anything has.
+    pub fn status(&self, name: impl AsRef<Path>) -> io::Result<Option<FileStatus>> {
+        let (folder, name) = (self.handle()?, plain(name.as_ref())?);
+        match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(FileStatus::of(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// The names of what is in it.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        tree::names(self.listing()?.as_fd())
+    }
+
+    /// Opens a regular file to read it.
+    pub fn read(&self, name: impl AsRef<Path>) -> io::Result<DataFile> {
+        Operation::Open.check()?;
+        let file = self.open(name.as_ref(), OFlags::RDONLY, Access::Private)?;
+        if file.metadata()?.is_file() {
+            return Ok(DataFile::new(file));
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"))
+    }
+
+    /// Opens a file to read it and to write at its end, and creates it where there is none.
+    pub fn append(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
+        Operation::Create.check()?;
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
+        self.open(name.as_ref(), flags, access).map(DataFile::new)
+    }
+
+    /// Opens a file to lock it, and creates it where there is none. What has its name and is not a file is removed.
+    pub fn lock_file(&self, name: impl AsRef<Path>) -> io::Result<DataFile> {
+        Operation::Create.check()?;
+        let name = name.as_ref();
+        if self.status(name)?.is_some_and(|there| !there.is_file()) {
+            self.report_replaced(name);
+            self.remove(name)?;
+        }
+        let flags = OFlags::RDWR | OFlags::CREATE;
+        self.open(name, flags, Access::Private).map(DataFile::new)
+    }
+
+    /// Creates a file; an error of the kind `AlreadyExists` where anything has its name.
+    pub fn create(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
+        Operation::Create.check()?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        self.open(name.as_ref(), flags, access).map(DataFile::new)
+    }
+
+    /// Creates a file in the place of whatever has its name. What a link there leads to stays as it is.
+    pub fn create_over(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
+        let name = name.as_ref();
+        match self.remove(name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => self.create(name, access),
+        }
+    }
+
+    /// Puts bytes in the place of a file at once, so that no reader sees a part of them. With [`Access::Kept`] a link of
+    /// this name is an error; otherwise it is replaced and reported, and what it leads to stays as it is.
+    pub fn replace(
+        &self,
+        name: impl AsRef<Path>,
+        bytes: &[u8],
+        access: Access,
+        durability: Durability,
+    ) -> io::Result<()> {
+        let name = name.as_ref();
+        let old = self.status(name)?;
+        if old.is_some_and(|old| old.is_link()) {
+            if access == Access::Kept {
+                return Err(LinkError { path: self.path.join(name) }.into());
+            }
+            self.report_replaced(name);
+        }
+        let is_kept = access == Access::Kept && old.is_some();
+        let old = if is_kept { Some(self.read(name)?) } else { None };
+        let (new, mut file) = self.create_temporary(access)?;
+        let written = fill(&mut file, old.as_ref(), bytes, durability);
+        let replaced = written.and_then(|()| self.rename(&new, name));
+        if replaced.is_err() {
+            // The error counts; a file that stays is only in the way.
+            self.remove(&new).unwrap_or_default();
+        }
+        replaced
+    }
+
+    /// Creates a file whose name nothing else has.
+    pub fn create_temporary(&self, access: Access) -> io::Result<(PathBuf, DataFile)> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        for _ in 0..MAX_NAME_ATTEMPTS {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let new = format!(".docent-{}-{number}.new", std::process::id());
+            match self.create(&new, access) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return created.map(|file| (new.into(), file)),
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "remove the old .docent-*.new files beside it",
+        ))
+    }
+
+    /// Gives a file another name, in the place of what has that name.
+    pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        Operation::Rename.check()?;
+        let folder = self.handle()?;
+        let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
+        Ok(rustix::fs::renameat(&folder, from, &folder, to)?)
+    }
+
+    /// Gives a file another name; an error of the kind `AlreadyExists` where that is taken.
+    pub fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{RenameFlags, renameat_with};
+            Operation::Rename.check()?;
+            let (folder, flags) = (self.handle()?, RenameFlags::NOREPLACE);
+            match renameat_with(&folder, plain(from)?, &folder, plain(to)?, flags) {
+                // Not every file system can do that.
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                renamed => return Ok(renamed?),
+            }
+        }
+        self.link(from, to)?;
+        self.remove(from)
+    }
+
+    /// Gives a file a second name, unless that is taken.
+    pub fn link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        Operation::Link.check()?;
+        let folder = self.handle()?;
+        let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
+        Ok(rustix::fs::linkat(&folder, from, &folder, to, AtFlags::empty())?)
+    }
+
+    /// Removes a file, or a link itself.
+    pub fn remove(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        Operation::Remove.check()?;
+        Ok(rustix::fs::unlinkat(self.handle()?, plain(name.as_ref())?, AtFlags::empty())?)
+    }
+
+    /// Removes an empty folder.
+    pub fn remove_empty(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        Operation::Remove.check()?;
+        Ok(rustix::fs::unlinkat(self.handle()?, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Removes a folder with everything in it, or a file, or a link itself.
+    pub fn remove_all(&self, name: impl AsRef<Path>) -> io::Result<()> {
+        Operation::Remove.check()?;
+        tree::remove(self.handle()?.as_fd(), plain(name.as_ref())?.as_os_str())
+    }
+
+    /// Waits until the names in it are on the disk. Where folders can't be synced, there is nothing to wait for.
+    pub fn sync(&self) -> io::Result<()> {
+        Operation::Sync.check()?;
+        File::from(self.listing()?).sync_all().or(Ok(()))
+    }
+
+    /// The folder, opened so that names in it can be used.
+    fn handle(&self) -> io::Result<OwnedFd> {
+        #[cfg(target_os = "linux")]
+        let flags = OFlags::PATH;
+        #[cfg(not(target_os = "linux"))]
+        let flags = OFlags::RDONLY;
+        self.open_folder(flags)
+    }
+
+    /// The folder, opened so that it can be listed.
+    fn listing(&self) -> io::Result<OwnedFd> {
+        self.open_folder(OFlags::RDONLY)
+    }
+
+    fn open_folder(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        open_without_links(&self.path, flags).map_err(|errno| explain(errno, &self.path))
+    }
+
+    fn open(&self, name: &Path, flags: OFlags, access: Access) -> io::Result<File> {
+        // What is not a regular file must not be waited for.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let opened = rustix::fs::openat(self.handle()?, plain(name)?, flags, access.file_mode());
+        let file = opened.map_err(|errno| explain(errno, &self.path.join(name)))?;
+        let file = File::from(file);
+        if !file.metadata()?.is_file() {
+            // From here on it behaves as a file does.
+            let flags = rustix::fs::fcntl_getfl(&file)?;
+            rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
+        }
+        Ok(file)
+    }
+
+    fn report_replaced(&self, name: &Path) {
+        let path = self.path.join(name);
+        tracing::warn!(
+            path = %path.display(),
+            "a file of docent's was replaced by a link or by something that is not a file: it is removed, and what it leads to is not touched"
+        );
+    }
+}
+
+/// A name in a folder, and not a path to elsewhere.
+fn plain(name: &Path) -> io::Result<&Path> {
+    let mut parts = name.components();
+    if let (Some(Component::Normal(only)), None) = (parts.next(), parts.next())
+        && only == name.as_os_str()
+    {
+        return Ok(name);
+    }
+    Err(not_inside(name))
+}
+
+fn not_inside(name: &Path) -> io::Error {
+    let reason = format!("{} is not the name of a file in this folder", name.display());
+    io::Error::new(io::ErrorKind::InvalidInput, reason)
+}
+
+/// Writes a new file, with the rights of the one that it replaces where that is given.
+fn fill(
+    file: &mut DataFile,
+    old: Option<&DataFile>,
+    bytes: &[u8],
+    durability: Durability,
+) -> io::Result<()> {
+    if let Some(old) = old {
+        keep_rights(file.as_file(), old.as_file())?;
+    }
+    file.write_all(bytes)?;
+    if durability == Durability::Synced { file.sync_all() } else { Ok(()) }
+}
+
+/// Gives a file the mode and the owner of another one.
+fn keep_rights(file: &File, old: &File) -> io::Result<()> {
+    let (new, old) = (file.metadata()?, old.metadata()?);
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        let owner = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
+        rustix::fs::fchown(file, Some(owner.0), Some(owner.1))?;
+    }
+    file.set_permissions(Permissions::from_mode(old.permissions().mode()))
+}
+
+/// Opens a folder by a path in which nothing is a link.
+fn open_without_links(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // An old kernel, or a container that does not allow the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return opened,
+        }
+    }
+    open_step_by_step(path, flags)
+}
+
+/// The same for systems that can only be asked for one part of a path at a time.
+fn open_step_by_step(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    let start = if path.is_absolute() { "/" } else { "." };
+    let mut at = rustix::fs::openat(CWD, start, flags, Mode::empty())?;
+    for part in path.components() {
+        if let Component::Normal(_) | Component::ParentDir = part {
+            let flags = flags | OFlags::NOFOLLOW;
+            at = rustix::fs::openat(&at, part.as_os_str(), flags, Mode::empty())?;
+        }
+    }
+    Ok(at)
+}

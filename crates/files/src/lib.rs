@@ -1,0 +1,32 @@
+//! Writes docent's own files: state, audit log and configuration.
+//!
+//! A repository, or a server that docent runs, may replace a file or a folder by a symbolic link between two writes. A
+//! [`Folder`] is therefore a path that is resolved once: every operation opens it again, and fails with a [`LinkError`]
+//! where any part of it has become a link. What is created has the mode of its [`Access`], whatever the umask is.
+//!
+//! This crate does not know what the files hold. Files that a person names for output, and files that are only read,
+//! are not its business.
+//!
+//! ```
+//! use docent_files::{Access, Durability, Folder};
+//!
+//! # let place = tempfile::tempdir()?;
+//! let state = Folder::resolve(place.path()).join("state");
+//! state.make(Access::Private)?;
+//! state.replace("pins.json", b"{}", Access::Private, Durability::Synced)?;
+//! assert_eq!(std::fs::read(state.path().join("pins.json"))?, b"{}");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+#[cfg(feature = "faults")]
+pub mod faults;
+mod file;
+mod folder;
+mod link;
+mod operation;
+mod tree;
+
+pub use file::{DataFile, FileStatus, Identity};
+pub use folder::{Access, Durability, Folder};
+pub use link::{LinkError, is_link_error};
+pub use operation::Operation;

@@ -1,0 +1,95 @@
+//! Scripts that wait for their client: it answers a question by sending the same request again, and the script goes on where
+//! it was. So no call of a script is made twice for the sake of a question.
+
+use super::code::Pending;
+use crate::spec::hex;
+use docent_script::{Limits, Run};
+use docent_tool::ToolError;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+/// How long a script waits for its client, as a call that asks by itself does.
+const PARKED_FOR: Duration = Duration::from_mins(10);
+
+/// Scripts that wait at a time. Each has a process, and is one of those that may run.
+const MAX_PARKED: usize = 8;
+
+/// What travels with the client.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Carried {
+    script: String,
+}
+
+/// A script that waits.
+pub(super) struct ParkedScript {
+    pub(super) code: String,
+    pub(super) limits: Limits,
+    pub(super) run: Run,
+    pub(super) pending: Arc<Pending>,
+}
+
+/// Scripts by their id, each with the task that ends it when its client does not come back.
+type Waiting = HashMap<String, (ParkedScript, AbortOnDropHandle<()>)>;
+
+/// All scripts that wait.
+#[derive(Default)]
+pub(crate) struct ParkedScripts {
+    all: Arc<Mutex<Waiting>>,
+}
+
+impl ParkedScripts {
+    fn all(&self) -> MutexGuard<'_, Waiting> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a script until its client comes back: the state that the client brings.
+    pub(super) fn park(&self, script: ParkedScript) -> Result<String, ToolError> {
+        let mut random = [0_u8; 16];
+        getrandom::fill(&mut random)
+            .map_err(|error| ToolError::failed(format!("no randomness: {error}")))?;
+        let id = hex(&random);
+        let state = serde_json::to_string(&Carried { script: id.clone() })
+            .map_err(|error| ToolError::Bug(Box::new(error)))?;
+        let mut all = self.all();
+        if all.len() >= MAX_PARKED {
+            return Err(ToolError::failed(format!(
+                "{MAX_PARKED} scripts wait for answers of their clients already: answer some, or try again in ten minutes"
+            )));
+        }
+        let (weak, own): (Weak<_>, _) = (Arc::downgrade(&self.all), id.clone());
+        let given_up = tokio::spawn(async move {
+            tokio::time::sleep(PARKED_FOR).await;
+            let Some(all) = weak.upgrade() else { return };
+            // Dropped outside of the lock: its process is killed, and its calls are cancelled.
+            let ended = all.lock().unwrap_or_else(PoisonError::into_inner).remove(&own);
+            drop(ended);
+        });
+        all.insert(id, (script, AbortOnDropHandle::new(given_up)));
+        Ok(state)
+    }
+
+    /// The script that a state stands for. `None` where the state is not that of a script.
+    pub(super) fn resume(
+        &self,
+        state: Option<&str>,
+        code: &str,
+    ) -> Option<Result<ParkedScript, ToolError>> {
+        let Carried { script: id } = serde_json::from_str(state?).ok()?;
+        let found = self.all().remove(&id);
+        let Some((script, _given_up)) = found else {
+            let gone = "the script waited too long for its answer, and was ended: run it again";
+            return Some(Err(ToolError::failed(gone)));
+        };
+        if script.code != code {
+            let other = "the script waits for an answer and can't be changed meanwhile: send the same code, or run the other code without `requestState`";
+            return Some(Err(ToolError::argument("code", other)));
+        }
+        Some(Ok(script))
+    }
+}

@@ -1,0 +1,295 @@
+//! Owns the workers: how many scripts run at once, which worker runs the next one, and when one is ended.
+//!
+//! A worker that ended a script cleanly is kept for the next script of the same owner, because starting a process takes
+//! longer than running most scripts. One that had to be stopped, or that ran out of memory, is killed.
+
+use crate::error::{Failure, ScriptErrorKind};
+use crate::protocol::FrameReader;
+use crate::run::{Run, Script};
+use crate::{Limits, ScriptError};
+use futures::future::BoxFuture;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// Scripts that run at the same time. Others wait.
+const MAX_RUNNING: usize = 16;
+
+/// Workers that are kept for the next script.
+const MAX_IDLE: usize = 2;
+
+/// How long a worker is kept for the next script.
+const IDLE_TIME: Duration = Duration::from_mins(5);
+
+/// Scripts that one worker runs, so that what the engine leaks does not add up.
+const MAX_SCRIPTS: usize = 200;
+
+/// How long to wait for a worker to be gone before its slot is free all the same.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long to wait for the news of how a worker ended.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Starts worker processes.
+pub trait StartWorker: fmt::Debug + Send + Sync {
+    /// Starts a process that calls [`serve_worker`](crate::serve_worker) on its pipes. An error says what is wrong and what to do.
+    fn start(&self) -> BoxFuture<'_, Result<StartedWorker, String>>;
+}
+
+/// A worker and the ends of its pipes.
+pub struct StartedWorker {
+    /// Where requests are written.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// Where its messages are read.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+    /// The process itself.
+    pub process: Box<dyn WorkerProcess>,
+}
+
+/// A worker's process. Dropping it ends it.
+pub trait WorkerProcess: Send + Sync {
+    /// Waits until the process has ended.
+    fn exit(&self) -> BoxFuture<'_, WorkerExit>;
+    /// Ends the process at once, whatever it does, and waits until it is gone.
+    fn kill(&self) -> BoxFuture<'_, ()>;
+}
+
+/// How a worker ended before its script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkerExit {
+    /// The kernel ended it at its limit of processor time.
+    OutOfTime,
+    /// It could not get more memory.
+    OutOfMemory,
+    /// In another way, in words.
+    Other(String),
+}
+
+/// The workers that run scripts.
+#[derive(Debug)]
+pub struct Workers {
+    this: Weak<Self>,
+    starter: Arc<dyn StartWorker>,
+    slots: Arc<Semaphore>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A worker that waits for a script.
+struct Idle {
+    worker: Worker,
+    since: Instant,
+}
+
+impl fmt::Debug for Idle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Idle").field("since", &self.since).finish_non_exhaustive()
+    }
+}
+
+/// Where a worker's requests are written.
+pub(crate) type WorkerInput = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// A worker with its pipes.
+struct Worker {
+    input: WorkerInput,
+    output: FrameReader,
+    process: Box<dyn WorkerProcess>,
+    /// Whose scripts it has run.
+    owner: Option<String>,
+    /// How many.
+    scripts: usize,
+}
+
+impl Workers {
+    /// No worker is started before there is a script to run.
+    pub fn new(starter: Arc<dyn StartWorker>) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: Weak::clone(this),
+            starter,
+            slots: Arc::new(Semaphore::new(MAX_RUNNING)),
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Gives a script to a worker, as soon as fewer scripts than may run do. Needs a tokio runtime.
+    pub async fn start(
+        &self,
+        script: &Script<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Run, ScriptError> {
+        let begun = Instant::now();
+        let refuse = |failure: Failure| refused(failure, begun.elapsed());
+        let waited = tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                return Err(refuse(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")));
+            }
+            waited = tokio::time::timeout(slot_timeout(script.limits), Arc::clone(&self.slots).acquire_owned()) => waited,
+        };
+        // The semaphore is never closed.
+        let Ok(Ok(slot)) = waited else { return Err(refuse(busy())) };
+        let idle = self.take_idle(script.owner);
+        let was_idle = idle.is_some();
+        let started = match idle {
+            Some(worker) => Ok(worker),
+            None => self.start_worker().await,
+        };
+        let mut worker = started.map_err(refuse)?;
+        worker.owner = Some(script.owner.to_owned());
+        worker.scripts += 1;
+        let lease = Lease {
+            worker: Some(worker),
+            slot: Some(slot),
+            workers: Weak::clone(&self.this),
+            was_idle,
+        };
+        Ok(Run::new(script, lease))
+    }
+
+    async fn start_worker(&self) -> Result<Worker, Failure> {
+        let StartedWorker { input, output, process } =
+            self.starter.start().await.map_err(|problem| {
+                Failure::new(ScriptErrorKind::Engine, format!("the script can't be run: {problem}"))
+            })?;
+        Ok(Worker { input, output: FrameReader::new(output), process, owner: None, scripts: 0 })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A worker that has run this owner's scripts alone, or none.
+    fn take_idle(&self, owner: &str) -> Option<Worker> {
+        let mut idle = self.idle();
+        let is_own = |one: &Idle| one.worker.owner.as_deref().is_none_or(|own| own == owner);
+        let at = idle.iter().rposition(is_own)?;
+        Some(idle.remove(at).worker)
+    }
+
+    /// Keeps a worker for the next script. The one that waits longest makes room.
+    fn keep(&self, worker: Worker) {
+        let mut idle = self.idle();
+        idle.push(Idle { worker, since: Instant::now() });
+        let surplus = idle.len().saturating_sub(MAX_IDLE);
+        let ended: Vec<Idle> = idle.drain(..surplus).collect();
+        drop(idle);
+        drop(ended);
+        let this = Weak::clone(&self.this);
+        tokio::spawn(async move {
+            tokio::time::sleep(IDLE_TIME).await;
+            let Some(workers) = this.upgrade() else { return };
+            workers.idle().retain(|one| one.since.elapsed() < IDLE_TIME);
+        });
+    }
+
+    /// Starts a worker in the place of one that was killed, so that the next script does not wait for it.
+    fn replace(&self) {
+        let this = Weak::clone(&self.this);
+        tokio::spawn(async move {
+            let Some(workers) = this.upgrade() else { return };
+            if !workers.idle().is_empty() {
+                return;
+            }
+            // The next script starts one itself, and says what is wrong.
+            if let Ok(worker) = workers.start_worker().await {
+                workers.keep(worker);
+            }
+        });
+    }
+}
+
+/// How long a script waits for its turn: as long as it may run itself, within reason.
+fn slot_timeout(limits: &Limits) -> Duration {
+    limits.time.clamp(Duration::from_secs(1), Duration::from_mins(1))
+}
+
+fn busy() -> Failure {
+    let message = format!(
+        "{MAX_RUNNING} other scripts are running, and none ended while this one waited; try again later"
+    );
+    Failure::new(ScriptErrorKind::Engine, message)
+}
+
+fn refused(failure: Failure, elapsed: Duration) -> ScriptError {
+    ScriptError {
+        kind: failure.kind,
+        message: failure.message,
+        line: None,
+        column: None,
+        source_line: None,
+        console: Vec::new(),
+        calls: Vec::new(),
+        truncated: false,
+        elapsed,
+    }
+}
+
+/// A worker that runs a script, and its slot. Dropping it kills the worker; the slot is free once the worker is gone.
+pub(crate) struct Lease {
+    worker: Option<Worker>,
+    slot: Option<OwnedSemaphorePermit>,
+    workers: Weak<Workers>,
+    was_idle: bool,
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lease").field("was_idle", &self.was_idle).finish_non_exhaustive()
+    }
+}
+
+impl Lease {
+    /// Where to write to and to read from.
+    pub(crate) fn pipes(&mut self) -> Option<(&mut WorkerInput, &mut FrameReader)> {
+        self.worker.as_mut().map(|worker| (&mut worker.input, &mut worker.output))
+    }
+
+    /// How the worker ended.
+    pub(crate) async fn exit(&mut self) -> WorkerExit {
+        let unknown = || WorkerExit::Other("its end is not known".to_owned());
+        let Some(worker) = &mut self.worker else { return unknown() };
+        let exit = tokio::time::timeout(EXIT_TIMEOUT, worker.process.exit()).await;
+        exit.unwrap_or_else(|_| unknown())
+    }
+
+    /// Takes a fresh worker in the place of one that ended while it was idle. False where this one was not.
+    pub(crate) async fn replace_idle(&mut self) -> bool {
+        let Some(workers) = self.workers.upgrade().filter(|_| self.was_idle) else { return false };
+        self.was_idle = false;
+        let Ok(mut worker) = workers.start_worker().await else { return false };
+        worker.scripts = 1;
+        worker.owner = self.worker.take().and_then(|before| before.owner);
+        self.worker = Some(worker);
+        true
+    }
+
+    /// Keeps the worker where it ended its script cleanly, and kills it otherwise.
+    pub(crate) fn give_back(mut self, is_clean: bool) {
+        let Some(workers) = self.workers.upgrade().filter(|_| is_clean) else { return };
+        let is_fit = |worker: &mut Worker| worker.output.is_empty() && worker.scripts < MAX_SCRIPTS;
+        if let Some(worker) = self.worker.take_if(is_fit) {
+            workers.keep(worker);
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let (Some(worker), slot) = (self.worker.take(), self.slot.take()) else { return };
+        // Without a runtime docent is ending, and what starts the workers ends them.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let workers = Weak::clone(&self.workers);
+        runtime.spawn(async move {
+            let Worker { process, .. } = worker;
+            // A process that can't be killed must not close code mode.
+            let _gone = tokio::time::timeout(KILL_TIMEOUT, process.kill()).await;
+            drop(slot);
+            if let Some(workers) = workers.upgrade() {
+                workers.replace();
+            }
+        });
+    }
+}

@@ -1,0 +1,124 @@
+//! Owns the worker's side: a process that runs one script after another, each in an engine of its own, for docent at the
+//! other end of its pipes.
+//!
+//! The calling thread reads from docent for as long as the process lives, so that a script can be stopped while it runs.
+//! What does not stop is ended from outside, with the process.
+
+use crate::Limits;
+use crate::engine::{ENGINE_STACK, Incoming, Job, work};
+use crate::error::{Failure, ScriptErrorKind};
+use crate::host::{Finished, Outbox, StopFlag};
+use crate::protocol::{self, FromWorker, ToWorker};
+use crate::shape::tokens_at_most;
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+/// Tokens that a script may have. The parser recurses, at worst once for each, and may read each once more for every bracket
+/// around it.
+const MAX_TOKENS: usize = 16_384;
+
+/// Twice the stack that the parser takes for a token at worst in a build without optimizations. Only a script that is nested
+/// so deep touches it.
+const STACK_PER_TOKEN: usize = 8 << 10;
+
+/// Stack for everything but the parser and the engine.
+const BASE_STACK: usize = 1 << 20;
+
+/// The most stack that a worker maps for a script.
+pub const MAX_WORKER_STACK_BYTES: usize =
+    BASE_STACK + 2 * ENGINE_STACK + MAX_TOKENS * STACK_PER_TOKEN;
+
+/// A script that runs on a thread of its own.
+struct Script {
+    incoming: mpsc::Sender<Incoming>,
+    stop: Arc<StopFlag>,
+    thread: JoinHandle<()>,
+}
+
+/// Runs scripts until `input` ends. `begin` is called before each with its limits, to bound the process.
+///
+/// A script may still be running when this returns: the caller is to end the process then.
+pub fn serve_worker(
+    mut input: impl Read,
+    output: impl Write + Send + 'static,
+    mut begin: impl FnMut(&Limits),
+) -> io::Result<()> {
+    let outbox = Arc::new(Outbox::new(Box::new(output)));
+    let mut script: Option<Script> = None;
+    while let Some(message) = protocol::read(&mut input)? {
+        match message {
+            ToWorker::Run { code, modules, limits } => {
+                if let Some(before) = script.take() {
+                    // It has said how it ended, so that its thread ends as well.
+                    before.thread.join().unwrap_or_default();
+                }
+                begin(&limits);
+                outbox.send(&FromWorker::Started);
+                let (sender, incoming) = mpsc::channel();
+                let stop = Arc::new(StopFlag::default());
+                let (flag, outbox) = (Arc::clone(&stop), Arc::clone(&outbox));
+                let thread = start(Job { code, modules, limits, stop: flag, outbox, incoming })?;
+                script = Some(Script { incoming: sender, stop, thread });
+            }
+            ToWorker::Reply { id, ok, json } => {
+                if let Some(script) = &script {
+                    // A script that has ended no longer wants it.
+                    let _sent = script.incoming.send(Incoming::Reply { id, ok, json });
+                }
+            }
+            ToWorker::Stop(reason) => {
+                if let Some(script) = &script {
+                    script.stop.set(reason);
+                    let _woken = script.incoming.send(Incoming::Stop);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn start(job: Job) -> io::Result<JoinHandle<()>> {
+    let tokens = tokens_at_most(&job.code);
+    let stack = BASE_STACK + 2 * ENGINE_STACK + tokens.min(MAX_TOKENS) * STACK_PER_TOKEN;
+    std::thread::Builder::new().name("script".to_owned()).stack_size(stack).spawn(move || {
+        let outcome = if tokens > MAX_TOKENS {
+            Err(too_long(tokens))
+        } else {
+            // The message of a panic is on standard error.
+            catch_unwind(AssertUnwindSafe(|| work(&job))).unwrap_or_else(|_| Err(panicked()))
+        };
+        job.outbox.send(&told(outcome, &job.limits));
+    })
+}
+
+fn too_long(tokens: usize) -> Failure {
+    let message = format!(
+        "the code has {tokens} words and signs; {MAX_TOKENS} are allowed, so do it in several scripts"
+    );
+    Failure::new(ScriptErrorKind::Syntax, message)
+}
+
+fn panicked() -> Failure {
+    Failure::new(
+        ScriptErrorKind::Engine,
+        "the engine failed; report this script as a bug of docent",
+    )
+}
+
+/// How a script ended, as docent hears it.
+fn told(outcome: Result<Finished, Failure>, limits: &Limits) -> FromWorker {
+    match outcome {
+        Ok(Finished { value, lost, cut }) => FromWorker::Done { value, lost, cut },
+        Err(Failure { kind, mut message, place }) => {
+            message
+                .truncate(message.floor_char_boundary(limits.output_bytes.max(MIN_MESSAGE_BYTES)));
+            let (line, column) = (place.map(|place| place.line), place.map(|place| place.column));
+            FromWorker::Failed { kind, message, line, column }
+        }
+    }
+}
+
+/// Bytes of an error's message that are kept whatever the limit of output is.
+const MIN_MESSAGE_BYTES: usize = 4 << 10;

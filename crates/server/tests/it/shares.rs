@@ -1,0 +1,228 @@
+//! One client that takes all that it can get, and another one that is served all the same.
+
+use crate::{
+    fixture::{Fixture, acting, said},
+    wire::{Wire, code, key, modern, origin, setup, text},
+};
+use docent_server::{Limits, Rate, Server, Setup};
+use docent_tool::{AnyTool, CallContext, Slot};
+use docent_transport::{Caller, Door, PrincipalKind, Shown, Via};
+use serde_json::json;
+use std::{
+    num::NonZeroU32,
+    sync::{Arc, Condvar, Mutex},
+    time::Duration,
+};
+use tokio::sync::mpsc;
+
+/// Blocking work that is counted when it begins and lasts until it is let go.
+struct Heavy {
+    begun: mpsc::Sender<()>,
+    may_end: (Mutex<bool>, Condvar),
+}
+
+impl Heavy {
+    fn new() -> (Arc<Self>, mpsc::Receiver<()>) {
+        let (begun, begins) = mpsc::channel(64);
+        (Arc::new(Self { begun, may_end: Default::default() }), begins)
+    }
+
+    fn work(&self) {
+        self.begun.try_send(()).unwrap();
+        let may_end = self.may_end.0.lock().unwrap();
+        drop(self.may_end.1.wait_while(may_end, |may_end| !*may_end).unwrap());
+    }
+
+    fn let_go(&self) {
+        *self.may_end.0.lock().unwrap() = true;
+        self.may_end.1.notify_all();
+    }
+
+    fn tools(self: &Arc<Self>) -> Vec<Arc<dyn AnyTool>> {
+        let heavy = Arc::clone(self);
+        vec![
+            acting("heavy", json!({}), move |_, context| {
+                let heavy = Arc::clone(&heavy);
+                async move {
+                    let work = move |_: &CallContext| {
+                        heavy.work();
+                        Ok(())
+                    };
+                    context.blocking(work).await?;
+                    Ok(said("done"))
+                }
+            }),
+            acting("light", json!({}), |_, context| async move {
+                context.blocking(|_| Ok(said("light"))).await
+            }),
+        ]
+    }
+}
+
+/// A server that ann and bob have keys for.
+fn server(limits: Limits, tools: Vec<Arc<dyn AnyTool>>) -> Arc<Server> {
+    let fixture = Fixture::new();
+    fixture.extra.lock().unwrap().extend(tools);
+    let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
+    Server::new(Setup { limits, keys, auth_required: true, ..setup(fixture) }).unwrap()
+}
+
+async fn wire(server: &Arc<Server>, name: &str) -> Wire {
+    let origin = origin(server, Some(&format!("{name}-token")));
+    Wire::legacy_as(server, "2025-11-25", json!({}), Some(origin)).await
+}
+
+fn caller(server: &Server, name: &str) -> Caller {
+    let principal = server.identify(&Shown::token(&format!("{name}-token"))).unwrap();
+    Caller { principal, via: Via::Http, remote: None }
+}
+
+#[tokio::test]
+async fn one_client_s_heavy_calls_leave_threads_for_another() {
+    let (heavy, mut begins) = Heavy::new();
+    let limits = Limits { blocking_threads: 4, ..Limits::default() };
+    let server = server(limits, heavy.tools());
+    let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
+    let mut begun = Vec::new();
+    for _ in 0..6 {
+        begun.push(ann.begin("tools/call", json!({"name": "heavy"})).await);
+    }
+    for _ in 0..2 {
+        begins.recv().await.unwrap();
+    }
+    // Every call of ann's has been taken on once this is answered.
+    ann.ask("ping", json!({})).await;
+    assert_eq!(text(&bob.call("light", json!({})).await), "light");
+    assert!(bob.ask("resources/list", json!({})).await["result"].is_object());
+    assert!(begins.try_recv().is_err(), "ann has more than half of the threads");
+    heavy.let_go();
+    for _ in &begun {
+        assert_eq!(text(&ann.read().await), "done");
+    }
+    assert_eq!(text(&ann.call("light", json!({})).await), "light");
+}
+
+#[tokio::test]
+async fn a_call_that_gets_no_thread_in_its_time_is_told_when_to_try_again() {
+    let (heavy, mut begins) = Heavy::new();
+    let tool_timeouts = [("light".to_owned(), Duration::from_millis(20))].into();
+    let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
+    let server = server(limits, heavy.tools());
+    let mut ann = wire(&server, "ann").await;
+    let first = ann.begin("tools/call", json!({"name": "heavy"})).await;
+    begins.recv().await.unwrap();
+    let reply = ann.call("light", json!({})).await;
+    assert_eq!(code(&reply), -32000, "{reply}");
+    assert_eq!(reply["error"]["data"], json!({"retryAfter": 1, "retryAfterMs": 1000}), "{reply}");
+    heavy.let_go();
+    assert_eq!(text(&ann.answer(&first).await), "done");
+    // Its thread is free a moment after the answer.
+    while ann.call("light", json!({})).await["error"]["code"] == -32000 {}
+}
+
+#[tokio::test]
+async fn a_thread_stays_taken_until_its_work_has_ended() {
+    let (heavy, mut begins) = Heavy::new();
+    let tool_timeouts = [("heavy".to_owned(), Duration::from_millis(1))].into();
+    let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
+    let server = server(limits, heavy.tools());
+    let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
+    // The call is answered at its deadline; its work goes on.
+    ann.call("heavy", json!({})).await;
+    begins.recv().await.unwrap();
+    let waits = bob.begin("tools/call", json!({"name": "light"})).await;
+    bob.ask("ping", json!({})).await;
+    assert!(bob.seen.is_empty(), "{:?}", bob.seen);
+    heavy.let_go();
+    assert_eq!(text(&bob.answer(&waits).await), "light");
+}
+
+#[tokio::test]
+async fn one_client_leaves_sessions_and_streams_for_another() {
+    let server = server(Limits { sessions: 4, streams: 8, ..Limits::default() }, Vec::new());
+    let (ann, bob) = (caller(&server, "ann"), caller(&server, "bob"));
+    let mut sessions: Vec<_> = (0..2).map(|_| server.open_session(&ann).unwrap()).collect();
+    let mut streams: Vec<_> = (0..4).map(|_| server.open_stream(&ann).unwrap()).collect();
+    for overload in
+        [server.open_session(&ann).err().unwrap(), server.open_stream(&ann).err().unwrap()]
+    {
+        assert!(overload.is_own_share && overload.retry_after > Duration::ZERO, "{overload:?}");
+    }
+    // From another address it is the same client.
+    let elsewhere = Caller { remote: Some([10, 0, 0, 1].into()), ..ann.clone() };
+    assert!(server.open_session(&elsewhere).is_err());
+    let _of_bob = (server.open_session(&bob).unwrap(), server.open_stream(&bob).unwrap());
+    drop((sessions.pop(), streams.pop()));
+    assert!(server.open_session(&ann).is_ok() && server.open_stream(&ann).is_ok());
+}
+
+#[tokio::test]
+async fn clients_without_a_key_are_told_apart_by_their_address() {
+    let limits = Limits { sessions: 4, ..Limits::default() };
+    let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
+    let principal = server.identify(&Shown::default()).unwrap();
+    assert_eq!(principal.kind, PrincipalKind::Anonymous);
+    let at = |address: [u8; 4]| Caller {
+        principal: principal.clone(),
+        via: Via::Http,
+        remote: Some(address.into()),
+    };
+    let greedy = at([10, 0, 0, 1]);
+    let _held: Vec<_> = (0..2).map(|_| server.open_session(&greedy).unwrap()).collect();
+    assert!(server.open_session(&greedy).err().unwrap().is_own_share);
+    assert!(server.open_session(&at([10, 0, 0, 2])).is_ok());
+}
+
+#[tokio::test]
+async fn one_client_leaves_subscriptions_for_another() {
+    let server = server(Limits { streams: 2, ..Limits::default() }, Vec::new());
+    let open =
+        |name: &str| Wire::open_as(&server, Some(origin(&server, Some(&format!("{name}-token")))));
+    let (mut ann, mut bob) = (open("ann"), open("bob"));
+    let mut params = modern(json!({}));
+    params["notifications"] = json!({"toolsListChanged": true});
+    ann.begin("subscriptions/listen", params.clone()).await;
+    ann.notified("notifications/subscriptions/acknowledged").await;
+    let reply = ann.ask("subscriptions/listen", params.clone()).await;
+    assert_eq!(code(&reply), -32000, "{reply}");
+    assert!(reply["error"]["message"].as_str().unwrap().contains("streams_per_client"), "{reply}");
+    assert_eq!(reply["error"]["data"]["retryAfterMs"], 5000, "{reply}");
+    bob.begin("subscriptions/listen", params).await;
+    bob.notified("notifications/subscriptions/acknowledged").await;
+}
+
+#[tokio::test]
+async fn one_client_leaves_index_work_for_another() {
+    let held: Arc<Mutex<Vec<Slot>>> = Arc::default();
+    let keep = Arc::clone(&held);
+    let takes = acting("takes", json!({}), move |_, context| {
+        let slot = context.index_slot();
+        let got = slot.is_some();
+        keep.lock().unwrap().extend(slot);
+        async move { Ok(said(got.to_string())) }
+    });
+    let server = server(Limits::default(), vec![takes]);
+    let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
+    while text(&ann.call("takes", json!({})).await) == "true" {}
+    assert_eq!(text(&bob.call("takes", json!({})).await), "true");
+    held.lock().unwrap().clear();
+    assert_eq!(text(&ann.call("takes", json!({})).await), "true");
+}
+
+#[tokio::test]
+async fn the_client_on_pipes_has_the_rate_that_is_set_for_it() {
+    let rate = |requests| Some(Rate::per_minute(NonZeroU32::new(requests).unwrap()));
+    for (stdio_rate, want) in [(None, 500), (rate(7), 7)] {
+        let limits = Limits { rate: rate(100), stdio_rate, ..Limits::default() };
+        let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
+        let principal = server.identify(&Shown::default()).unwrap();
+        let passed = |via, remote| {
+            let caller = Caller { principal: principal.clone(), via, remote };
+            (0..500).filter(|_| server.admit(&caller).is_ok()).count()
+        };
+        assert_eq!(passed(Via::Stdio, None), want);
+        // A slow machine may earn one more while it counts.
+        let network = passed(Via::Http, Some([10, 0, 0, 1].into()));
+        assert!((100..110).contains(&network), "{network}");
+    }
+}

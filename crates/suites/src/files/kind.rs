@@ -1,0 +1,110 @@
+//! What a directory entry is: a regular file, a directory, a symbolic link, or a special file that is never opened.
+
+use std::fmt;
+
+/// What kind of thing an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link; walks don't follow it.
+    Link,
+    /// A pipe, a socket or a device.
+    Special(Special),
+}
+
+/// A file that is not read: opening it may block forever, and a device may act on being opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// A FIFO, made with `mkfifo`.
+    Pipe,
+    /// A Unix domain socket.
+    Socket,
+    /// A character device, such as a terminal.
+    CharDevice,
+    /// A block device, such as a disk.
+    BlockDevice,
+    /// A type that only this operating system has.
+    Unknown,
+}
+
+impl Kind {
+    /// The kind of what the root's handle found.
+    pub(super) fn of(metadata: &cap_std::fs::Metadata) -> Self {
+        match metadata {
+            found if found.is_file() => Self::File,
+            found if found.is_dir() => Self::Folder,
+            found if found.is_symlink() => Self::Link,
+            found => Self::Special(special_of(found)),
+        }
+    }
+
+    /// The kind of what is open, or lies outside the roots.
+    pub fn of_open(metadata: &std::fs::Metadata) -> Self {
+        match metadata {
+            found if found.is_file() => Self::File,
+            found if found.is_dir() => Self::Folder,
+            found if found.is_symlink() => Self::Link,
+            found => Self::Special(special_of_open(found)),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn special_of(metadata: &cap_std::fs::Metadata) -> Special {
+    use cap_std::fs::FileTypeExt as _;
+    match metadata.file_type() {
+        kind if kind.is_fifo() => Special::Pipe,
+        kind if kind.is_socket() => Special::Socket,
+        kind if kind.is_char_device() => Special::CharDevice,
+        kind if kind.is_block_device() => Special::BlockDevice,
+        _ => Special::Unknown,
+    }
+}
+
+#[cfg(unix)]
+fn special_of_open(metadata: &std::fs::Metadata) -> Special {
+    use std::os::unix::fs::FileTypeExt as _;
+    match metadata.file_type() {
+        kind if kind.is_fifo() => Special::Pipe,
+        kind if kind.is_socket() => Special::Socket,
+        kind if kind.is_char_device() => Special::CharDevice,
+        kind if kind.is_block_device() => Special::BlockDevice,
+        _ => Special::Unknown,
+    }
+}
+
+#[cfg(not(unix))]
+fn special_of(_: &cap_std::fs::Metadata) -> Special {
+    Special::Unknown
+}
+
+#[cfg(not(unix))]
+fn special_of_open(_: &std::fs::Metadata) -> Special {
+    Special::Unknown
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File => f.write_str("regular file"),
+            Self::Folder => f.write_str("directory"),
+            Self::Link => f.write_str("symbolic link"),
+            Self::Special(special) => special.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Special {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pipe => "named pipe",
+            Self::Socket => "socket",
+            Self::CharDevice => "character device",
+            Self::BlockDevice => "block device",
+            Self::Unknown => "special file",
+        })
+    }
+}

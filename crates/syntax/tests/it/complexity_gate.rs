@@ -1,0 +1,247 @@
+//! Reading hostile text costs in proportion to its length, in every language, or the text is skipped.
+//!
+//! Compares counts, not seconds: steps of the parser, bytes that its lexer reads, nodes, siblings, work of queries, and
+//! bytes of what is said about the text. A count may grow twelvefold when the text grows tenfold; what stays below the
+//! part of the budget that every text has does not matter. `complexity_gate_large` runs the sizes that take long without
+//! optimization, with every analysis.
+
+use crate::hostile;
+use docent_syntax::{
+    Language,
+    analysis::{
+        Source, complexity, patterns,
+        rules::{self, Analysis},
+    },
+    annotate,
+    budget::{Limit, ParseBudget},
+    documentation,
+    parse::{self, ParseError},
+    references::references,
+};
+use std::{cell::Cell, time::Duration};
+
+/// How much more a text of ten times the length may cost.
+const MAX_GROWTH: u64 = 12;
+/// What is said of a text may take so many bytes, and so many more for each byte of it.
+const MAX_ANSWER: (u64, u64) = (500_000, 100);
+/// Queries that one reading makes at most.
+const MAX_QUERIES: u64 = 16;
+
+/// A count, and what is not worth a look.
+#[derive(Debug)]
+struct Count {
+    name: &'static str,
+    value: u64,
+    least: u64,
+}
+
+/// The counts of one reading; `None` where the text was skipped.
+fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 6]> {
+    let tree = match parse::tree(language, text, &|| false) {
+        Ok(tree) => tree,
+        Err(ParseError::Exceeded(_)) => return None,
+        Err(error) => panic!("{error}"),
+    };
+    let said = annotate::file(language, "a", text, &tree);
+    if all && !language.is_outline() {
+        let source = Source { path: "a", language, text, tree: &tree };
+        references(language, "a", text, &tree, "a");
+        complexity::measure(&source);
+        patterns::find(&source);
+        rules::check(&source, Analysis::Patterns, &|| false);
+        documentation(language.word(), text);
+    }
+    tree.check().ok()?;
+    let (cost, base) = (tree.cost(), ParseBudget::new(0, &|| false));
+    let answer = serde_json::to_string(&said).unwrap().len() as u64;
+    let most_said = MAX_ANSWER.0 + MAX_ANSWER.1 * text.len() as u64;
+    let counts = [
+        ("steps", cost.steps, base.steps),
+        ("lookahead", cost.lookahead, base.lookahead),
+        ("nodes", cost.nodes, base.nodes),
+        ("siblings", cost.siblings, ParseBudget::new(text.len(), &|| false).siblings),
+        ("query", cost.query, MAX_QUERIES * base.query),
+        ("answer", answer, most_said),
+    ];
+    Some(counts.map(|(name, value, least)| Count { name, value, least }))
+}
+
+/// Every shape of a language at two sizes, one ten times the other.
+fn check(language: Language, bytes: usize, all: bool) {
+    let mut wrong = Vec::new();
+    for shape in hostile::shapes(language) {
+        // What is skipped has stayed within a budget that grows with the length.
+        let Some(large) = counts(language, &shape.text(10 * bytes), all) else { continue };
+        let small = counts(language, &shape.text(bytes), all);
+        let small = small.unwrap_or_else(|| panic!("{} is skipped when small", shape.name));
+        for (large, small) in large.iter().zip(small) {
+            if large.value > large.least.max(MAX_GROWTH * small.value) {
+                let Count { name, value, .. } = large;
+                wrong.push(format!("{}: {name} {} -> {value}", shape.name, small.value));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", language.name());
+}
+
+macro_rules! complexity_gate {
+    ($($test:ident $language:ident;)*) => {
+        mod complexity_gate_small {
+            use super::*;
+
+            $(#[test]
+            fn $test() {
+                check(Language::$language, 1_000, false);
+            })*
+
+            #[test]
+            fn every_language_has_a_gate() {
+                let with = [$(Language::$language),*];
+                assert_eq!(Language::ALL, with);
+            }
+        }
+
+        mod complexity_gate_large {
+            use super::*;
+
+            $(#[test]
+            #[ignore = "takes long without optimization: run by cargo xtask test --only hostile"]
+            fn $test() {
+                check(Language::$language, 10_000, true);
+                check(Language::$language, 100_000, true);
+            })*
+        }
+    };
+}
+
+complexity_gate! {
+    typescript TypeScript;
+    tsx Tsx;
+    javascript JavaScript;
+    python Python;
+    rust Rust;
+    go Go;
+    java Java;
+    c C;
+    cpp Cpp;
+    csharp CSharp;
+    ruby Ruby;
+    php Php;
+    swift Swift;
+    kotlin Kotlin;
+    scala Scala;
+    html Html;
+    css Css;
+    proto Proto;
+    graphql GraphQl;
+    bash Bash;
+    lua Lua;
+    sql Sql;
+    elixir Elixir;
+    haskell Haskell;
+    zig Zig;
+    dart Dart;
+    json Json;
+    yaml Yaml;
+    toml Toml;
+    markdown Markdown;
+    dockerfile Dockerfile;
+    hcl Hcl;
+}
+
+#[test]
+fn complexity_gate_skips_what_was_quadratic() {
+    let cases = [
+        (Language::Python, "("),
+        (Language::JavaScript, "("),
+        (Language::C, "("),
+        (Language::Rust, "{"),
+    ];
+    for (language, sign) in cases {
+        let error = parse::tree(language, &sign.repeat(50_000), &|| false).unwrap_err();
+        let ParseError::Exceeded(Limit::Siblings(most)) = error else { panic!("{error:?}") };
+        let want = "skipped, because parsing it exceeds the budget of";
+        assert!(error.to_string().starts_with(want), "{error}");
+        assert_eq!(most, ParseBudget::new(50_000, &|| false).siblings);
+    }
+}
+
+#[test]
+fn complexity_gate_ends_scanners_that_read_to_the_end() {
+    // Without a count of what the lexer reads these take time with the square of their length.
+    for (language, sign) in [(Language::Dart, "!"), (Language::Bash, ">")] {
+        let error = parse::tree(language, &sign.repeat(100_000), &|| false).unwrap_err();
+        assert!(matches!(error, ParseError::Exceeded(Limit::Lookahead(_))), "{error:?}");
+    }
+}
+
+#[test]
+fn complexity_gate_names_the_limit_that_is_exceeded() {
+    let text = "def f(a):\n    return g(a)\n".repeat(200);
+    let within = |change: &dyn Fn(&mut ParseBudget<'_>)| {
+        let never = || false;
+        let mut budget = ParseBudget::new(text.len(), &never);
+        change(&mut budget);
+        match parse::tree_within(Language::Python, &text, budget) {
+            Ok(_) => "read".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let cases = [
+        (within(&|_| ()), "read"),
+        (within(&|budget| budget.steps = 1_000), "the budget of 1000 steps of the parser"),
+        (
+            within(&|budget| budget.lookahead = 2_000),
+            "the budget of 2000 bytes that the lexer may read",
+        ),
+        (within(&|budget| budget.nodes = 100), "the budget of 100 nodes"),
+        (within(&|budget| budget.bytes = 100), "the budget of 100 bytes"),
+        (within(&|budget| budget.time = Duration::ZERO), "the budget of 0 s"),
+    ];
+    for (found, want) in cases {
+        assert!(found.ends_with(want), "{found}");
+    }
+}
+
+#[test]
+fn complexity_gate_stops_when_cancelled() {
+    let text = "f(a, b)\n".repeat(20_000);
+    let asked = Cell::new(0_u32);
+    let cancelled = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 10
+    };
+    let error = parse::tree(Language::Python, &text, &cancelled).unwrap_err();
+    assert!(matches!(error, ParseError::Stopped), "{error:?}");
+    assert!(asked.get() < 20, "asked {} times more", asked.get());
+}
+
+#[test]
+fn complexity_gate_lets_large_files_of_ordinary_code_pass() {
+    let cases = [
+        (
+            Language::Python,
+            "def f(a, b=1):\n    if a:\n        return [g(x) for x in a]\n    return {'k': b}\n\n",
+        ),
+        (
+            Language::JavaScript,
+            "export function f(a, b) {\n  if (a) { return a.map((x) => g(x)); }\n  return { k: b };\n}\n",
+        ),
+        (
+            Language::C,
+            "static const unsigned char table[] = { 0x01, 0x02, 0x03, 0x04 };\nint f(int a) { return g(a) + 1; }\n",
+        ),
+        (
+            Language::Rust,
+            "pub const A: [u8; 4] = [1, 2, 3, 4];\n/// Says.\npub fn f(a: u8) -> u8 { g(a) + 1 }\n",
+        ),
+        (Language::Json, "{\"a\": [1, 2, {\"b\": \"c\"}]}\n"),
+    ];
+    for (language, part) in cases {
+        let text = part.repeat(300_000 / part.len());
+        let tree = parse::tree(language, &text, &|| false).unwrap();
+        assert_eq!(parse::first_error(&tree), None, "{}", language.name());
+        annotate::file(language, "a", &text, &tree);
+        tree.check().unwrap();
+    }
+}

@@ -1,0 +1,111 @@
+//! The step that runs the tests of the step `clone` once more without root's privileges, where CI has them. Nothing is
+//! compiled again: nextest runs the programs that root has built.
+
+use super::{
+    Context,
+    cargo_tests::{self, LIMIT, NEXTEST_OPTIONS},
+    clone::ClonePlace,
+    skips::SkipReport,
+    tally,
+};
+use crate::{
+    process::{self, Output},
+    report::Counts,
+    workspace::Workspace,
+};
+use anyhow::{Context as _, Result};
+use std::{
+    fs, io,
+    os::unix::{fs::chown, process::CommandExt as _},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// "nobody" and "nogroup": no file is theirs, and no process should be.
+const USER: u32 = 65534;
+/// Where the home folder is made. It must not be in a temporary folder, which the sandbox treats like no other.
+const HOMES: [&str; 2] = ["/home", "/var/lib"];
+const HOME: &str = "docent-ci-user";
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Runs a command with its standard output in a file.
+const INTO_FILE: &str = "file=$1; shift; exec \"$@\" >\"$file\"";
+
+pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
+    if !rustix::process::geteuid().is_root() {
+        println!("not needed: the step `clone` runs as an ordinary user");
+        return Ok(Counts::default());
+    }
+    let Some(nextest) = find_nextest() else {
+        println!("skipped: the tests as an ordinary user: cargo-nextest is not installed");
+        return Ok(Counts::ONE_SKIPPED);
+    };
+    let place = ClonePlace::in_temporary()?;
+    let clone = place.update(&context.workspace.root)?;
+    let lists = ["cargo", "binaries"].map(|name| place.folder.join(name).with_extension("json"));
+    let [metadata, binaries] = &lists;
+    let all = ["metadata", "--format-version", "1", "--all-features"];
+    write_json(&clone, &all, metadata)?;
+    let built = ["nextest", "list", "--workspace", "--list-type", "binaries-only"];
+    write_json(&clone, &[&built[..], &["--message-format", "json"]].concat(), binaries)?;
+    // Root's own programs are where no other user can reach them.
+    let program = place.folder.join("cargo-nextest");
+    fs::copy(&nextest, &program).with_context(|| format!("copying {}", nextest.display()))?;
+
+    let home = Home::make()?;
+    let skips = SkipReport::inside(&home.0);
+    let mut tests = Command::new(program);
+    tests.args(["nextest", "run", "--cargo-metadata"]).arg(metadata);
+    tests.arg("--binaries-metadata").arg(binaries);
+    tests.args(NEXTEST_OPTIONS).args(context.filter).current_dir(&clone.root);
+    tests.env_clear().env("PATH", PATH).env("HOME", &home.0).envs([skips.variable()]);
+    tests.envs(cargo_tests::test_files(&clone)?).uid(USER).gid(USER);
+    let done = process::run(&mut tests, LIMIT, Output::Shown)?;
+    skips.count(tally::nextest(&done.text).unwrap_or_default().with_status(done.success))
+}
+
+fn find_nextest() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join("cargo-nextest"));
+    programs.find(|program| program.is_file())
+}
+
+fn write_json(clone: &Workspace, arguments: &[&str], file: &Path) -> Result<()> {
+    let cargo = clone.cargo(arguments.iter().copied());
+    let mut command = Command::new("sh");
+    command.args(["-c", INTO_FILE, "sh"]).arg(file).arg(cargo.get_program());
+    command.args(cargo.get_args()).current_dir(&clone.root);
+    command.env("CARGO_TARGET_DIR", &clone.target);
+    let what = format!("cargo {}", arguments.join(" "));
+    process::run(&mut command, LIMIT, Output::Kept)?.or_fail(&what).map(drop)
+}
+
+/// The home folder of the user, removed when dropped.
+struct Home(PathBuf);
+
+impl Home {
+    fn make() -> Result<Self> {
+        let place = HOMES.into_iter().map(Path::new).find(|place| place.is_dir());
+        let place = place.with_context(|| format!("none of {} is a folder", HOMES.join(", ")))?;
+        let home = Self(place.join(HOME));
+        // A run that was killed has left it.
+        home.remove().with_context(|| format!("emptying {}", home.0.display()))?;
+        fs::create_dir(&home.0).with_context(|| format!("making {}", home.0.display()))?;
+        chown(&home.0, Some(USER), Some(USER))?;
+        Ok(home)
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let Err(error) = self.remove() {
+            println!("{} can't be removed: {error}", self.0.display());
+        }
+    }
+}

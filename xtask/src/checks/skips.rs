@@ -1,0 +1,106 @@
+//! Tests that can't run on this machine. libtest counts them as passed, so the tests themselves report them: the macros
+//! of `docent-testenv` append a line for each to a file that the environment names.
+
+use crate::report::Counts;
+use anyhow::{Context as _, Result, bail};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use tempfile::TempDir;
+
+/// The variable that names the file; `docent-testenv` has the same.
+const VARIABLE: &str = "DOCENT_SKIPPED_TESTS";
+
+/// A file to which tests append, empty at first.
+pub(super) struct SkipReport {
+    file: PathBuf,
+    /// Removed with the report.
+    _folder: Option<TempDir>,
+}
+
+/// One line of the file.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Skip<'a> {
+    test: &'a str,
+    reason: &'a str,
+    /// No part of the test ran.
+    is_whole: bool,
+}
+
+impl SkipReport {
+    /// A report of tests that run as this user.
+    pub(super) fn new() -> Result<Self> {
+        let folder = tempfile::tempdir().context("making a folder for the skipped tests")?;
+        Ok(Self { file: folder.path().join("skipped"), _folder: Some(folder) })
+    }
+
+    /// A report in a folder that another user can write to.
+    pub(super) fn inside(folder: &Path) -> Self {
+        Self { file: folder.join("skipped"), _folder: None }
+    }
+
+    /// What to set for the tests.
+    pub(super) fn variable(&self) -> (&'static str, PathBuf) {
+        (VARIABLE, self.file.clone())
+    }
+
+    /// Prints each skipped test with its reason, and moves it from the passed tests to the skipped ones. Tests that are
+    /// ignored or filtered out are not counted: other tests start the ignored ones, and the filter leaves out the filtered ones.
+    pub(super) fn count(&self, found: Counts) -> Result<Counts> {
+        let report =
+            if self.file.exists() { fs::read_to_string(&self.file)? } else { String::new() };
+        let skips = parse(&report)?;
+        for Skip { test, reason, is_whole } in &skips {
+            println!("skipped{}: {test}: {reason}", if *is_whole { "" } else { " in part" });
+        }
+        let whole = skips.iter().filter(|skip| skip.is_whole).count();
+        Ok(Counts {
+            passed: found.passed.saturating_sub(whole),
+            failed: found.failed,
+            skipped: skips.len(),
+        })
+    }
+}
+
+/// Each line once: a test can come to the same part more than once.
+fn parse(report: &str) -> Result<BTreeSet<Skip<'_>>> {
+    let parse_line = |line| {
+        let mut fields = str::splitn(line, 3, '\t');
+        let (Some(extent), Some(test), Some(reason)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            bail!("a line of {VARIABLE} lacks a field: {line:?}");
+        };
+        let is_whole = match extent {
+            "whole" => true,
+            "part" => false,
+            _ => bail!("a line of {VARIABLE} starts with {extent:?}"),
+        };
+        Ok(Skip { test, reason, is_whole })
+    };
+    report.lines().map(parse_line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skipped_tests_are_not_counted_as_passed() {
+        let report = SkipReport::new().unwrap();
+        let found = Counts { passed: 10, failed: 1, skipped: 7 };
+        let of = |passed, skipped| Counts { passed, failed: 1, skipped };
+        assert_eq!(report.count(found).unwrap(), of(10, 0));
+        let (_, file) = report.variable();
+        let lines = "whole\ta first\tno bubblewrap\npart\tb second\tneeds root\n\
+                     part\tb second\tneeds root\npart\tb second\tno bubblewrap\nwhole\tc third\tno zsh\n";
+        fs::write(&file, lines).unwrap();
+        assert_eq!(report.count(found).unwrap(), of(8, 4));
+        for bad in ["whole\ta first\n", "some\ta\tb\n"] {
+            fs::write(&file, bad).unwrap();
+            report.count(found).unwrap_err();
+        }
+    }
+}
