@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -60,6 +60,11 @@ impl Workspace {
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(cargo());
         command.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        // `cargo run` sets these for xtask. Build scripts that read them, such as ring's, would run again each time a
+        // build by hand follows one by xtask, and everything that depends on them would be compiled again.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| describes_package(name)) {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -81,6 +86,12 @@ pub(crate) fn user_cache() -> Result<PathBuf> {
     Ok(base.join("docent-ci"))
 }
 
+/// Whether a variable describes the package that cargo runs or builds.
+fn describes_package(variable: &OsStr) -> bool {
+    let prefixes = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+    variable.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
+}
+
 fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
@@ -88,6 +99,24 @@ fn cargo() -> OsString {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_of_the_running_package_are_not_passed_on() {
+        for (name, expected) in
+            [("CARGO_PKG_NAME", true), ("CARGO_MANIFEST_DIR", true), ("CARGO_HOME", false)]
+        {
+            assert_eq!(describes_package(OsStr::new(name)), expected, "{name}");
+        }
+        // `cargo test` sets the same variables as `cargo run`.
+        assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
+        let cargo = Workspace::from_metadata(br#"{"workspace_root":"/r","target_directory":"/t"}"#)
+            .unwrap()
+            .cargo([]);
+        let removed = |variable: &str| {
+            cargo.get_envs().any(|(name, value)| name == variable && value.is_none())
+        };
+        assert!(removed("CARGO_PKG_NAME") && removed("CARGO_MANIFEST_DIR") && !removed("PATH"));
+    }
 
     #[test]
     fn paths_come_from_metadata() {

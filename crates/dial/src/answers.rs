@@ -62,7 +62,9 @@ fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener)
         {
             message.insert("id".to_owned(), only.clone());
         }
-        if let Some(id) = message.get("id") {
+        // After a part of an answer, the rest is still to come.
+        let is_part = message.get("result").and_then(|result| result.get("partial"));
+        if let Some(id) = message.get("id").filter(|_| is_part != Some(&Value::Bool(true))) {
             awaited.ids.retain(|other| other != id);
         }
     }
@@ -111,6 +113,10 @@ mod tests {
         let on = |message: &str, request: &str| format!("{message} on {request}");
         check(one, vec![json!(1)], &[], &[&on(one, "1")]);
         check(one, vec![json!("1")], &[json!("1")], &[&on(one, "\"1\"")]);
+        let part = r#"{"id":1,"result":{"partial":true}}"#;
+        check(part, vec![json!(1)], &[json!(1)], &[&on(part, "1")]);
+        let last = r#"{"id":1,"result":{"partial":false}}"#;
+        check(last, vec![json!(1)], &[], &[&on(last, "1")]);
         let asked = r#"{"id":1,"method":"ping"}"#;
         check(asked, vec![json!(1)], &[json!(1)], &[&on(asked, "1")]);
         let both = [on(one, "7"), on(asked, "7")];

@@ -141,7 +141,7 @@ impl Courier {
                 return Ok(response);
             }
             let Some(sign_in) = &self.sign_in else {
-                return if status == 401 { Err(unauthorized()) } else { Ok(response) };
+                return if status == 401 { Err(key_refused()) } else { Ok(response) };
             };
             challenges += 1;
             if challenges > CHALLENGES {
@@ -256,11 +256,10 @@ fn is_error(message: &Value) -> bool {
     error.is_some_and(|error| error.get("code").is_some_and(Value::is_i64))
 }
 
-fn unauthorized() -> Failure {
-    Failure::Unauthorized(
-        "it answered 401; give it a token in its `headers`, or sign in with `docent servers login`"
-            .to_owned(),
-    )
+/// A 401 where the configuration brings its own credentials.
+fn key_refused() -> Failure {
+    let text = "it does not accept the key; check the Authorization header that is sent to it";
+    Failure::Refused { status: 401, text: text.to_owned() }
 }
 
 fn challenge(response: &Response) -> String {

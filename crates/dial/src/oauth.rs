@@ -91,8 +91,10 @@ impl fmt::Debug for Client {
 /// How to sign in to one server.
 #[derive(Clone)]
 pub struct OauthSettings {
-    /// What the server is called here, for `docent servers login NAME`.
+    /// The server's name here.
     pub server: String,
+    /// Whether the server is configured under that name, so that `docent servers login NAME` finds it.
+    pub is_configured: bool,
     /// Where it listens.
     pub url: String,
     /// Who we are.
@@ -114,6 +116,7 @@ impl OauthSettings {
     pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn Store>) -> Self {
         Self {
             server: server.into(),
+            is_configured: true,
             url: url.into(),
             client: Client::Unknown { metadata_url: None },
             scopes: Vec::new(),
@@ -147,6 +150,8 @@ impl fmt::Debug for OauthSignIn {
 struct Authority {
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
+    /// Whether the server publishes its metadata. If not, the metadata is a guess after the first revision with OAuth.
+    is_published: bool,
 }
 
 impl Authority {
@@ -276,7 +281,8 @@ impl OauthSignIn {
         let mut manager = made.await.map_err(|error| self.told(&error))?;
         let said = Some(challenge.www_authenticate.as_str()).filter(|said| !said.is_empty());
         let found = manager.resolve_metadata_from_challenge(said).await;
-        let metadata = found.map_err(|error| self.told(&error))?.metadata;
+        let found = found.map_err(|error| self.told(&error))?;
+        let (metadata, is_published) = (found.metadata, found.source.is_discovered());
         if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
             return Err(Failure::Unauthorized(format!(
                 "its authorization server says that it is {issuer}, but not in a place of that issuer's: its metadata must \
@@ -285,7 +291,7 @@ impl OauthSignIn {
             )));
         }
         manager.set_metadata(metadata.clone());
-        Ok(Authority { manager, metadata })
+        Ok(Authority { manager, metadata, is_published })
     }
 
     /// What is done when a server wants another token.

@@ -5,7 +5,7 @@
 use crate::{
     analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
     audit::{self, AuditCommand},
-    config::{self, Config, Environment, Flags, Handshake, Level, Override, Transport},
+    config::{self, Config, EnvFile, Environment, Flags, Handshake, Level, Override, Transport},
     docs::{self, DocsCommand},
     doctor, handed,
     indexing::{self, IndexFlags},
@@ -228,6 +228,9 @@ struct SettingFlags {
     /// Configuration file to read in place of the root's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Read the `MCP_*` variables of a `.env` file, the root's own unless PATH is given; what the environment sets wins
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    env_file: Option<Option<PathBuf>>,
     /// Allow a non-loopback address without auth
     #[arg(long)]
     allow_open: bool,
@@ -276,7 +279,8 @@ impl SettingFlags {
         set("--log-level", "server.logging.level", self.log_level.map(|level| json!(level)));
         let file = self.log_file.map(|file| Value::from(file.to_string_lossy()));
         set("--log-file", "server.logging.file", file);
-        Flags { roots: self.root, config_file: self.config, overrides }
+        let env_file = self.env_file.map(|path| path.map_or(EnvFile::OfRoot, EnvFile::At));
+        Flags { roots: self.root, config_file: self.config, env_file, overrides }
     }
 }
 

@@ -20,6 +20,7 @@ fn collection(config: &Config, name: &str, one: &config::Collection) -> Collecti
     let is_fetched = one.path.is_none();
     Collection {
         name: name.to_owned(),
+        title: one.title.clone(),
         kind: one.kind.clone(),
         version: one.version.clone(),
         description: one.description.clone().unwrap_or_default(),

@@ -60,6 +60,9 @@ pub(crate) struct AddFlags {
     /// The folder, file or archive that holds the documents, or the address of a site
     #[arg(value_name = "PLACE")]
     place: String,
+    /// What people call it, such as "PostgreSQL Documentation"
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
     /// What it is about, where several collections are about the same
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
@@ -114,7 +117,7 @@ pub(crate) fn run(command: DocsCommand, environment: Environment) -> anyhow::Res
         DocsCommand::List { common } => list(&common, environment),
         DocsCommand::Remove { name, common } => remove(&name, &common, environment),
         DocsCommand::Sync { names, common } => {
-            sync(&names, common.json, &common.inputs(environment)?)
+            sync(&names, &common.inputs(environment)?)?.print(common.json)
         }
     }
 }
@@ -135,13 +138,56 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
     let (keys, outside) = keys(flags, &inputs, &config)?;
     let of_the_user = flags.user || outside;
     let edited = config::add_collection(&inputs, of_the_user, &flags.name, &keys)?;
-    let mut printed = sync(std::slice::from_ref(&flags.name), flags.common.json, &inputs)?;
+    let synced = sync(std::slice::from_ref(&flags.name), &inputs);
+    if is_address(&flags.place)
+        && let Some(why) = empty(&synced)
+    {
+        withdraw(&flags.name, &edited, &inputs)?;
+        bail!("{why}; {} was not added", flags.name);
+    }
+    let mut printed = synced?.print(flags.common.json)?;
     if !flags.common.json {
         let why = if outside && !flags.user { ", because it lies outside the roots" } else { "" };
         let told = format!("Added to {}{why}.\n", edited.path.display());
         printed.text.insert_str(0, &told);
     }
     Ok(printed)
+}
+
+/// Why nothing was fetched of a new collection; `None` where something was.
+fn empty(synced: &anyhow::Result<Synced>) -> Option<String> {
+    let synced = match synced {
+        Ok(synced) => synced,
+        Err(error) => return Some(format!("{error:#}")),
+    };
+    if synced.report.collections.iter().any(|one| one.documents > 0) {
+        return None;
+    }
+    let crawled = synced.fetched.iter().flat_map(|(_, crawled)| &crawled.problems);
+    let failed = crawled.map(|problem| format!("{}: {}", problem.url, problem.reason));
+    let why = synced.unfetched.iter().cloned().chain(failed).next();
+    Some(why.unwrap_or_else(|| "the site has no page that can be read".to_owned()))
+}
+
+/// Takes a collection that was just added out of the configuration, the pages and the index.
+fn withdraw(name: &str, edited: &config::Edited, inputs: &Inputs) -> anyhow::Result<()> {
+    if !edited.undo()? {
+        config::remove_collection(inputs, name)?;
+    }
+    clear(name, inputs)
+}
+
+/// Removes the pages of a collection that is no longer configured, and what the index has of it.
+fn clear(name: &str, inputs: &Inputs) -> anyhow::Result<()> {
+    // With no collection named, only those that are no longer configured are taken out of the index.
+    let (site, _) = run_sync(inputs, &|_| false)?;
+    match collections::mirrors(&site.config).remove_all(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            let mirror = collections::mirror(&site.config, name);
+            Err(error).with_context(|| format!("cannot remove {}", mirror.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The keys of a new collection, and whether its files lie outside the roots.
@@ -174,6 +220,7 @@ fn keys(
         keys.insert("path".into(), json!(shown.to_string_lossy()));
     }
     let texts = [
+        ("title", &flags.title),
         ("type", &flags.kind),
         ("version", &flags.version),
         ("description", &flags.description),
@@ -199,65 +246,78 @@ fn is_address(place: &str) -> bool {
 fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Result<Printed> {
     let inputs = common.inputs(environment)?;
     let known = Config::load(&inputs)?.collections;
-    let Some(edited) = config::remove_collection(&inputs, name)? else {
+    let Some(path) = config::remove_collection(&inputs, name)? else {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
         return Err(UsedWrongly(format!("no collection is called {name}; known: {there}")).into());
     };
-    // With no collection named, only what is no more is taken out of the index.
-    let (site, _) = run_sync(&inputs, &|_| false)?;
-    match collections::mirrors(&site.config).remove_all(name) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let mirror = collections::mirror(&site.config, name);
-            return Err(error).with_context(|| format!("cannot remove {}", mirror.display()));
-        }
-        _ => {}
-    }
+    clear(name, &inputs)?;
     let text = if common.json {
-        format!("{:#}\n", json!({"removed": name, "file": edited.path}))
+        format!("{:#}\n", json!({"removed": name, "file": path}))
     } else {
-        format!("Removed {name} from {} and from the index.\n", edited.path.display())
+        format!("Removed {name} from {} and from the index.\n", path.display())
     };
     Ok(Printed { text, code: ExitCode::SUCCESS })
 }
 
-fn sync(names: &[String], as_json: bool, inputs: &Inputs) -> anyhow::Result<Printed> {
+/// What a sync did: with the web, and with the index.
+#[derive(Default)]
+struct Synced {
+    fetched: Vec<(String, Crawled)>,
+    /// Why collections could not be fetched.
+    unfetched: Vec<String>,
+    report: DocsReport,
+    /// Whether there is any collection.
+    is_configured: bool,
+}
+
+fn sync(names: &[String], inputs: &Inputs) -> anyhow::Result<Synced> {
     let config = Config::load(inputs)?;
     if let Some(name) = names.iter().find(|name| !config.collections.contains_key(*name)) {
         let known: Vec<&str> = config.collections.keys().map(String::as_str).collect();
         let what = format!("no collection is called {name}; known: {}", known.join(", "));
         return Err(UsedWrongly(what).into());
     }
-    if config.collections.is_empty() {
-        let text = "No documentation is configured: run `docent docs add NAME FOLDER`.\n";
-        let text = if as_json { "{\"collections\": []}\n".into() } else { text.to_owned() };
-        return Ok(Printed { text, code: ExitCode::SUCCESS });
+    let mut synced = Synced { is_configured: !config.collections.is_empty(), ..Synced::default() };
+    if !synced.is_configured {
+        return Ok(synced);
     }
     let wanted = |one: &Collection| names.is_empty() || names.contains(&one.name);
-    let (mut fetched, mut unfetched) = (Vec::new(), Vec::new());
     for one in collections::of(&config).iter().filter(|one| wanted(one)) {
         // What can't be fetched keeps nothing else from being read.
         match collections::fetch(&config, &one.name) {
-            Ok(Some(crawled)) => fetched.push((one.name.clone(), crawled)),
+            Ok(Some(crawled)) => synced.fetched.push((one.name.clone(), crawled)),
             Ok(None) => {}
-            Err(error) => unfetched.push(format!("{error:#}")),
+            Err(error) => synced.unfetched.push(format!("{error:#}")),
         }
     }
-    let (_, report) = run_sync(inputs, &wanted)?;
-    let text = if as_json {
-        let mut shown = serde_json::to_value(&report)?;
-        let fetched = fetched.iter().map(|(name, crawled)| (name.clone(), fetched_json(crawled)));
-        shown["fetched"] = Value::Object(fetched.collect());
-        shown["unfetched"] = json!(unfetched);
-        format!("{shown:#}\n")
-    } else {
-        let fetched = fetched.iter().map(|(name, crawled)| fetched_text(name, crawled));
-        let unfetched = unfetched.iter().map(|reason| format!("{reason}\n"));
-        fetched.chain(unfetched).collect::<String>() + &told(&report)
-    };
-    let empty = |one: &CollectionReport| one.documents == 0 && !one.problems.is_empty();
-    let failed = !unfetched.is_empty() || report.collections.iter().any(empty);
-    Ok(Printed { text, code: ExitCode::from(u8::from(failed)) })
+    (_, synced.report) = run_sync(inputs, &wanted)?;
+    Ok(synced)
+}
+
+impl Synced {
+    fn print(&self, as_json: bool) -> anyhow::Result<Printed> {
+        if !self.is_configured {
+            let text = "No documentation is configured: run `docent docs add NAME FOLDER`.\n";
+            let text = if as_json { "{\"collections\": []}\n".into() } else { text.to_owned() };
+            return Ok(Printed { text, code: ExitCode::SUCCESS });
+        }
+        let text = if as_json {
+            let mut shown = serde_json::to_value(&self.report)?;
+            let fetched = self.fetched.iter();
+            let fetched = fetched.map(|(name, crawled)| (name.clone(), fetched_json(crawled)));
+            shown["fetched"] = Value::Object(fetched.collect());
+            shown["unfetched"] = json!(self.unfetched);
+            format!("{shown:#}\n")
+        } else {
+            let fetched = self.fetched.iter().map(|(name, crawled)| fetched_text(name, crawled));
+            let unfetched = self.unfetched.iter().map(|reason| format!("{reason}\n"));
+            fetched.chain(unfetched).collect::<String>() + &told(&self.report)
+        };
+        let empty = |one: &CollectionReport| one.documents == 0 && !one.problems.is_empty();
+        let failed = !self.unfetched.is_empty() || self.report.collections.iter().any(empty);
+        Ok(Printed { text, code: ExitCode::from(u8::from(failed)) })
+    }
 }
 
 fn run_sync(

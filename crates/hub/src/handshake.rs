@@ -2,7 +2,7 @@
 
 use crate::{
     Era, Peer, Request, RequestError,
-    peer::{STATELESS_VERSION, own_name},
+    peer::{PLAIN_VERSION, STATELESS_VERSION, own_name},
 };
 use docent_dial::Failure;
 use docent_tool::Object;
@@ -10,8 +10,6 @@ use serde_json::Value;
 
 /// The newest revision with sessions, which is what a server is asked for first.
 const SESSION_VERSION: &str = "2025-11-25";
-/// What the first servers answer, from before there were revisions.
-const PLAIN_VERSION: &str = "1.0";
 /// A revision that the server does not speak.
 const UNSUPPORTED: i64 = -32022;
 /// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, missing header fields,

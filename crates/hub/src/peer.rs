@@ -1,6 +1,6 @@
 //! The client's side of one connection: ids, answers that come in any order, progress, questions.
 
-use crate::{TimeLimit, tolerant, waiting};
+use crate::{TimeLimit, parts::CollectedParts, tolerant, waiting};
 use docent_dial::{Event, Failure, Line, Listener, Outgoing};
 use docent_tool::{Object, Progress};
 use docent_traffic::{Direction, Kind, More, Tap};
@@ -16,6 +16,8 @@ use std::{
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
+/// What servers from before the first revision answer.
+pub(crate) const PLAIN_VERSION: &str = "1.0";
 /// The revision without sessions.
 pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 
@@ -134,6 +136,8 @@ pub(crate) struct Core {
     next: AtomicU64,
     hears: Arc<dyn Hears>,
     closed: OnceLock<Failure>,
+    /// The server's name in traces.
+    server: String,
     /// Records what is said.
     tap: Option<Tap>,
 }
@@ -145,6 +149,17 @@ struct Pending {
     caller: Option<u64>,
     /// Whether the server was asked for a task.
     is_task: bool,
+    /// What arrived of an answer that comes in parts.
+    parts: Option<CollectedParts>,
+}
+
+impl Pending {
+    /// Ends a request whose answer will not come. The parts that came are its answer, where there are any.
+    fn fail(self, error: RequestError) {
+        let reply = self.parts.map(CollectedParts::into_result).ok_or(error);
+        // The caller may be gone.
+        drop(self.reply.send(reply));
+    }
 }
 
 /// A task: it tells how far it is under the token of the request that began it, which has been answered.
@@ -188,6 +203,14 @@ impl Core {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Traces and records a message that goes to the server.
+    fn sees_sent(&self, message: &Value, more: More) {
+        tracing::debug!(target: "mcp::protocol", server = self.server, "[MCP →] {message}");
+        if let Some(tap) = &self.tap {
+            tap.saw_value(Direction::Out, message, more);
+        }
+    }
+
     fn note(&self, kind: Kind, text: &str, id: Option<&Value>) {
         if let Some(tap) = &self.tap {
             tap.note(kind, text, id);
@@ -195,6 +218,7 @@ impl Core {
     }
 
     fn message(&self, mut message: Value, request: Option<&Value>) {
+        tracing::debug!(target: "mcp::protocol", server = self.server, "[MCP ←] {message}");
         if let Some(tap) = &self.tap {
             tap.saw_value(Direction::In, &message, More::default());
         }
@@ -212,19 +236,41 @@ impl Core {
             return;
         }
         let id = id.as_ref().and_then(number).unwrap_or_default();
-        let Some(mut pending) = self.pending().remove(&id) else {
-            // An answer to a request that was given up, or to none.
-            return;
-        };
-        let reply = match (fields.remove("error"), fields.remove("result")) {
-            (Some(error), _) if !error.is_null() => Err(rpc(error)),
-            (_, Some(result)) => {
-                self.follow(id, &mut pending, &result);
-                Ok(result)
+        self.answered(id, fields.remove("error"), fields.remove("result"));
+    }
+
+    /// Takes the answer to a request, or a part of it. One to a request that was given up is dropped.
+    fn answered(&self, id: u64, error: Option<Value>, result: Option<Value>) {
+        let mut all = self.pending();
+        let error = error.filter(|error| !error.is_null());
+        if error.is_none()
+            && let Some(part) = result.as_ref().filter(|result| CollectedParts::is_partial(result))
+            && let Some(pending) = all.get_mut(&id)
+        {
+            pending.heard.notify_one();
+            if pending.parts.get_or_insert_default().add(part.clone()) {
+                return;
             }
-            _ => Err(Failure::Malformed("neither a result nor an error".into()).into()),
+            let failure = Failure::Malformed("its parts are too large together".into());
+            return all
+                .remove(&id)
+                .into_iter()
+                .for_each(|pending| pending.fail(failure.clone().into()));
+        }
+        let Some(mut pending) = all.remove(&id) else { return };
+        drop(all);
+        let reply = match (error, result) {
+            (Some(error), _) => Err(rpc(error)),
+            (None, Some(result)) => {
+                self.follow(id, &mut pending, &result);
+                Ok(match pending.parts.take() {
+                    Some(parts) => parts.finish(result),
+                    None => result,
+                })
+            }
+            (None, None) => Err(Failure::Malformed("neither a result nor an error".into()).into()),
         };
-        // Nobody may be waiting any more.
+        // The caller may be gone.
         drop(pending.reply.send(reply));
     }
 
@@ -261,7 +307,7 @@ impl Core {
     fn lose(&self, failure: &Failure) {
         let all: Vec<Pending> = self.pending().drain().map(|(_, pending)| pending).collect();
         for pending in all {
-            drop(pending.reply.send(Err(failure.clone().into())));
+            pending.fail(failure.clone().into());
         }
     }
 }
@@ -278,7 +324,7 @@ impl Listener for Core {
                 self.note(Kind::Lost, &failure.to_string(), Some(&id));
                 let lost = number(&id).and_then(|id| self.pending().remove(&id));
                 if let Some(lost) = lost {
-                    drop(lost.reply.send(Err(failure.into())));
+                    lost.fail(failure.into());
                 }
             }
             Event::SessionLost => self.hears.session_lost(),
@@ -318,13 +364,16 @@ pub struct Peer {
     answers: Arc<Semaphore>,
 }
 
+/// How long a server may take to acknowledge its shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Answers to a server that may wait to be sent.
 const MOST_ANSWERS: usize = 64;
 
 impl Peer {
-    /// Opens a line with `dial`, which is handed whatever takes its events. `capabilities` is what the server is told that
+    /// Opens a line with `dial`, which gets the listener for its events. `server` is its name in traces, `capabilities` what
     /// it may ask for; `tap` records what is said.
     pub async fn open<F>(
+        server: &str,
         hears: Arc<dyn Hears>,
         capabilities: Value,
         tap: Option<Tap>,
@@ -339,6 +388,7 @@ impl Peer {
             next: AtomicU64::new(1),
             hears,
             closed: OnceLock::new(),
+            server: server.to_owned(),
             tap,
         });
         let line = dial(Arc::clone(&core) as Arc<dyn Listener>).await?;
@@ -374,7 +424,8 @@ impl Peer {
         }
         let (reply, answered) = oneshot::channel();
         let is_task = params.contains_key("task");
-        let pending = Pending { reply, progress, heard: Arc::clone(&heard), caller, is_task };
+        let pending =
+            Pending { reply, progress, heard: Arc::clone(&heard), caller, is_task, parts: None };
         self.core.pending().insert(id, pending);
         let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
         if let Some(failure) = self.core.closed.get() {
@@ -396,9 +447,18 @@ impl Peer {
             self.core.pending().remove(&id);
             return Err(failure.into());
         }
-        let result = waiting::for_answer(answered, patience, &heard, limit.as_deref()).await?;
-        open.done = true;
-        result
+        match waiting::for_answer(answered, patience, &heard, limit.as_deref()).await {
+            Ok(result) => {
+                open.done = true;
+                result
+            }
+            // The parts that came in time are the answer; the rest is cancelled.
+            Err(error) => {
+                let parts =
+                    self.core.pending().get_mut(&id).and_then(|pending| pending.parts.take());
+                parts.map(CollectedParts::into_result).ok_or(error)
+            }
+        }
     }
 
     fn add_meta(&self, params: &mut Object, token: Option<u64>) {
@@ -433,9 +493,7 @@ impl Peer {
     }
 
     async fn send(&self, outgoing: Outgoing, more: More) -> Result<(), Failure> {
-        if let Some(tap) = &self.core.tap {
-            tap.saw_value(Direction::Out, &outgoing.message, more);
-        }
+        self.core.sees_sent(&outgoing.message, more);
         self.line.send(outgoing).await
     }
 
@@ -470,8 +528,15 @@ impl Peer {
         }
     }
 
-    /// Ends the connection.
+    /// Ends the connection. A server that speaks the plain dialect is asked to shut down first.
     pub async fn close(&self) {
+        let is_plain = self.era.get().is_some_and(|era| era.version() == PLAIN_VERSION);
+        if is_plain && self.closed().is_none() {
+            let request = Request { patience: Some(SHUTDOWN_TIMEOUT), ..Request::default() };
+            if let Err(error) = self.request("shutdown", request).await {
+                tracing::debug!(server = self.core.server, %error, "it did not acknowledge its shutdown");
+            }
+        }
         self.line.close().await;
         let failure = Failure::Lost("docent closed the connection".into());
         self.core.lose(self.core.closed.get_or_init(|| failure));
@@ -496,7 +561,7 @@ impl Drop for InFlight<'_> {
             return;
         }
         let (line, id) = (Arc::clone(&self.peer.line), self.id);
-        let tap = self.peer.core.tap.clone();
+        let core = Arc::clone(&self.peer.core);
         let told = self.peer.era.get() != Some(&Era::Stateless) || !line.cancels_by_closing();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
@@ -507,9 +572,7 @@ impl Drop for InFlight<'_> {
             let params = json!({"requestId": id, "reason": "nobody waits for the answer any more"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            if let Some(tap) = tap {
-                tap.saw_value(Direction::Out, &message, More::default());
-            }
+            core.sees_sent(&message, More::default());
             if let Err(failure) = line.send(message.into()).await {
                 tracing::debug!(%failure, "a cancellation did not reach its server");
             }

@@ -34,6 +34,8 @@ pub struct Spec {
     pub timeout: Duration,
     /// The most that a call may take, progress or not; ten times `timeout` where there is none.
     pub max_timeout: Option<Duration>,
+    /// Which failed calls are repeated, beside those that a tool's annotations allow.
+    pub retry: Option<Retry>,
     /// Calls that may run at once.
     pub concurrency: usize,
     /// How long answers of tools that only read are kept where the server says nothing of it.
@@ -56,6 +58,28 @@ pub struct Spec {
     pub roots: Vec<String>,
     /// Tells apart what else is configured of it, so that a change is seen.
     pub other: String,
+}
+
+/// Calls that are repeated because the user says so, for servers whose tools have no annotations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// The error codes after which a call is repeated.
+    pub codes: Vec<i64>,
+    /// How often, after the first call.
+    pub attempts: u32,
+    /// The pause before the first repetition. The pause before the second is twice as long, and so on.
+    pub backoff: Duration,
+}
+
+impl Retry {
+    /// The pause before this repetition, counted from 1.
+    pub(crate) fn pause(&self, repetition: u32) -> Duration {
+        self.backoff.saturating_mul(repetition)
+    }
+
+    fn all_pauses(&self) -> Duration {
+        (1..=self.attempts).fold(Duration::ZERO, |all, one| all.saturating_add(self.pause(one)))
+    }
 }
 
 /// How a server is reached. Values may hold secrets, so they are not shown.
@@ -164,6 +188,7 @@ impl Spec {
             start_timeout: Duration::from_secs(30),
             timeout: Duration::from_mins(1),
             max_timeout: None,
+            retry: None,
             concurrency: 64,
             cache: None,
             rename: BTreeMap::new(),
@@ -187,7 +212,10 @@ impl Spec {
 
     /// The most that a call may take in all: its turn, the start of the server, and each try.
     pub(crate) fn longest_exchange(&self, is_task: bool) -> Duration {
-        let tries = self.call_limit(is_task).saturating_mul(TRIES);
+        let retries = self.retry.as_ref().map_or(0, |retry| retry.attempts);
+        let tries = self.call_limit(is_task).saturating_mul(TRIES.max(retries.saturating_add(1)));
+        let pauses = self.retry.as_ref().map_or(Duration::ZERO, Retry::all_pauses);
+        let tries = tries.saturating_add(pauses);
         // The caller adds this to the present.
         let most = self.timeout.saturating_add(self.start_timeout).saturating_add(tries);
         most.min(LONGEST_EXCHANGE)

@@ -1,4 +1,5 @@
-//! Looser dialects of the field, heard as what they mean: fields in `snake_case`, notifications without their prefix.
+//! Looser dialects of the field, read as what they mean: fields in `snake_case`, notifications without their prefix,
+//! resources that are not wrapped.
 
 use serde_json::{Map, Value};
 
@@ -83,6 +84,9 @@ pub(crate) fn message(message: &mut Value) {
             rename_item(item);
         }
     }
+    for block in objects(result.get_mut("content")) {
+        wrap_resource(block);
+    }
     if let Some(templates) = result.remove("resource_templates") {
         result.entry("resourceTemplates").or_insert(templates);
     }
@@ -136,6 +140,25 @@ fn rename_item(item: &mut Map<String, Value>) {
     }
 }
 
+/// Puts a resource whose fields are beside `type` under `resource`, where the protocol has them.
+fn wrap_resource(block: &mut Map<String, Value>) {
+    let has_body = block.contains_key("text") || block.contains_key("blob");
+    let is_flat = block.get("type").and_then(Value::as_str) == Some("resource")
+        && !block.contains_key("resource")
+        && block.get("uri").is_some_and(Value::is_string)
+        && has_body;
+    if !is_flat {
+        return;
+    }
+    let mut resource = std::mem::take(block);
+    for name in ["type", "annotations", "_meta"] {
+        if let Some(value) = resource.remove(name) {
+            block.insert(name.to_owned(), value);
+        }
+    }
+    block.insert("resource".to_owned(), resource.into());
+}
+
 fn rename(fields: &mut Map<String, Value>, aliases: Aliases) {
     // Most objects have no such field: then nothing is touched.
     if !fields.keys().any(|name| name.contains('_') && name != "_meta") {
@@ -163,6 +186,16 @@ mod tests {
             (
                 json!({"id": 1, "result": {"tools": [{"name": "a", "input_schema": {"x_y": 1}}]}}),
                 json!({"id": 1, "result": {"tools": [{"name": "a", "inputSchema": {"x_y": 1}}]}}),
+            ),
+            (
+                json!({"id": 1, "result": {"content": [
+                    {"type": "resource", "uri": "a:b", "mime_type": "a/b", "text": "t", "annotations": {"priority": 1}},
+                    {"type": "resource", "uri": "a:b"}, {"type": "resource", "resource": {"uri": "a:b", "text": "t"}},
+                ]}}),
+                json!({"id": 1, "result": {"content": [
+                    {"type": "resource", "annotations": {"priority": 1}, "resource": {"uri": "a:b", "mimeType": "a/b", "text": "t"}},
+                    {"type": "resource", "uri": "a:b"}, {"type": "resource", "resource": {"uri": "a:b", "text": "t"}},
+                ]}}),
             ),
             (
                 json!({"id": 1, "result": {"isError": false, "is_error": true}}),

@@ -28,7 +28,7 @@ pub struct Chunk {
 pub fn chunks(document: &Document) -> Vec<Chunk> {
     let mut all = Vec::new();
     for (section, what) in document.sections.iter().enumerate() {
-        let pieces = if what.blocks.is_empty() {
+        let pieces = if what.blocks.iter().all(is_contents) {
             vec![(what.page, contents(&document.sections, section))]
         } else {
             pieces(what)
@@ -37,6 +37,11 @@ pub fn chunks(document: &Document) -> Vec<Chunk> {
         all.extend(numbered.map(|(part, (page, text))| Chunk { section, part, page, text }));
     }
     all
+}
+
+/// Tables of contents repeat the headings of other documents, which are found by themselves.
+fn is_contents(block: &Block) -> bool {
+    block.kind == Kind::Contents
 }
 
 /// What a section without text is about: the headings right below it.
@@ -76,7 +81,7 @@ fn pieces(section: &Section) -> Vec<(Option<u32>, String)> {
 fn whole(blocks: &[Block]) -> Vec<(Option<u32>, String)> {
     let mut all: Vec<(Option<u32>, String)> = Vec::new();
     let mut led_in = false;
-    for block in blocks {
+    for block in blocks.iter().filter(|block| !is_contents(block)) {
         for (n, text) in bounded(block).into_iter().enumerate() {
             match all.last_mut() {
                 Some((_, before)) if led_in && n == 0 && block.kind != Kind::Paragraph => {
@@ -269,6 +274,19 @@ mod tests {
             let kept: usize = got.iter().map(|text| letters(text)).sum();
             assert!((all..all + 2000).contains(&kept), "{kind:?}: {all} and {kept}");
         }
+    }
+
+    #[test]
+    fn tables_of_contents_are_not_searched() {
+        let mut writer = Writer::default();
+        writer.heading(1, "Chapter", None);
+        writer.plain(Kind::Contents, "- 1.1. Elsewhere");
+        writer.plain(Kind::Paragraph, "text");
+        writer.heading(1, "Book", None);
+        writer.plain(Kind::Contents, "- 1. Chapter");
+        let document = writer.finish(None, "f");
+        assert_eq!(texts(&document), ["text", ""]);
+        assert!(document.markdown(&|_| None).contains("- 1.1. Elsewhere\n\ntext"));
     }
 
     #[test]

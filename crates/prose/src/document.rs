@@ -51,6 +51,8 @@ pub enum Kind {
     List,
     /// A note or a quotation.
     Quote,
+    /// A table of contents, an item a line, whose links lead to other documents. Readers get it; search does not.
+    Contents,
 }
 
 /// A block of Markdown.

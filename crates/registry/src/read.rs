@@ -46,7 +46,8 @@ pub struct Input {
 }
 
 /// Keys under which blocks of servers are found in a file of no known client.
-const BLOCKS: [&str; 4] = ["mcpServers", "mcp_servers", "servers", "context_servers"];
+const BLOCKS: [&str; 5] =
+    ["mcpServers", "mcp_servers", "mcp.servers", "servers", "context_servers"];
 
 impl Form {
     /// The form that a file of this path has.
@@ -128,6 +129,12 @@ fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
             )),
         },
         Form::Block => {
+            // Editors write settings with dots in their names or as objects within objects.
+            if let Some(Value::Object(mut mcp)) = root.shift_remove("mcp")
+                && let Some(block) = mcp.shift_remove("servers")
+            {
+                root.insert("mcp.servers".to_owned(), block);
+            }
             let key = BLOCKS.into_iter().find(|key| root.contains_key(*key));
             match key.and_then(|key| Some((key, root.shift_remove(key)?))) {
                 Some((key, block)) => add_block(reading, key, block, Manner::OWN, None),

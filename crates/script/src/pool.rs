@@ -8,15 +8,19 @@ use crate::protocol::FrameReader;
 use crate::run::{Run, Script};
 use crate::{Limits, ScriptError};
 use futures::future::BoxFuture;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// Scripts that run at the same time. Others wait.
 const MAX_RUNNING: usize = 16;
+
+/// Scripts of one owner that run at the same time, so that no owner can close code mode for the others.
+const MAX_RUNNING_PER_OWNER: usize = 8;
 
 /// Workers that are kept for the next script.
 const MAX_IDLE: usize = 2;
@@ -74,7 +78,15 @@ pub struct Workers {
     this: Weak<Self>,
     starter: Arc<dyn StartWorker>,
     slots: Arc<Semaphore>,
+    /// The slots of owners whose scripts run or wait.
+    owners: Mutex<HashMap<String, Weak<Semaphore>>>,
     idle: Mutex<Vec<Idle>>,
+}
+
+/// A place among the running scripts, and among those of its owner.
+struct Slot {
+    _own: OwnedSemaphorePermit,
+    _running: OwnedSemaphorePermit,
 }
 
 /// A worker that waits for a script.
@@ -110,6 +122,7 @@ impl Workers {
             this: Weak::clone(this),
             starter,
             slots: Arc::new(Semaphore::new(MAX_RUNNING)),
+            owners: Mutex::default(),
             idle: Mutex::default(),
         })
     }
@@ -122,15 +135,16 @@ impl Workers {
     ) -> Result<Run, ScriptError> {
         let begun = Instant::now();
         let refuse = |failure: Failure| refused(failure, begun.elapsed());
+        let own = self.slots_of(script.owner);
         let waited = tokio::select! {
             biased;
             () = cancel.cancelled() => {
                 return Err(refuse(Failure::new(ScriptErrorKind::Cancelled, "the script was cancelled")));
             }
-            waited = tokio::time::timeout(slot_timeout(script.limits), Arc::clone(&self.slots).acquire_owned()) => waited,
+            waited = tokio::time::timeout(slot_timeout(script.limits), self.take_slot(&own)) => waited,
         };
-        // The semaphore is never closed.
-        let Ok(Ok(slot)) = waited else { return Err(refuse(busy())) };
+        // The semaphores are never closed.
+        let Ok(Ok(slot)) = waited else { return Err(refuse(busy(&own))) };
         let idle = self.take_idle(script.owner);
         let was_idle = idle.is_some();
         let started = match idle {
@@ -147,6 +161,23 @@ impl Workers {
             was_idle,
         };
         Ok(Run::new(script, lease))
+    }
+
+    fn slots_of(&self, owner: &str) -> Arc<Semaphore> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slots) = owners.get(owner).and_then(Weak::upgrade) {
+            return slots;
+        }
+        owners.retain(|_, slots| slots.strong_count() > 0);
+        let slots = Arc::new(Semaphore::new(MAX_RUNNING_PER_OWNER));
+        owners.insert(owner.to_owned(), Arc::downgrade(&slots));
+        slots
+    }
+
+    async fn take_slot(&self, own: &Arc<Semaphore>) -> Result<Slot, AcquireError> {
+        let own = Arc::clone(own).acquire_owned().await?;
+        let running = Arc::clone(&self.slots).acquire_owned().await?;
+        Ok(Slot { _own: own, _running: running })
     }
 
     async fn start_worker(&self) -> Result<Worker, Failure> {
@@ -206,10 +237,14 @@ fn slot_timeout(limits: &Limits) -> Duration {
     limits.time.clamp(Duration::from_secs(1), Duration::from_mins(1))
 }
 
-fn busy() -> Failure {
-    let message = format!(
-        "{MAX_RUNNING} other scripts are running, and none ended while this one waited; try again later"
-    );
+fn busy(own: &Semaphore) -> Failure {
+    let running = if own.available_permits() == 0 {
+        format!("{MAX_RUNNING_PER_OWNER} other scripts of this client")
+    } else {
+        format!("{MAX_RUNNING} other scripts")
+    };
+    let message =
+        format!("{running} are running, and none ended while this one waited; try again later");
     Failure::new(ScriptErrorKind::Engine, message)
 }
 
@@ -230,7 +265,7 @@ fn refused(failure: Failure, elapsed: Duration) -> ScriptError {
 /// A worker that runs a script, and its slot. Dropping it kills the worker; the slot is free once the worker is gone.
 pub(crate) struct Lease {
     worker: Option<Worker>,
-    slot: Option<OwnedSemaphorePermit>,
+    slot: Option<Slot>,
     workers: Weak<Workers>,
     was_idle: bool,
 }

@@ -12,7 +12,10 @@ use crate::{
 };
 use docent_tool::{AnyTool, Provider, ToolInfo};
 use docent_transport::Principal;
-use rmcp::{ErrorData, model::Tool};
+use rmcp::{
+    ErrorData,
+    model::{ErrorCode, Tool},
+};
 use serde_json::json;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -220,21 +223,26 @@ impl Catalogue {
     pub(crate) fn unknown<'a>(
         &'a self,
         name: &str,
-        who: &'a Principal,
+        guest: &'a Guest,
         policy: &'a Policy,
     ) -> ErrorData {
+        let who = guest.principal();
         let named = |route: &'a Arc<Route>| route.info.name.as_str();
         let closest = nearest(name, self.seen_by(who, policy).map(named));
         let shown = self.seen_by(who, policy).filter(|route| !route.info.hidden);
         let available: Vec<&str> = shown.map(named).collect();
         let hint =
             closest.first().map(|name| format!("; did you mean {name}?")).unwrap_or_default();
-        let data = json!({
+        let mut data = json!({
             "parameter": "name", "reason": "is not a tool of this server", "tool": name,
             "details": "Validation failed for parameter 'name'",
             "closest": closest, "available": available,
         });
-        ErrorData::invalid_params(format!("Unknown tool: {}{hint}", clip(name)), Some(data))
+        if guest.dialect.is_plain() {
+            data["method"] = name.into();
+        }
+        let code = ErrorCode(guest.dialect.unknown_tool_code());
+        ErrorData::new(code, format!("Unknown tool: {}{hint}", clip(name)), Some(data))
     }
 }
 

@@ -65,8 +65,18 @@ impl Server {
         all
     }
 
-    /// The catalogue, made anew where some provider has a tool of this name that it does not: the change is told as well,
-    /// but whoever knows of the tool must not miss it.
+    /// The catalogue with this tool, where there is one: waits for servers whose tools are not known yet.
+    pub(crate) async fn catalogue_for(&self, tool: &str) -> Arc<Catalogue> {
+        let catalogue = self.catalogue();
+        if catalogue.find(tool).is_some() {
+            return catalogue;
+        }
+        self.settled().await;
+        self.catalogue_with(tool)
+    }
+
+    /// The catalogue, rebuilt where a provider has a tool of this name that the catalogue lacks: a caller that knows the
+    /// tool may be faster than the notice of the change.
     pub(crate) fn catalogue_with(&self, tool: &str) -> Arc<Catalogue> {
         let catalogue = self.catalogue();
         let has = |provider: &Arc<dyn Provider>| {

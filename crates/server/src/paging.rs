@@ -18,6 +18,10 @@ const NEXT: &str = "docent/next";
 const OVERHEAD: usize = 768;
 /// The shortest a page can be and still say anything.
 const SHORTEST: usize = 1024;
+/// Structured strings up to this length stay whole for as long as fewer items make room: they may be names of sections.
+const MIN_TEXT_BYTES: usize = 256;
+/// A longer string without spaces is data, and not an id.
+const MAX_IDENTIFIER_BYTES: usize = 1024;
 
 /// Bytes of an answer before JSON's escapes: what the audit line says, and a cheap first look at the size.
 pub(crate) fn weight(result: &CallToolResult) -> usize {
@@ -229,18 +233,22 @@ fn split(text: &str, room: usize) -> Vec<&str> {
     pieces
 }
 
-/// The longest head that fits, cut after a line where one ends in its second half.
+/// The longest head that fits, cut after a line where one ends in its second half, or else after a space or a comma, so
+/// that ids and addresses stay whole.
 fn cut(text: &str, room: usize) -> (&str, &str) {
-    let (mut used, mut end, mut line) = (0, 0, 0);
+    let (mut used, mut end, mut line, mut word) = (0, 0, 0, 0);
     for (at, character) in text.char_indices() {
         used += cost(character);
         if used > room {
-            let end = if line > end / 2 { line } else { end };
-            return text.split_at(end);
+            let nearest = [line, word].into_iter().find(|boundary| *boundary > end / 2);
+            return text.split_at(nearest.unwrap_or(end));
         }
         end = at + character.len_utf8();
         if character == '\n' {
             line = end;
+        }
+        if character.is_whitespace() || character == ',' {
+            word = end;
         }
     }
     (text, "")
@@ -252,8 +260,13 @@ fn shortened(whole: &Value, room: usize, output: Option<&Checker>) -> (Option<Va
     if json_bytes(whole) <= room {
         return (Some(whole.clone()), Vec::new());
     }
-    for step in 0..16 {
-        let limits = Shorten { text: (room >> step).max(16), items: (4096 >> step).max(1) };
+    // Fewer items come before shorter sentences: half of the hits are of more use than all of them without their ends.
+    let gentle = (0..16).map(|step| Shorten {
+        text: (room >> step).max(MIN_TEXT_BYTES),
+        items: (4096 >> step).max(1),
+    });
+    let harsh = (1..5).map(|step| Shorten { text: MIN_TEXT_BYTES >> step, items: 1 });
+    for limits in gentle.chain(harsh) {
         let mut value = whole.clone();
         let mut cuts = Vec::new();
         limits.apply(&mut value, &mut String::new(), &mut cuts);
@@ -272,10 +285,15 @@ struct Shorten {
     items: usize,
 }
 
+/// Whether a string is an id, an anchor or an address: a part of one leads nowhere.
+fn is_identifier(text: &str) -> bool {
+    text.len() <= MAX_IDENTIFIER_BYTES && !text.contains(char::is_whitespace)
+}
+
 impl Shorten {
     fn apply(&self, value: &mut Value, path: &mut String, cuts: &mut Vec<String>) {
         match value {
-            Value::String(text) if escaped(text) > self.text => {
+            Value::String(text) if escaped(text) > self.text && !is_identifier(text) => {
                 let (head, _) = cut(text, self.text.saturating_sub('…'.len_utf8()));
                 *text = format!("{head}…");
                 cuts.push(path.clone());
@@ -398,6 +416,48 @@ mod tests {
         let stored: Value =
             serde_json::from_str(&read(&kept(&id, parts), &id, "structured")).unwrap();
         assert_eq!(stored, whole);
+    }
+
+    #[test]
+    fn ids_and_anchors_stay_whole() {
+        let hit = |n: usize| {
+            json!({
+                "text": "Words of a long section. ".repeat(100),
+                "metadata": {
+                    "source": format!("postgresql/sql-createindex-{n}.html"),
+                    "url": format!("https://example.org/{}/{n}#SQL-CREATEINDEX-CONCURRENTLY", "deep/".repeat(60)),
+                    "next": format!("CREATE INDEX > Building Indexes Concurrently ({n})"),
+                },
+            })
+        };
+        let hits: Vec<Value> = (0..20).map(hit).collect();
+        for page in [4096, 8192, 32_768] {
+            let mut answer =
+                result(vec![ContentBlock::text("found 20")], Some(json!({"results": hits})));
+            fit(&mut answer, page, None).unwrap();
+            assert!(json_bytes(&answer) <= page, "{page}: {}", json_bytes(&answer));
+            let kept = answer.structured_content.unwrap();
+            let kept = kept["results"].as_array().unwrap();
+            assert!(!kept.is_empty(), "{page}");
+            for (kept, whole) in kept.iter().zip(&hits) {
+                assert_eq!(kept["metadata"], whole["metadata"], "{page}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_is_cut_between_words() {
+        let id = "postgresql/sql-createindex.html";
+        let text = vec![id; 500].join(" ");
+        for room in [100, 1000] {
+            for piece in split(&text, room) {
+                assert!(piece.split_whitespace().all(|word| word == id), "{room}: {piece}");
+            }
+        }
+        let json = json!(vec![id; 500]).to_string();
+        assert!(
+            split(&json, 1000).iter().all(|piece| piece.ends_with(',') || piece.ends_with(']'))
+        );
     }
 
     #[test]

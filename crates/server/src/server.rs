@@ -379,16 +379,11 @@ impl Server {
         provider: Option<&str>,
     ) -> Result<(Admitted, Running), Refusal> {
         let running = self.begin()?;
-        let mut catalogue = self.catalogue();
-        if catalogue.find(tool).is_none() {
-            // It may be of a server whose tools have only now become known.
-            self.settled().await;
-            catalogue = self.catalogue_with(tool);
-        }
+        let catalogue = self.catalogue_for(tool).await;
         let terms = self.terms();
         let policy = &terms.policy;
         let route = catalogue.find(tool).ok_or_else(|| {
-            Refusal::new("unknown_tool", catalogue.unknown(tool, guest.principal(), policy))
+            Refusal::new("unknown_tool", catalogue.unknown(tool, guest, policy))
         })?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;

@@ -33,8 +33,9 @@ use rmcp::{
         GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
         InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
         ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-        ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+        ReadResourceResponse, ServerConfig, ServerResult, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        UpdateTaskParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -167,6 +168,27 @@ impl Session {
         line.close(&ending)?;
         let screened = |failed: Failed| self.server.screening().error(failed.error);
         visited.map(|(answer, ..)| answer).map_err(screened)
+    }
+
+    async fn has_tool(&self, name: &str) -> bool {
+        self.server.catalogue_for(name).await.find(name).is_some()
+    }
+
+    /// Calls the tool that a plain request names as its method, with the request's parameters as arguments.
+    async fn call_by_method(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let mut call = CallToolRequestParams::new(request.method);
+        if let Some(Value::Object(mut arguments)) = request.params {
+            arguments.remove("_meta");
+            call = call.with_arguments(arguments);
+        }
+        let answer = ServerResult::from(self.call_tool(call, context).await?);
+        serde_json::to_value(answer)
+            .map(CustomResult)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
     /// Leaves the line of a call whose parameters could not be read.
@@ -476,7 +498,10 @@ impl ServerHandler for Session {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        self.guest(&context);
+        let guest = self.guest(&context);
+        if guest.dialect.is_plain() && self.has_tool(&request.method).await {
+            return self.call_by_method(request, context).await;
+        }
         self.record_unread(&request, &context)?;
         Err(unheard(&request.method, request.params.as_ref()))
     }

@@ -4,6 +4,7 @@
 //! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
 
 mod around;
+mod complete;
 mod denied;
 mod ignored;
 mod kind;
@@ -212,6 +213,11 @@ impl Roots {
     /// The top of the first root.
     pub fn top(&self) -> Place {
         Place::top(0)
+    }
+
+    /// The top of every root.
+    pub fn tops(&self) -> impl Iterator<Item = Place> {
+        (0..self.all.len()).map(Place::top)
     }
 
     /// Checks a path from outside: relative to the first root, absolute inside a root, or a `file://` address inside one. A

@@ -6,6 +6,7 @@
 mod apps;
 pub mod code;
 pub mod docs;
+pub mod file_resources;
 pub mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
@@ -40,7 +41,7 @@ pub struct Options {
 
 /// The built-in tools.
 pub struct Suites {
-    /// Every provider: `repo`, `code`, `docs`, `web`, `prompts`.
+    /// Every provider: `repo`, `code`, `docs`, `web`, `file`, `prompts`.
     pub providers: Vec<Arc<dyn Provider>>,
     /// The one of documentation, whose collections can change.
     pub docs: docs::DocsSuite,
@@ -59,6 +60,7 @@ pub fn suites(options: Options) -> Suites {
         Arc::new(code::CodeSuite::new(roots.clone(), live)),
         Arc::new(docs.clone()),
         Arc::new(web::WebSuite::new(web)),
+        Arc::new(file_resources::FileSuite::new(roots.clone())),
     ];
     let prompts = prompts::PromptSuite::new(roots, names, &providers);
     providers.push(Arc::new(prompts));
@@ -100,7 +102,7 @@ mod tests {
     async fn every_suite_is_offered_under_its_key() {
         let (_root, all) = fixture();
         let keys: Vec<_> = all.iter().map(|provider| provider.key()).collect();
-        assert_eq!(keys, ["repo", "code", "docs", "web", "prompts"]);
+        assert_eq!(keys, ["repo", "code", "docs", "web", "file", "prompts"]);
         let named = |tool: Arc<dyn AnyTool>| {
             assert_eq!(tool.name(), tool.info().name);
             tool.name().to_owned()

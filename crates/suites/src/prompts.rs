@@ -296,18 +296,11 @@ async fn told(
     let mut blocks =
         std::mem::take(&mut *gathered.blocks.lock().unwrap_or_else(PoisonError::into_inner));
     blocks.extend(outcome.content);
-    Ok(blocks.into_iter().filter_map(with_source).collect::<Vec<_>>().join("\n"))
-}
-
-/// The text of a block, under a line that says where it comes from.
-fn with_source(block: Block) -> Option<String> {
-    let Block::Text { text, metadata, .. } = block else { return None };
-    let source =
-        metadata.as_ref().and_then(|metadata| metadata.get("source")).and_then(Value::as_str);
-    Some(match source {
-        Some(source) => format!("[{source}]\n{text}"),
-        None => text,
-    })
+    let texts = blocks.into_iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text),
+        _ => None,
+    });
+    Ok(texts.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Keeps the pieces of an answer that a tool hands over early.

@@ -1,6 +1,8 @@
-//! CPU time of each stage of reading hostile text, for two sizes: shows where cost grows faster than the text.
+//! CPU time and counts of each stage of reading hostile text: shows where cost grows faster than the text.
 //!
 //!     cargo run --release -p docent-syntax --example hostile -- [KILOBYTES [LANGUAGE [SHAPE]]]
+//!
+//! Prints one line for each shape, slowest stage last, and the limit where the text is skipped.
 #![expect(clippy::disallowed_methods, reason = "the example reads its own CPU time")]
 #![expect(clippy::print_stdout, reason = "a program that prints what it measured")]
 
@@ -20,55 +22,58 @@ use docent_syntax::{
 };
 use std::fs;
 
-/// Nanoseconds that this thread has computed.
-fn spent() -> u64 {
+/// Milliseconds that this thread has computed.
+fn cpu_milliseconds() -> u64 {
     let all = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    all.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0)
+    let nanoseconds = all.split_whitespace().next().and_then(|first| first.parse::<u64>().ok());
+    nanoseconds.unwrap_or(0) / 1_000_000
 }
 
-fn milliseconds<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let before = spent();
-    let done = work();
-    #[expect(clippy::cast_precision_loss, reason = "for people")]
-    let time = (spent() - before) as f64 / 1e6;
-    (done, time)
+/// Measures stages one after the other.
+#[derive(Default)]
+struct Stages {
+    done: Vec<(&'static str, u64)>,
 }
 
-const STAGES: [&str; 9] = [
-    "parse",
-    "definitions",
-    "annotate",
-    "references",
-    "complexity",
-    "patterns",
-    "rules",
-    "imports",
-    "docs",
-];
+impl Stages {
+    fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let before = cpu_milliseconds();
+        let result = work();
+        self.done.push((name, cpu_milliseconds() - before));
+        result
+    }
 
-/// Milliseconds of each stage, and why the text was skipped if it was.
-fn measure(language: Language, text: &str) -> (Vec<f64>, String) {
+    /// All stages that took at least a millisecond.
+    fn show(&self) -> String {
+        let total: u64 = self.done.iter().map(|(_, time)| time).sum();
+        let slow = self.done.iter().filter(|(_, time)| *time > 0);
+        let parts: Vec<String> = slow.map(|(name, time)| format!("{name} {time}")).collect();
+        format!("{total} ms ({})", parts.join(", "))
+    }
+}
+
+fn measure(language: Language, text: &str) -> String {
     let path = "a.x";
-    let (tree, first) = milliseconds(|| parse::tree(language, text, &|| false));
-    let tree = match tree {
+    let mut stages = Stages::default();
+    let tree = match stages.run("parse", || parse::tree(language, text, &|| false)) {
         Ok(tree) => tree,
-        Err(error) => return (vec![first], error.to_string()),
+        Err(error) => return format!("{} {error}", stages.show()),
     };
     let source = Source { path, language, text, tree: &tree };
-    let mut all = vec![first];
-    all.push(milliseconds(|| parse::definitions(language, path, text, &tree)).1);
-    all.push(milliseconds(|| annotate::file(language, path, text, &tree)).1);
+    stages.run("definitions", || parse::definitions(language, path, text, &tree));
+    stages.run("annotate", || annotate::file(language, path, text, &tree));
     if !language.is_outline() {
-        all.push(milliseconds(|| references(language, path, text, &tree, "a")).1);
-        all.push(milliseconds(|| complexity::measure(&source)).1);
-        all.push(milliseconds(|| patterns::find(&source)).1);
-        let check = |analysis| rules::check(&source, analysis, &|| false).len();
-        all.push(milliseconds(|| (check(Analysis::Security), check(Analysis::Patterns))).1);
+        stages.run("references", || references(language, path, text, &tree, "a"));
+        stages.run("complexity", || complexity::measure(&source));
+        stages.run("patterns", || patterns::find(&source));
+        stages.run("security", || rules::check(&source, Analysis::Security, &|| false));
+        stages.run("rules", || rules::check(&source, Analysis::Patterns, &|| false));
         let files = Files::new(std::iter::once("a.x".to_owned()), |_: &str| None, |_, _| None);
-        all.push(milliseconds(|| dependencies::imports(&source, &files)).1);
-        all.push(milliseconds(|| documentation(language.word(), text)).1);
+        stages.run("imports", || dependencies::imports(&source, &files));
+        stages.run("docs", || documentation(language.word(), text));
     }
-    (all, String::new())
+    let skipped = tree.check().err().map(|error| error.to_string()).unwrap_or_default();
+    format!("{} {skipped} {:?}", stages.show(), tree.cost())
 }
 
 fn main() {
@@ -83,19 +88,8 @@ fn main() {
             if shape.as_deref().is_some_and(|shape| shape != one.name) {
                 continue;
             }
-            let (small, _) = measure(*language, &one.text(size * 250));
-            let (large, skipped) = measure(*language, &one.text(size * 1000));
-            let mut told = Vec::new();
-            for (at, large) in large.iter().enumerate() {
-                let small = small.get(at).copied().unwrap_or_default();
-                let ratio = large / small.max(0.05);
-                if shape.is_some() || *large > 5.0 && ratio > 7.0 {
-                    told.push(format!("{} {small:.1} -> {large:.1} ms ({ratio:.0}x)", STAGES[at]));
-                }
-            }
-            if !told.is_empty() || !skipped.is_empty() {
-                println!("{} / {}: {} {skipped}", language.word(), one.name, told.join(", "));
-            }
+            let line = measure(*language, &one.text(size * 1000));
+            println!("{} / {} / {size} kB: {line}", language.word(), one.name);
         }
     }
 }

@@ -23,6 +23,20 @@ pub(crate) struct Comment {
 }
 
 impl Comment {
+    /// Reads a comment whose marks are gone; `None` where it says nothing.
+    pub(crate) fn read(settings: &Settings, whole: &str) -> Option<Self> {
+        let Comments { tags, html, .. } = settings.comments;
+        let whole = if tags == Tags::At { with_at(whole) } else { whole.to_owned() };
+        let plain = match tags {
+            Tags::Headings => whole.clone(),
+            Tags::At => tagged_text(&whole),
+            Tags::Xml => parts::xml_text(&whole),
+        };
+        let plain = if html { javadoc::plain(&plain) } else { plain };
+        let plain = plain.trim();
+        (!plain.is_empty()).then(|| Self { plain: plain.to_owned(), whole })
+    }
+
     /// Its parts.
     pub(crate) fn parts(&self, settings: &Settings) -> Doc {
         let Comments { tags, html, .. } = settings.comments;
@@ -54,15 +68,7 @@ pub(crate) fn describe<'tree>(
             above.or_else(|| marked_after(settings, kin, node, text))?
         }
     };
-    let whole = if settings.comments.tags == Tags::At { with_at(&whole) } else { whole };
-    let plain = match settings.comments.tags {
-        Tags::Headings => whole.clone(),
-        Tags::At => tagged_text(&whole),
-        Tags::Xml => parts::xml_text(&whole),
-    };
-    let plain = if settings.comments.html { javadoc::plain(&plain) } else { plain };
-    let plain = plain.trim();
-    (!plain.is_empty()).then(|| Comment { plain: plain.to_owned(), whole })
+    Comment::read(settings, &whole)
 }
 
 /// The statement that a definition is the heart of: an export, a declaration, a decorated definition.
@@ -227,13 +233,21 @@ fn lines_above<'tree>(
 }
 
 /// The last row with something of the node on it: some grammars take the line break along.
-fn end_row(node: Node<'_>) -> usize {
+pub(crate) fn end_row(node: Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
 }
 
 fn is_block(said: &str) -> bool {
     ["/*", "<!--", "--[", "{-", "(*", "=begin"].iter().any(|lead| said.starts_with(lead))
+}
+
+/// The text of a comment, whether it is a block or a line.
+pub(crate) fn without_marks(said: &str) -> String {
+    if is_block(said) {
+        return without_block(said);
+    }
+    said.lines().map(|line| without_lead(line.trim_start())).collect::<Vec<_>>().join("\n")
 }
 
 /// Takes away what a line comment starts with, and one space.

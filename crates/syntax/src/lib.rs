@@ -3,6 +3,7 @@
 //! Knows languages and their syntax. Pure: no files, no index, no protocol; whoever needs to know of other files
 //! hands a function in.
 
+mod about;
 pub mod analysis;
 mod ancestry;
 pub mod annotate;
@@ -16,6 +17,7 @@ pub mod pack;
 pub mod parse;
 pub mod references;
 
+pub use about::about;
 pub use annotation::{
     Annotation, Counts, Doc, Figures, Kind, Parameter, Said, Summary, Visibility,
 };

@@ -74,6 +74,14 @@ impl Dialect {
         }
     }
 
+    /// The code for a tool that does not exist. In the plain dialect a tool's name is a method.
+    pub fn unknown_tool_code(self) -> i32 {
+        match self {
+            Self::Plain => -32601,
+            _ => -32602,
+        }
+    }
+
     /// Whether this method is part of it; methods of no revision are nobody's to refuse here.
     pub fn has_method(self, method: &str) -> bool {
         const GONE: [&str; 5] = [

@@ -53,7 +53,7 @@ pub fn shape(dialect: Dialect, result: &mut Value) {
         }
     }
     if is_plain {
-        tell_failure(result);
+        add_error(result);
         alias(result);
     } else {
         strip(result, &["structuredContent"]);
@@ -129,19 +129,18 @@ fn lift_meta(dialect: Dialect, block: &mut Map<String, Value>) {
     }
 }
 
-/// A plain failure is told in `error`, with no content.
-fn tell_failure(result: &mut Map<String, Value>) {
+/// Puts the reason of a failure in `error`, beside `content`, which keeps it as text.
+fn add_error(result: &mut Map<String, Value>) {
     if result.get("isError") != Some(&Value::Bool(true)) {
         return;
     }
-    let told = result
+    let reason = result
         .get("structuredContent")
         .and_then(|structured| structured.pointer("/error/message"))
         .or_else(|| result.get("content").and_then(|content| content.pointer("/0/text")))
         .cloned();
-    if let Some(told) = told {
-        result.insert("error".into(), told);
-        result.insert("content".into(), json!([]));
+    if let Some(reason) = reason {
+        result.insert("error".into(), reason);
     }
 }
 
@@ -202,11 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_failure_is_told_in_error() {
+    fn a_plain_failure_has_its_reason_in_error_and_in_content() {
         check(
             Dialect::Plain,
             json!({"content": [{"type": "text", "text": "Error: Document not found"}], "isError": true, "structuredContent": {"error": {"message": "Document not found"}}}),
-            &json!({"content": [], "isError": true, "is_error": true, "error": "Document not found",
+            &json!({"content": [{"type": "text", "text": "Error: Document not found"}], "isError": true, "is_error": true, "error": "Document not found",
                     "structuredContent": {"error": {"message": "Document not found"}}, "structured_content": {"error": {"message": "Document not found"}}}),
         );
     }

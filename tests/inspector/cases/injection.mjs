@@ -188,12 +188,24 @@ export default {
     await page.getByRole('button', {name: 'Back to live traffic'}).click()
   },
 
-  async 'a list that is too deep says why it does not come'(world) {
-    const run = await world.place.inspect('--', ...world.place.scripted('hostile.mjs', 'deep'))
-    const opened = await world.open(run, {hash: '#/tools'})
+  async 'a tool that is nested too deep hides no other'(world) {
+    const started = await world.place.inspect('--', ...world.place.scripted('hostile.mjs', 'deep'))
+    const opened = await world.open(started, {hash: '#/tools/nested'})
+    const tools = opened.page.getByRole('listbox', {name: 'Tools'}).getByRole('option')
+    await tools.filter({hasText: 'polluting'}).waitFor()
+    await run(opened.page).waitFor()
+    await unchanged(opened, 'the tool')
+    await opened.close()
+    await world.place.stop(started)
+  },
+
+  async 'a list that does not come is reported with what came in its place'(world) {
+    const started = await world.place.inspect('--', ...world.place.scripted('hostile.mjs', 'unreadable'))
+    const opened = await world.open(started, {hash: '#/tools'})
     await opened.page.getByText('The server has not answered tools/list yet.').waitFor()
+    await opened.page.getByText('<b>tools</b>').waitFor()
     await unchanged(opened, 'the list')
     await opened.close()
-    await world.place.stop(run)
+    await world.place.stop(started)
   },
 }

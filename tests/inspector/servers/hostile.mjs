@@ -12,6 +12,9 @@ const object = (properties, more = {}) => ({type: 'object', properties, ...more}
 // With the word `deep`, the list of tools is deeper than readers allow.
 const LEVELS = process.argv.includes('deep') ? 300 : 40
 
+// With the word `unreadable`, a line that is not a message comes in place of the list of tools.
+const UNREADABLE = process.argv.includes('unreadable')
+
 let asked = 0
 const waiting = new Map()
 
@@ -153,6 +156,11 @@ function logs() {
   return text('logged')
 }
 
+function unreadable() {
+  process.stdout.write('{"result": {"<b>tools</b>": [\n')
+  return new Promise(() => {})
+}
+
 function flood() {
   const lists = ['tools', 'resources', 'prompts']
   for (let number = 0; number < 3000; number += 1) notify(`notifications/${lists[number % 3]}/list_changed`)
@@ -190,7 +198,7 @@ const handlers = {
   initialize: ({protocolVersion}) => ({protocolVersion, serverInfo: {name: label('hostile'), version: MARKUP[0], title: label('Hostile'), websiteUrl: 'javascript:__pwned("site")', icons: [{src: 'http://pwned.invalid/icon.png'}]},
     capabilities: {tools: {listChanged: true}, resources: {subscribe: true, listChanged: true}, prompts: {listChanged: true}, logging: {}, completions: {}, [MARKUP[0]]: {}}, instructions: speech('instructions')}),
   ping: () => ({}),
-  'tools/list': () => ({tools: [...tools.map(([name, description, inputSchema, , more]) => ({name, description, inputSchema, ...more})), null, 7, {name: 7, description: {}}, {}]}),
+  'tools/list': () => (UNREADABLE ? unreadable() : {tools: [...tools.map(([name, description, inputSchema, , more]) => ({name, description, inputSchema, ...more})), null, 7, {name: 7, description: {}}, {}]}),
   'tools/call': ({name, arguments: given, _meta}, id) => {
     const tool = tools.find(([known]) => known === name)
     if (!tool) throw {code: -32602, message: `there is no tool ${MARKUP[0]}`}

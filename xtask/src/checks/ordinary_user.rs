@@ -1,5 +1,6 @@
 //! The step that runs the tests of the step `clone` once more without root's privileges, where CI has them. Nothing is
-//! compiled again: nextest runs the programs that root has built.
+//! compiled again: nextest runs the programs that root has built. The user can't write to the clone or to the folder that
+//! it is in, and the path of the home folder leads through a symbolic link.
 
 use super::{
     Context,
@@ -16,7 +17,10 @@ use crate::{
 use anyhow::{Context as _, Result};
 use std::{
     fs, io,
-    os::unix::{fs::chown, process::CommandExt as _},
+    os::unix::{
+        fs::{chown, symlink},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::Command,
 };
@@ -26,6 +30,7 @@ const USER: u32 = 65534;
 /// Where the home folder is made. It must not be in a temporary folder, which the sandbox treats like no other.
 const HOMES: [&str; 2] = ["/home", "/var/lib"];
 const HOME: &str = "docent-ci-user";
+const HOME_LINK: &str = "docent-ci-user-link";
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Runs a command with its standard output in a file.
 const INTO_FILE: &str = "file=$1; shift; exec \"$@\" >\"$file\"";
@@ -52,12 +57,12 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     fs::copy(&nextest, &program).with_context(|| format!("copying {}", nextest.display()))?;
 
     let home = Home::make()?;
-    let skips = SkipReport::inside(&home.0);
+    let skips = SkipReport::inside(&home.folder);
     let mut tests = Command::new(program);
     tests.args(["nextest", "run", "--cargo-metadata"]).arg(metadata);
     tests.arg("--binaries-metadata").arg(binaries);
     tests.args(NEXTEST_OPTIONS).args(context.filter).current_dir(&clone.root);
-    tests.env_clear().env("PATH", PATH).env("HOME", &home.0).envs([skips.variable()]);
+    tests.env_clear().env("PATH", PATH).env("HOME", &home.link).envs([skips.variable()]);
     tests.envs(cargo_tests::test_files(&clone)?).uid(USER).gid(USER);
     let done = process::run(&mut tests, LIMIT, Output::Shown)?;
     skips.count(tally::nextest(&done.text).unwrap_or_default().with_status(done.success))
@@ -79,33 +84,41 @@ fn write_json(clone: &Workspace, arguments: &[&str], file: &Path) -> Result<()> 
     process::run(&mut command, LIMIT, Output::Kept)?.or_fail(&what).map(drop)
 }
 
-/// The home folder of the user, removed when dropped.
-struct Home(PathBuf);
+/// The home folder of the user and a link to it, removed when dropped.
+struct Home {
+    folder: PathBuf,
+    link: PathBuf,
+}
 
 impl Home {
     fn make() -> Result<Self> {
         let place = HOMES.into_iter().map(Path::new).find(|place| place.is_dir());
         let place = place.with_context(|| format!("none of {} is a folder", HOMES.join(", ")))?;
-        let home = Self(place.join(HOME));
+        let home = Self { folder: place.join(HOME), link: place.join(HOME_LINK) };
         // A run that was killed has left it.
-        home.remove().with_context(|| format!("emptying {}", home.0.display()))?;
-        fs::create_dir(&home.0).with_context(|| format!("making {}", home.0.display()))?;
-        chown(&home.0, Some(USER), Some(USER))?;
+        home.remove().with_context(|| format!("emptying {}", home.folder.display()))?;
+        fs::create_dir(&home.folder)
+            .with_context(|| format!("making {}", home.folder.display()))?;
+        chown(&home.folder, Some(USER), Some(USER))?;
+        symlink(HOME, &home.link).with_context(|| format!("making {}", home.link.display()))?;
         Ok(home)
     }
 
     fn remove(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.0) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
+        for removed in [fs::remove_file(&self.link), fs::remove_dir_all(&self.folder)] {
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
         }
+        Ok(())
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
         if let Err(error) = self.remove() {
-            println!("{} can't be removed: {error}", self.0.display());
+            println!("{} can't be removed: {error}", self.folder.display());
         }
     }
 }

@@ -11,6 +11,12 @@ use url::Url;
 
 const NAME: &str = "docent";
 
+/// A 401 of a server that has no sign-in: it wants a key.
+fn key_needed(how: &str) -> Failure {
+    let text = format!("it needs a key and offers no sign-in: {how}");
+    Failure::Refused { status: 401, text }
+}
+
 impl OauthSignIn {
     /// Gets a token in the way that the client's kind allows.
     pub(super) async fn sign_in(
@@ -108,7 +114,7 @@ impl OauthSignIn {
     ) -> Result<Record, Failure> {
         let server = &self.settings.server;
         let Some(browser) = &self.settings.browser else {
-            return Err(Failure::Unauthorized(format!("run `docent servers login {server}`")));
+            return Err(self.cannot_ask(authority.is_published));
         };
         let registered = record.filter(|record| record.redirect_port.is_some());
         let wished = self
@@ -151,6 +157,23 @@ impl OauthSignIn {
             .exchange_code_for_token_with_issuer(&back.code, &state, back.issuer.as_deref())
             .await;
         Ok(blank.with_token(&response.map_err(|error| self.told(&error))?))
+    }
+
+    /// The failure where there is no browser: says how to sign in, or to give a key where the server has no sign-in.
+    fn cannot_ask(&self, is_published: bool) -> Failure {
+        let server = &self.settings.server;
+        let has_oauth = is_published || matches!(self.settings.client, Client::Registered { .. });
+        match (has_oauth, self.settings.is_configured) {
+            (true, true) => Failure::Unauthorized(format!("run `docent servers login {server}`")),
+            (true, false) => Failure::Unauthorized(format!(
+                "add it with `docent servers add NAME --url {}`, then run `docent servers login NAME`",
+                self.url
+            )),
+            (false, true) => key_needed(&format!(
+                "set `headers = {{ Authorization = \"Bearer ${{KEY}}\" }}` in its entry `mcp_servers.{server}`"
+            )),
+            (false, false) => key_needed("pass --header 'Authorization: Bearer KEY'"),
+        }
     }
 
     /// Who we are to this authorization server: as configured, by document, as registered before, or as registered now.

@@ -396,6 +396,38 @@ async fn where_nobody_is_asked_the_way_is_told() {
 }
 
 #[tokio::test]
+async fn a_server_without_metadata_needs_a_key() {
+    let server = Server::start(|_| whole("401 Unauthorized", "", "")).await;
+    for (is_configured, want) in [
+        (true, "set `headers = { Authorization = \"Bearer ${KEY}\" }` in its entry `mcp_servers.acme`"),
+        (false, "pass --header 'Authorization: Bearer KEY'"),
+    ] {
+        let mut settings = settings(&server, &memory(), None);
+        settings.is_configured = is_configured;
+        match &ask(settings, &["ping"]).await.0[0] {
+            Err(Failure::Refused { status: 401, text }) => {
+                assert!(text.contains(want) && !text.contains("servers login"), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_names_no_server_that_is_not_configured() {
+    let (server, _) = authority(Manners::default()).await;
+    let mut settings = settings(&server, &memory(), None);
+    settings.is_configured = false;
+    match &ask(settings, &["ping"]).await.0[0] {
+        Err(Failure::Unauthorized(text)) => {
+            assert!(text.contains("docent servers add NAME --url"), "{text}");
+            assert!(!text.contains("login acme"), "{text}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn a_token_that_reaches_too_short_is_stepped_up_once() {
     let (server, _) = authority(Manners::default()).await;
     let (store, person) = (memory(), person(true));

@@ -14,6 +14,24 @@ use toml_edit::{DocumentMut, Item, Table};
 #[derive(Debug)]
 pub(crate) struct Edited {
     pub(crate) path: PathBuf,
+    /// What was in it before; `None` where it is new.
+    before: Option<String>,
+    after: String,
+}
+
+impl Edited {
+    /// Puts the file back as it was. Returns whether it did: not where it has changed again since.
+    pub(crate) fn undo(&self) -> anyhow::Result<bool> {
+        if read(&self.path)? != self.after {
+            return Ok(false);
+        }
+        match &self.before {
+            Some(before) => write(&self.path, before)?,
+            None => std::fs::remove_file(&self.path)
+                .with_context(|| format!("cannot remove {}", self.path.display()))?,
+        }
+        Ok(true)
+    }
 }
 
 /// Adds a collection to the file of the root, or to the user's own.
@@ -32,8 +50,9 @@ pub(crate) fn add_collection(
         (Some(file), false) => inputs.working_dir.join(file),
         _ => file_of(&folder),
     };
-    let text = if path.exists() { read(&path)? } else { String::new() };
-    let text = if is_json(&path) {
+    let before = if path.exists() { Some(read(&path)?) } else { None };
+    let text = before.clone().unwrap_or_default();
+    let after = if is_json(&path) {
         let mut tree = parsed(&path, &text)?;
         let collections = object(&mut tree, &["docs", "collections"])
             .with_context(|| format!("{}: docs.collections is no object", path.display()))?;
@@ -50,12 +69,12 @@ pub(crate) fn add_collection(
         collections.insert(name, Item::Table(one));
         document.to_string()
     };
-    write(&path, &text)?;
-    Ok(Edited { path })
+    write(&path, &after)?;
+    Ok(Edited { path, before, after })
 }
 
 /// Takes a collection out of the file that holds it; `None` where none does.
-pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<Option<Edited>> {
+pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<Option<PathBuf>> {
     for path in layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
         let text = read(&path)?;
         let text = if is_json(&path) {
@@ -73,7 +92,7 @@ pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<O
         };
         if let Some(text) = text {
             write(&path, &text)?;
-            return Ok(Some(Edited { path }));
+            return Ok(Some(path));
         }
     }
     Ok(None)
@@ -218,8 +237,13 @@ mod tests {
         let edited = add_collection(&inputs, false, "guide", keys.as_object().unwrap()).unwrap();
         assert_eq!(edited.path, file);
         assert_eq!(fs::read_to_string(&file).unwrap(), after);
+        assert!(edited.undo().unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap_or_default(), before);
+        assert_eq!(file.exists(), !before.is_empty());
+        let edited = add_collection(&inputs, false, "guide", keys.as_object().unwrap()).unwrap();
         let removed = remove_collection(&inputs, "guide").unwrap().unwrap();
-        assert_eq!(removed.path, file);
+        assert_eq!(removed, file);
+        assert!(!edited.undo().unwrap(), "it has changed since");
         assert!(!fs::read_to_string(&file).unwrap().contains("guide"));
         assert!(remove_collection(&inputs, "guide").unwrap().is_none());
     }

@@ -9,6 +9,13 @@ pub enum Source {
     Default,
     /// A configuration file.
     File(PathBuf),
+    /// A variable in a `.env` file.
+    EnvFile {
+        /// The file.
+        path: PathBuf,
+        /// The variable.
+        name: String,
+    },
     /// An environment variable.
     Environment(String),
     /// A flag of the command line.
@@ -20,6 +27,7 @@ impl fmt::Display for Source {
         match self {
             Self::Default => out.write_str("default"),
             Self::File(path) => write!(out, "{}", path.display()),
+            Self::EnvFile { path, name } => write!(out, "{name} in {}", path.display()),
             Self::Environment(name) => write!(out, "environment {name}"),
             Self::Flag(flag) => write!(out, "flag {flag}"),
         }
@@ -68,6 +76,25 @@ pub enum ConfigError {
         /// The parser's sentence.
         message: String,
     },
+    /// The file of `--env-file` can't be read.
+    #[error("cannot read {}; name a file that exists with --env-file PATH, or leave the flag out", path.display())]
+    ReadEnvFile {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A line of the file of `--env-file` is not `NAME=value`. The line is left out: it may hold a secret.
+    #[error("{}:{line}: {message}", path.display())]
+    EnvFile {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with the line.
+        message: String,
+    },
     /// Two files claim the same place.
     #[error(
         "both {} and {} exist; docent reads one of them: keep docent.toml and remove docent.json, or the other way round",
@@ -94,8 +121,20 @@ pub enum ConfigError {
     Open {
         /// The address.
         host: String,
-        /// Who asked for it.
+        /// Which layer sets it.
         place: Source,
+    },
+    /// The same, although a key is there: auth is turned off.
+    #[error(
+        "refusing to listen on {host} without auth ({place}): a key is configured, but {off} turns auth off: set MCP_AUTH_REQUIRED=true or remove it, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it"
+    )]
+    AuthOff {
+        /// The address.
+        host: String,
+        /// Which layer sets it.
+        place: Source,
+        /// Which layer turns auth off.
+        off: Source,
     },
 }
 

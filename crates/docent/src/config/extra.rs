@@ -8,13 +8,17 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// Providers of docent's own, whose names no server may have: scopes would open the one for the other.
-const TAKEN: [&str; 6] = ["repo", "code", "docs", "web", "prompts", "hub"];
+const TAKEN: [&str; 7] = ["repo", "code", "docs", "web", "file", "prompts", "hub"];
 
 /// What can be written, and how.
-const FIELDS: [(&str, &str); 14] = [
+const FIELDS: [(&str, &str); 15] = [
     ("warm", "true or false"),
     ("idle_ms", "a whole number of milliseconds, 0 to keep it running"),
     ("max_timeout_ms", "a whole number of milliseconds"),
+    (
+        "retry",
+        "a table { codes = [-32603], attempts = 2, backoff_ms = 1000 }: error codes, 1 to 10 further attempts, and a pause of up to 60000 ms that grows with each",
+    ),
     ("concurrency", "a whole number"),
     ("cache_ms", "a whole number of milliseconds"),
     ("rename", "other names of tools: { old = \"new\" }"),
@@ -56,6 +60,8 @@ pub struct Extra {
     /// The most that a call may take, however much progress it reports.
     #[serde(alias = "maxTimeoutMs")]
     pub max_timeout_ms: Option<u64>,
+    /// Which failed calls are repeated.
+    pub retry: Option<Retry>,
     /// Calls that may run at once.
     pub concurrency: Option<usize>,
     /// How long answers are kept.
@@ -82,6 +88,44 @@ pub struct Extra {
     pub of_a_registry: bool,
     /// How to sign in.
     pub oauth: Oauth,
+}
+
+/// Calls that are repeated after certain errors, for servers that do not say which of their tools may be.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "RawRetry")]
+pub struct Retry {
+    /// The error codes.
+    pub codes: Vec<i64>,
+    /// How often, after the first call.
+    pub attempts: u32,
+    /// The pause before the first repetition; the second is twice as long, and so on.
+    pub backoff_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawRetry {
+    codes: Vec<i64>,
+    attempts: u32,
+    #[serde(alias = "backoffMs")]
+    backoff_ms: u64,
+}
+
+impl Default for RawRetry {
+    fn default() -> Self {
+        Self { codes: vec![-32603], attempts: 2, backoff_ms: 1000 }
+    }
+}
+
+impl TryFrom<RawRetry> for Retry {
+    type Error = &'static str;
+
+    fn try_from(RawRetry { codes, attempts, backoff_ms }: RawRetry) -> Result<Self, Self::Error> {
+        if codes.is_empty() || !(1..=10).contains(&attempts) || backoff_ms > 60_000 {
+            return Err("a value is out of range");
+        }
+        Ok(Self { codes, attempts, backoff_ms })
+    }
 }
 
 /// What the kernel holds a server to: a word, or what it may touch beside the usual.
@@ -356,6 +400,7 @@ impl Extra {
             "warm" => self.warm = read.warm,
             "idle_ms" | "idleMs" => self.idle_ms = read.idle_ms,
             "max_timeout_ms" | "maxTimeoutMs" => self.max_timeout_ms = read.max_timeout_ms,
+            "retry" => self.retry = read.retry,
             "concurrency" => self.concurrency = read.concurrency,
             "cache_ms" | "cacheMs" => self.cache_ms = read.cache_ms,
             "rename" => self.rename = read.rename,
@@ -429,6 +474,41 @@ mod tests {
                 false
             )]
         );
+    }
+
+    #[test]
+    fn a_retry_is_read_with_its_defaults_or_refused() {
+        let retry = |value: Value| {
+            let (extra, faults) = read_of(&json!({"command": "x", "retry": value}), true);
+            let told = faults.into_iter().map(|(told, _)| told).collect::<String>();
+            (extra.retry.map(|retry| (retry.codes, retry.attempts, retry.backoff_ms)), told)
+        };
+        let ok = |codes: &[i64], attempts, pause| {
+            (Some((codes.to_vec(), attempts, pause)), String::new())
+        };
+        assert_eq!(retry(json!({})), ok(&[-32603], 2, 1000));
+        assert_eq!(
+            retry(json!({"codes": [-32603, -32000], "attempts": 1, "backoffMs": 0})),
+            ok(&[-32603, -32000], 1, 0)
+        );
+        for bad in [
+            json!(2),
+            json!({"attempts": 0}),
+            json!({"attempts": 11}),
+            json!({"codes": []}),
+            json!({"codes": ["x"]}),
+            json!({"backoff_ms": 60_001}),
+            json!({"backof_ms": 1}),
+        ] {
+            let (read, told) = retry(bad.clone());
+            assert_eq!(read, None, "{bad}");
+            assert!(
+                told.starts_with(
+                    "\"a\", retry: it can't be read; write a table { codes = [-32603]"
+                ),
+                "{bad}: {told}"
+            );
+        }
     }
 
     #[test]

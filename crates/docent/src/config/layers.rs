@@ -1,8 +1,9 @@
-//! Gathers the layers, lowest first (defaults, user file, root file, environment, flags), into one tree of values in
+//! Gathers the layers, lowest first (defaults, user file, root file, `.env` file, environment, flags), into one tree of values in
 //! which every value remembers where it came from.
 
 use super::{
     check::{Checker, from_text},
+    env_file::{self, EnvFile},
     environment::Environment,
     error::{ConfigError, Problem, Source},
     keys::{self, Kind, join},
@@ -43,6 +44,8 @@ pub struct Flags {
     pub roots: Vec<PathBuf>,
     /// `--config`: read in place of the root's own file.
     pub config_file: Option<PathBuf>,
+    /// `--env-file`: read for the variables that docent shares with other MCP servers.
+    pub env_file: Option<EnvFile>,
     /// Flags that set one key each.
     pub overrides: Vec<Override>,
 }
@@ -85,6 +88,10 @@ impl Settings {
             settings.put_tree(keys::root(), &mut Vec::new(), value, &Source::File(path.clone()));
             settings.files.push(path);
         }
+        if let Some(variables) = env_file::read(inputs)? {
+            settings.add_env_file(variables, &mut problems);
+        }
+        settings.warnings.extend(env_file::ignored(inputs));
         settings.add_environment(&inputs.environment, &mut problems);
         settings.add_flags(inputs, &mut problems);
         if problems.is_empty() { Ok(settings) } else { Err(ConfigError::Problems(problems)) }
@@ -102,6 +109,20 @@ impl Settings {
 
     pub(super) fn tree(&self) -> &Value {
         &self.tree
+    }
+
+    fn add_env_file(&mut self, variables: env_file::Variables, problems: &mut Vec<Problem>) {
+        let path = variables.path;
+        for (name, text) in variables.pairs {
+            let is_it =
+                |setting: &keys::Setting<'_>| setting.field.extra_env.as_ref() == Some(&name);
+            if let Some(setting) = keys::settings().find(is_it) {
+                let value = from_text(&setting.field.kind, &text);
+                let source = Source::EnvFile { path: path.clone(), name };
+                self.put_setting(setting, value, &source, problems);
+            }
+        }
+        self.files.push(path);
     }
 
     fn add_environment(&mut self, environment: &Environment, problems: &mut Vec<Problem>) {
@@ -331,7 +352,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
 
 /// The text of the file that the user names. A pipe, as `<(...)` in a shell makes one, can be read once: what was in it
 /// counts for as long as the process runs.
-fn read_named(path: &Path) -> io::Result<String> {
+pub(super) fn read_named(path: &Path) -> io::Result<String> {
     static PIPED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     let mut piped = PIPED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(text) = piped.get(path) {

@@ -7,6 +7,7 @@
 mod check;
 mod doors;
 mod edit;
+mod env_file;
 mod environment;
 mod error;
 mod extra;
@@ -28,7 +29,8 @@ mod servers;
 mod show;
 mod ways;
 
-pub(crate) use edit::{add_collection, remove_collection, write as write_file};
+pub(crate) use edit::{Edited, add_collection, remove_collection, write as write_file};
+pub use env_file::EnvFile;
 pub use environment::Environment;
 pub(crate) use environment::HANDED;
 pub use error::{ConfigError, Problem, Source};
@@ -393,6 +395,8 @@ pub struct Collection {
     pub url: Option<String>,
     /// Whether a project's own file names it, which may be somebody else's: it then stays in the roots.
     pub of_a_project: bool,
+    /// What people call it.
+    pub title: Option<String>,
     /// What the documents are about.
     pub kind: Option<String>,
     /// The version that they describe.
@@ -420,10 +424,13 @@ impl Config {
         }
         let networked = self.server.transports.iter().any(|way| *way != Transport::Stdio);
         if networked && !self.server.binds_loopback() && !auth.required && !self.server.allow_open {
-            return Err(ConfigError::Open {
-                host: self.server.host.clone(),
-                place: self.settings.origin("server.host").clone(),
-            });
+            let host = self.server.host.clone();
+            let place = self.settings.origin("server.host").clone();
+            if nobody && self.server.oauth.is_none() {
+                return Err(ConfigError::Open { host, place });
+            }
+            let off = self.settings.origin("server.auth.required").clone();
+            return Err(ConfigError::AuthOff { host, place, off });
         }
         Ok(())
     }

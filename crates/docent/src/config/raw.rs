@@ -44,8 +44,9 @@ pub(super) struct RawConfig {
     pub(super) hub: RawHub,
     /// Other MCP servers, in the form that MCP clients use, by name. Beside `command`, `args`, `env`, `cwd`, `url`, `type`,
     /// `headers`, `disabled` and `timeout_ms`, docent reads `warm`, `idle_ms`, `start_timeout_ms`, `max_timeout_ms`,
-    /// `concurrency`, `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`, `accept_new_tools`, `roots`, `sandbox` and
-    /// `oauth`.
+    /// `retry` (`{ codes = [-32603], attempts = 2, backoff_ms = 1000 }` repeats a call after these errors, unless its tool says
+    /// that it writes), `concurrency`, `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`, `accept_new_tools`, `roots`,
+    /// `sandbox` and `oauth`.
     pub(super) mcp_servers: IndexMap<String, Value>,
 }
 
@@ -392,6 +393,8 @@ pub(super) struct RawCollection {
     pub(super) path: Option<String>,
     /// Where the documents are on the web; without `path`, where they are fetched from.
     pub(super) url: Option<String>,
+    /// What people call the collection, such as `PostgreSQL Documentation`.
+    pub(super) title: Option<String>,
     /// What the documents are about, where several collections are about the same.
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,

@@ -556,6 +556,7 @@ impl Resolver<'_> {
                 path,
                 url: raw.url,
                 of_a_project,
+                title: raw.title,
                 kind: raw.kind,
                 version: raw.version,
                 description: raw.description,

@@ -47,6 +47,9 @@ pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
         let source = match &row.source {
             Source::Default => json!({"kind": "default"}),
             Source::File(path) => json!({"kind": "file", "name": path.to_string_lossy()}),
+            Source::EnvFile { path, name } => {
+                json!({"kind": "env file", "name": name, "file": path.to_string_lossy()})
+            }
             Source::Environment(name) => json!({"kind": "environment", "name": name}),
             Source::Flag(flag) => json!({"kind": "flag", "name": flag}),
         };

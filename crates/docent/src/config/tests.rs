@@ -211,6 +211,51 @@ fn the_shared_variables_work() {
 }
 
 #[test]
+fn an_env_file_is_read_only_where_it_is_asked_for() {
+    let text = "MCP_SERVER_PORT=8055\nMCP_API_KEY=\"from-the-file\" # ours\nDATABASE_URL=x\nDOCENT_SERVER_PORT=9\n";
+    let world = World::new().root_file(".env", text).env("MCP_API_KEY", "from-the-environment");
+    let config = world.load();
+    assert_eq!(config.server.port, 8001);
+    let path = world.root().join(".env");
+    let ignored = format!(
+        "{} sets MCP_SERVER_PORT, and docent ignores it; pass --env-file to read it, if you trust the project",
+        path.display()
+    );
+    assert_eq!(config.warnings, [ignored]);
+    let load = |world: &World, file: EnvFile| {
+        let mut inputs = world.inputs();
+        inputs.flags.env_file = Some(file);
+        Config::load(&inputs)
+    };
+    let elsewhere = world.dir.path().join("elsewhere");
+    fs::rename(&path, &elsewhere).unwrap();
+    let missing = load(&world, EnvFile::OfRoot).err().unwrap().to_string();
+    assert!(missing.starts_with(&format!("cannot read {}; ", path.display())), "{missing}");
+    assert_eq!(world.load().warnings, Vec::<String>::new());
+    fs::copy(&elsewhere, &path).unwrap();
+    for file in [EnvFile::OfRoot, EnvFile::At("../elsewhere".into())] {
+        let config = load(&world, file).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(config.server.port, 8055);
+        assert_eq!(config.secrets()[0].expose(), "from-the-environment");
+        assert_eq!(config.warnings, Vec::<String>::new());
+        let source = &config.show_json()["server.port"]["source"];
+        assert_eq!(
+            (&source["kind"], &source["name"]),
+            (&"env file".into(), &"MCP_SERVER_PORT".into())
+        );
+        assert_eq!(config.files().len(), 1);
+    }
+    let world = world.root_file(".env", "A=1\nMCP_API_KEY sekrit\n");
+    let refused = load(&world, EnvFile::OfRoot).err().unwrap().to_string();
+    assert_eq!(refused, format!("{}:2: expected NAME=value, found no `=`", path.display()));
+    let world = world.root_file(".env", "MCP_SERVER_PORT=many\n");
+    let refused = load(&world, EnvFile::OfRoot).err().unwrap().to_string();
+    let want =
+        format!("MCP_SERVER_PORT in {}: `server.port` must be a whole number", path.display());
+    assert!(refused.starts_with(&want), "{refused}");
+}
+
+#[test]
 fn auth_is_required_once_a_key_is_configured() {
     let required = |world: World| world.load().server.auth.required;
     assert!(!required(World::new()));
@@ -228,6 +273,12 @@ fn what_must_not_be_served_is_refused() {
         json!(["http"]),
     );
     world.refuses("refusing to listen on 0.0.0.0 without auth (environment MCP_SERVER_HOST): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it");
+    let off = World::new()
+        .env("MCP_SERVER_HOST", "0.0.0.0")
+        .env("MCP_AUTH_REQUIRED", "false")
+        .env("MCP_API_KEY", "your-api-key-here")
+        .flag("--transport", "server.transport", json!(["http"]));
+    off.refuses("refusing to listen on 0.0.0.0 without auth (environment MCP_SERVER_HOST): a key is configured, but environment MCP_AUTH_REQUIRED turns auth off: set MCP_AUTH_REQUIRED=true or remove it, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it");
     let open = world.flag("--allow-open", "server.allow_open", json!(true));
     open.load().check_serving().unwrap();
     let loopbacks = ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LOCALHOST"];

@@ -92,6 +92,15 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     Ok(Guard { provider })
 }
 
+/// Whether `DEBUG` names a log target of docent's.
+pub(crate) fn traces(config: &Config) -> bool {
+    debug_names(&config.server.logging).any(|name| debug_target(name).is_some())
+}
+
+fn debug_names(logging: &Logging) -> impl Iterator<Item = &str> {
+    logging.debug.as_deref().unwrap_or_default().split([',', ' ']).map(str::trim)
+}
+
 /// One layer that writes lines to one place.
 fn lines<W>(logging: &Logging, writer: W, colours: bool) -> anyhow::Result<Boxed>
 where
@@ -131,8 +140,7 @@ fn directives(logging: &Logging) -> Targets {
         // The SDK warns of every error that a peer is answered with and of every peer that leaves: both are everyday.
         targets = targets.with_target("rmcp", LevelFilter::OFF);
     }
-    let names = logging.debug.as_deref().unwrap_or_default().split([',', ' ']);
-    for target in names.filter_map(|name| debug_target(name.trim())) {
+    for target in debug_names(logging).filter_map(debug_target) {
         // A name in DEBUG adds lines; it never takes away what the level shows already.
         if logging.level != Level::Trace {
             targets = target

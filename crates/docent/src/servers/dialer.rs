@@ -201,6 +201,7 @@ impl Dial {
             let secret = oauth.client_secret.as_ref().map(Secret::expose).map(str::to_owned);
             settings.client = Client::Registered { id, secret };
         }
+        settings.is_configured = config.servers.iter().any(|one| one.server.name == spec.name);
         settings.scopes = oauth.scopes;
         settings.redirect_port = oauth.redirect_port;
         settings.browser.clone_from(&self.browser);

@@ -47,7 +47,8 @@ pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow:
         config::write_file(&file, &text)?;
     }
     let verb = if dry_run { "would be added" } else { "added" };
-    writeln!(told, "{} servers {verb} to {}", added.len(), file.display()).unwrap_or_default();
+    let servers = if added.len() == 1 { "server" } else { "servers" };
+    writeln!(told, "{} {servers} {verb} to {}", added.len(), file.display()).unwrap_or_default();
     let failed = broken || (added.is_empty() && there_already == 0);
     let value = json!({"file": file, "written": !added.is_empty() && !dry_run, "added": added, "leftOut": left_out});
     Ok(common.printed_with(told, &value, failed))

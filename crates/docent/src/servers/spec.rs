@@ -1,7 +1,7 @@
 //! A server as it is written, as the hub wants it.
 
 use crate::config::{Config, Extra, Secret, ServerEntry};
-use docent_hub::{About, Spec, Way};
+use docent_hub::{About, Retry, Spec, Way};
 use docent_registry::{RemoteKind, Sensitivity, Visibility};
 use std::{
     collections::BTreeMap,
@@ -121,6 +121,11 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     spec.start_timeout = server.start_timeout.unwrap_or(spec.start_timeout);
     spec.timeout = server.timeout.unwrap_or(config.limits.tool_timeout);
     spec.max_timeout = extra.max_timeout_ms.map(time);
+    spec.retry = extra.retry.map(|retry| Retry {
+        codes: retry.codes,
+        attempts: retry.attempts,
+        backoff: time(retry.backoff_ms),
+    });
     spec.concurrency = extra.concurrency.unwrap_or(spec.concurrency);
     spec.cache = extra.cache_ms.map(time);
     spec.rename = extra.rename;
@@ -249,7 +254,7 @@ mod tests {
         let load = |secret: &str| {
             let text = format!(
                 "[mcp_servers.a]\ncommand = \"x\"\nwarm = true\nidle_ms = 0\ntimeout_ms = 1500\n\
-                 max_timeout_ms = 9000\naccept_new_tools = true\n\
+                 max_timeout_ms = 9000\naccept_new_tools = true\nretry = {{ attempts = 3 }}\n\
                  hide = [\"drop_*\"]\nconcurrency = \"many\"\n[mcp_servers.a.rename]\nold = \"new\"\n\
                  [mcp_servers.a.oauth]\nclient_secret = \"{secret}\"\n"
             );
@@ -264,6 +269,8 @@ mod tests {
         assert_eq!(spec.timeout, Duration::from_millis(1500));
         assert_eq!(spec.max_timeout, Some(Duration::from_secs(9)));
         assert!(spec.pinned && spec.accepts_new_tools);
+        let backoff = Duration::from_secs(1);
+        assert_eq!(spec.retry, Some(Retry { codes: vec![-32603], attempts: 3, backoff }));
         assert_eq!(spec.rename["old"], "new");
         assert_eq!(spec.hide, ["drop_*"]);
         assert_eq!(spec.concurrency, 64, "a field of a wrong type costs no other");

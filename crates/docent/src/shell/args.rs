@@ -155,6 +155,18 @@ impl ShellCommand {
         }
     }
 
+    /// Whether this name is among the words or the flags that choose a server.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        let words = match self {
+            Self::Tools(flags) => &flags.words,
+            Self::Call(flags) => &flags.words,
+            Self::Resources(flags) => &flags.words,
+            Self::Prompts(flags) => &flags.words,
+        };
+        let flag = self.target().server.as_deref();
+        flag == Some(name) || words.iter().any(|word| word == name)
+    }
+
     /// Which server is asked, as typed.
     pub(crate) fn target(&self) -> &TargetFlags {
         match self {

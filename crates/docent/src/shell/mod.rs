@@ -33,7 +33,7 @@ mod tests;
 use crate::{
     analyze::{self, UsedWrongly},
     config::{Config, Environment, Inputs},
-    serve,
+    logging, serve,
     servers::{self, Dial, Means},
 };
 use anyhow::{Context as _, anyhow, bail};
@@ -96,6 +96,8 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
         flags: typed.flags(),
     };
     let mut config = Config::load(&inputs)?;
+    check_usable(command, &config)?;
+    let _logging = logging::traces(&config).then(|| logging::init(&config)).transpose()?;
     if !command.is_call() && config.audit.file.is_none() {
         // A look at a list leaves no folder behind.
         config.audit.enabled = false;
@@ -110,6 +112,20 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
     // A question that nobody answers must not keep the process.
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome.map_err(screened)
+}
+
+/// Refuses to ask a server that is configured and can't be used, and says why it can't.
+fn check_usable(command: &ShellCommand, config: &Config) -> anyhow::Result<()> {
+    let is_usable = |name: &str| config.servers.iter().any(|entry| entry.server.name == name);
+    for fault in config.faults.iter().filter(|fault| fault.fatal) {
+        if let Some(name) = fault.server.as_deref()
+            && command.names(name)
+            && !is_usable(name)
+        {
+            bail!("the server {name:?} can't be used: {}", fault.told);
+        }
+    }
+    Ok(())
 }
 
 /// An error that no part of can act on the terminal: it may hold words of a server.

@@ -79,7 +79,8 @@ impl Remote {
         let opening = async {
             let line = |listener| dial.dial(&spec, listener, Arc::clone(&stderr));
             let hears = Arc::clone(&ear) as Arc<dyn Hears>;
-            let peer = Arc::new(docent_hub::Peer::open(hears, capabilities, None, line).await?);
+            let opening = docent_hub::Peer::open(&spec.name, hears, capabilities, None, line);
+            let peer = Arc::new(opening.await?);
             ear.peer.get_or_init(|| Arc::downgrade(&peer));
             let opened = handshake(&peer, None).await?;
             Ok::<_, RequestError>((peer, opened))

@@ -124,6 +124,25 @@ async fn another_script_can_not_take_the_place_of_one_that_waits() {
 }
 
 #[tokio::test]
+async fn one_client_has_few_scripts_that_wait_for_its_answers() {
+    let place = Place::new();
+    let mut server = served(&place, "");
+    server.open(MODERN).await.unwrap();
+    let code = "return await mcp.s.form()";
+    let mut asked = Vec::new();
+    for _ in 0..4 {
+        asked.push(server.ask("tools/call", run(code)).await.unwrap());
+    }
+    let refused = server.ask("tools/call", run(code)).await.unwrap();
+    assert!(text(&refused).contains("4 scripts of this client already wait"), "{refused}");
+    for question in asked {
+        let params = answered(&question, run(code), "Flo");
+        let answer = server.ask("tools/call", params).await.unwrap();
+        assert_eq!(text(&answer), "bye Flo", "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_call_of_a_script_is_approved_by_a_client_without_a_session() {
     let place = Place::new();
     let mut server = served(&place, "policy.tools.approve = [\"s__count\"]");

@@ -203,7 +203,7 @@ fn servers_of_other_clients_are_taken_over() {
         .prints("mine  a  (from ")
         .prints("left out: \"web\": it is the name of one of docent's own suites")
         .prints("left out: theirs of /p: it is for that project alone")
-        .prints("1 servers would be added to ");
+        .prints("1 server would be added to ");
     assert!(!run.out.contains("project  d"), "{}", run.out);
     assert_eq!(settings(&place), "");
     let taken = place.run(&["servers", "import", "--json"]).ends(0).json();
@@ -214,6 +214,45 @@ fn servers_of_other_clients_are_taken_over() {
     let taken = settings(&place);
     assert!(taken.contains("[mcp_servers.mine]") && !taken.contains("theirs"), "{taken}");
     place.run(&["servers", "import", "claude-code"]).ends(0).prints("theirs  c  (from ");
+}
+
+#[test]
+fn the_block_of_an_editor_s_settings_is_imported() {
+    let entry = r#"{"documcp": {"transport": "stdio", "command": "node", "args": ["/path/to/documcp/dist/index.js"]}}"#;
+    for text in [
+        format!(r#"{{"editor.fontSize": 12, "mcp.servers": {entry}}}"#),
+        format!(r#"{{"mcp": {{"servers": {entry}}}}}"#),
+    ] {
+        let place = Place::new();
+        place.write("settings.json", &text);
+        place
+            .run(&["servers", "import", "settings.json"])
+            .ends(0)
+            .prints("documcp  node /path/to/documcp/dist/index.js")
+            .prints("1 server added to ");
+        assert!(settings(&place).contains("[mcp_servers.documcp]"), "{}", settings(&place));
+    }
+}
+
+#[test]
+fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
+    let place = Place::new();
+    place.settings("[mcp_servers.docs]\ncommand = \"true\"\n");
+    for args in [&["call", "search_documentation", "docs", "query=x"][..], &["tools", "-s", "docs"]] {
+        place.run(args).ends(1).says(
+            "the server \"docs\" can't be used: \"docs\": it is the name of one of docent's own suites",
+        );
+    }
+}
+
+#[test]
+fn a_retry_that_can_not_be_read_is_told() {
+    let place = Place::new();
+    place.settings("[mcp_servers.a]\ncommand = \"true\"\nretry = { attempts = 99 }\n");
+    place
+        .run(&["servers", "list"])
+        .ends(0)
+        .prints("\"a\", retry: it can't be read; write a table { codes = [-32603], attempts = 2, backoff_ms = 1000 }");
 }
 
 #[test]

@@ -129,7 +129,8 @@ impl Execute {
             .map_err(|error| ToolError::failed(failure(&error, &limits)))?;
         let pending = Pending { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
         let pending = Arc::new(pending);
-        Ok(ParkedScript { code: args.code, limits, run, pending })
+        let client = context.client().to_owned();
+        Ok(ParkedScript { client, code: args.code, limits, run, pending })
     }
 }
 

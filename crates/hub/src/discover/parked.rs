@@ -19,6 +19,9 @@ const PARKED_FOR: Duration = Duration::from_mins(10);
 /// Scripts that wait at a time. Each has a process, and is one of those that may run.
 const MAX_PARKED: usize = 8;
 
+/// Scripts of one client that wait at a time.
+const MAX_PARKED_PER_CLIENT: usize = 4;
+
 /// What travels with the client.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +31,7 @@ struct Carried {
 
 /// A script that waits.
 pub(super) struct ParkedScript {
+    pub(super) client: String,
     pub(super) code: String,
     pub(super) limits: Limits,
     pub(super) run: Run,
@@ -57,10 +61,9 @@ impl ParkedScripts {
         let state = serde_json::to_string(&Carried { script: id.clone() })
             .map_err(|error| ToolError::Bug(Box::new(error)))?;
         let mut all = self.all();
-        if all.len() >= MAX_PARKED {
-            return Err(ToolError::failed(format!(
-                "{MAX_PARKED} scripts wait for answers of their clients already: answer some, or try again in ten minutes"
-            )));
+        let own = all.values().filter(|(other, _)| other.client == script.client).count();
+        if own >= MAX_PARKED_PER_CLIENT || all.len() >= MAX_PARKED {
+            return Err(ToolError::failed(too_many(own)));
         }
         let (weak, own): (Weak<_>, _) = (Arc::downgrade(&self.all), id.clone());
         let given_up = tokio::spawn(async move {
@@ -92,4 +95,15 @@ impl ParkedScripts {
         }
         Some(Ok(script))
     }
+}
+
+/// The error for a script that can't wait because too many do, `own` of them of the same client.
+fn too_many(own: usize) -> String {
+    let waiting = if own >= MAX_PARKED_PER_CLIENT {
+        format!("{own} scripts of this client already wait for answers: answer one of them")
+    } else {
+        format!("{MAX_PARKED} scripts already wait for answers of other clients: wait")
+    };
+    let minutes = PARKED_FOR.as_secs() / 60;
+    format!("{waiting}, or try again in {minutes} minutes")
 }

@@ -1,6 +1,7 @@
 //! A tool of a server, as docent's own clients use it.
 
 use super::{Downstream, cache, exchange::Asking, known::Definition};
+use crate::parts::{CollectedParts, content_blocks};
 use docent_dial::headers;
 use docent_screen::{visible, visible_json};
 use docent_tool::{
@@ -112,6 +113,7 @@ impl Downstream {
             params: &params,
             headers,
             may_repeat: definition.may_repeat(),
+            may_retry: !definition.writes(),
             is_task: definition.is_task(),
         };
         let result = self.exchange(&asking, context).await?;
@@ -139,14 +141,18 @@ impl Downstream {
 
     /// The server's answer, with its origin.
     fn outcome(&self, mut result: Value, tool: &str) -> Outcome {
-        let mut take = |name: &str| result.get_mut(name).map(Value::take);
-        let content = match take("content") {
-            Some(Value::Array(blocks)) => blocks,
-            // Some servers answer with one block, or with nothing but their own fields.
-            Some(Value::Object(block)) => vec![Value::Object(block)],
-            Some(Value::String(text)) => vec![json!({"type": "text", "text": text})],
-            _ => Vec::new(),
+        let is_partial = CollectedParts::is_partial(&result);
+        let mut content = match result.get_mut("content").map(Value::take) {
+            None | Some(Value::Null) => vec![json!({"type": "text", "text": bare_text(&result)})],
+            Some(content) => content_blocks(content),
         };
+        if is_partial {
+            let name = self.name();
+            let text =
+                format!("Partial result: the server `{name}` did not send the rest of its answer.");
+            content.push(json!({"type": "text", "text": text}));
+        }
+        let mut take = |name: &str| result.get_mut(name).map(Value::take);
         let structured = take("structuredContent").filter(|value| !value.is_null());
         let is_error = take("isError").and_then(|value| value.as_bool()).unwrap_or(false);
         let mut meta = match take("_meta") {
@@ -160,7 +166,7 @@ impl Downstream {
         }
         let content =
             content.into_iter().map(|block| Block::Raw(self.public_block(block))).collect();
-        Outcome { content, structured, is_error, partial: false, meta: Some(meta) }
+        Outcome { content, structured, is_error, partial: is_partial, meta: Some(meta) }
     }
 
     /// Where something comes from.
@@ -190,10 +196,34 @@ impl Downstream {
     }
 }
 
+/// A result without `content` as text: its JSON, without the fields that the protocol owns.
+fn bare_text(result: &Value) -> String {
+    let fields = match result {
+        Value::Object(fields) => fields,
+        Value::String(text) => return text.clone(),
+        other => return other.to_string(),
+    };
+    let own = |name: &str| PROTOCOL_FIELDS.contains(&name) || matches!(name, "isError" | "_meta");
+    let said = |(name, value): &(&String, &Value)| !own(name) && !value.is_null();
+    let mut rest: Object =
+        fields.iter().filter(said).map(|(k, v)| (k.clone(), v.clone())).collect();
+    match rest.remove("structuredContent") {
+        Some(structured) if rest.is_empty() => structured.to_string(),
+        Some(structured) => {
+            rest.insert("structuredContent".into(), structured);
+            Value::Object(rest).to_string()
+        }
+        None => Value::Object(rest).to_string(),
+    }
+}
+
+/// Fields of a result that speak to docent alone.
+const PROTOCOL_FIELDS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+
 /// Fields of a result that have no place of their own, put where they travel. What is taken out of it is null.
 pub(crate) fn keep_rest(meta: &mut Object, result: Value) {
     let Value::Object(mut rest) = result else { return };
-    for own in ["resultType", "ttlMs", "cacheScope"] {
+    for own in PROTOCOL_FIELDS {
         rest.remove(own);
     }
     rest.retain(|_, value| !value.is_null());

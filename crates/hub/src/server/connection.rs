@@ -200,7 +200,7 @@ impl Downstream {
         });
         let hears = Arc::clone(&ear) as Arc<dyn Hears>;
         let able = capabilities(&locked(&self.shared.sampling));
-        let peer = Arc::new(Peer::open(hears, able, tap, dial).await?);
+        let peer = Arc::new(Peer::open(self.name(), hears, able, tap, dial).await?);
         ear.peer.get_or_init(|| Arc::downgrade(&peer));
         let last = self.known().remembered.era.clone();
         let learned = async {

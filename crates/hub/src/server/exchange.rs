@@ -43,6 +43,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) headers: Vec<(String, String)>,
     /// Whether asking twice does no harm.
     pub(crate) may_repeat: bool,
+    /// Whether the server's `retry` setting applies.
+    pub(crate) may_retry: bool,
     /// Whether the server runs it as a task and no other way.
     pub(crate) is_task: bool,
 }
@@ -228,7 +230,7 @@ impl Downstream {
         extra: &Object,
         context: &CallContext,
     ) -> Result<Value, ToolError> {
-        let (mut attempt, mut pause) = (0, FIRST_PAUSE);
+        let mut attempt = 0;
         loop {
             attempt += 1;
             let more = More { parent: context.recorded(), attempt };
@@ -238,16 +240,32 @@ impl Downstream {
                 Err(Ended::Told(error)) => return Err(error),
                 Err(Ended::Lost(lost)) => lost,
             };
-            if attempt >= TRIES || !is_worth_another_try(&lost, asking.may_repeat) {
+            let Some(pause) = self.pause_before_retry(asking, &lost, attempt) else {
                 if let Lost::Request(RequestError::Rpc { code: VISIT_FIRST, data, .. }) = &lost {
                     self.pages.remember_all(data.as_ref(), context);
                 }
                 return Err(self.told(lost));
-            }
+            };
             tracing::debug!(server = self.name(), attempt, "asked again");
             tokio::time::sleep(pause).await;
-            pause *= 2;
         }
+    }
+
+    /// How long to wait before another attempt; `None` when there is none.
+    fn pause_before_retry(
+        &self,
+        asking: &Asking<'_>,
+        lost: &Lost,
+        attempt: u32,
+    ) -> Option<Duration> {
+        let retry = self.spec.retry.as_ref().filter(|_| asking.may_retry);
+        if let (Some(retry), Lost::Request(RequestError::Rpc { code, .. })) = (retry, lost)
+            && retry.codes.contains(code)
+        {
+            return (attempt <= retry.attempts).then(|| retry.pause(attempt));
+        }
+        let is_worth_it = attempt < TRIES && is_worth_another_try(lost, asking.may_repeat);
+        is_worth_it.then(|| FIRST_PAUSE.saturating_mul(1 << (attempt - 1)))
     }
 
     async fn drive(&self, open: Open, context: &CallContext) -> Result<Value, ToolError> {

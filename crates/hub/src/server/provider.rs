@@ -68,6 +68,7 @@ impl Part {
             params: &params,
             headers: Vec::new(),
             may_repeat: true,
+            may_retry: true,
             is_task: false,
         };
         let mut result = match self.server.exchange(&asking, context).await {
@@ -224,6 +225,7 @@ impl Provider for Part {
                 params: &params,
                 headers: Vec::new(),
                 may_repeat: true,
+                may_retry: true,
                 is_task: false,
             };
             let mut result = self.server.exchange(&asking, context).await?;

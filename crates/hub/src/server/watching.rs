@@ -69,6 +69,8 @@ impl Downstream {
         tokio::spawn(async move {
             match this.connection().await {
                 Ok(connection) => this.watch_again(&connection).await,
+                // The server is ended, and watches nothing any more.
+                Err(_) if this.closing.is_cancelled() => {}
                 Err(error) => {
                     tracing::warn!(server = this.name(), %error, "addresses are not watched");
                     if !locked(&this.watched).is_empty() {

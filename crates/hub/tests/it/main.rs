@@ -7,6 +7,7 @@ mod eras;
 mod lifecycle;
 mod offers;
 mod questions;
+mod shapes;
 mod shown;
 mod stage;
 #[path = "../../../script/tests/it/threads.rs"]

@@ -114,7 +114,7 @@ class Tools {
   // An answer that docent could not read never comes; what it read instead says why.
   wait() {
     put(this.problem, h('div.note', {role: 'status'}, h('p.warn', 'The server has not answered tools/list yet.'),
-      this.noise && [h('p.quiet', 'It wrote what is no message, or one that nests too deep:'), h('pre.code', {tabindex: 0}, this.noise)]))
+      this.noise && [h('p.quiet', 'It wrote a line that is not a message:'), h('pre.code', {tabindex: 0}, this.noise)]))
   }
 
   draw() {

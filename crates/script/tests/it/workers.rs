@@ -168,21 +168,23 @@ async fn a_script_waits_for_its_turn_and_takes_the_place_of_one_that_was_given_u
     let workers = Workers::new(Arc::new(Threads::default()));
     let (clients, cancel) = (clients(), CancellationToken::new());
     let limits = Limits { time: Duration::from_mins(10), ..Limits::default() };
-    let script = Script {
-        code: "await mcp.calc.never()",
-        clients: &clients,
-        limits: &limits,
-        owner: "test",
-    };
-    let mut running = Vec::new();
-    for _ in 0..16 {
-        running.push(workers.start(&script, &cancel).await.unwrap());
-    }
     let short = Limits { time: Duration::from_millis(1), ..limits };
-    let busy = run_on(&workers, "return 1", "test", &short).await.unwrap_err();
-    assert_eq!(busy.kind, ScriptErrorKind::Engine);
-    assert!(busy.message.contains("16 other scripts are running"), "{busy}");
-    let next = run_on(&workers, "return 1", "test", &limits);
+    let mut running = Vec::new();
+    for (owner, refusal) in [
+        ("ann", "8 other scripts of this client are running"),
+        ("bob", "8 other scripts of this client are running"),
+        ("eve", "16 other scripts are running"),
+    ] {
+        let code = "await mcp.calc.never()";
+        let script = Script { code, clients: &clients, limits: &limits, owner };
+        for _ in 0..if owner == "eve" { 0 } else { 8 } {
+            running.push(workers.start(&script, &cancel).await.unwrap());
+        }
+        let busy = run_on(&workers, "return 1", owner, &short).await.unwrap_err();
+        assert_eq!(busy.kind, ScriptErrorKind::Engine);
+        assert!(busy.message.contains(refusal), "{owner}: {busy}");
+    }
+    let next = run_on(&workers, "return 1", "bob", &limits);
     let give_up = async {
         tokio::task::yield_now().await;
         drop(running.pop());

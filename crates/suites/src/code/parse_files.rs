@@ -2,11 +2,11 @@
 
 use super::{
     address,
-    project::{Project, Reading},
-    sweep::{Sweep, Targets},
+    project::Project,
+    sweep::{Reading, Report, Sweep, Targets},
 };
 use crate::files::Problem;
-use docent_syntax::{Counts, Language, Summary};
+use docent_syntax::{Annotation, Counts, Kind, Language, Parameter, Summary};
 use docent_tool::{Answer, Block, CallContext, Contents, Failure, FailureKind, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,10 @@ use std::{fmt::Write as _, sync::Arc};
 
 /// The text lists this many files; the structured answer has them all.
 const LISTED: usize = 50;
+/// Characters of a signature or a description; a longer one is cut.
+const MAX_TEXT_CHARS: usize = 300;
+/// Parameters of one definition.
+const MAX_PARAMETERS: usize = 20;
 
 /// `parse_files`.
 #[derive(Debug)]
@@ -39,9 +43,9 @@ pub struct ParseFilesArgs {
 pub struct ParseFilesOptions {
     /// Whether folders are parsed with the folders in them.
     pub recursive: bool,
-    /// Whether descriptions are taken from doc comments.
+    /// Whether definitions come with the text of their doc comments.
     pub include_comments: bool,
-    /// Parse files as this language, and in folders only files of this language; else told by each file's name.
+    /// Parse files as this language, and in folders only files of this language; by default each file's name decides. Concerns this call alone: the search index is not changed.
     pub language: Option<Language>,
 }
 
@@ -78,6 +82,65 @@ pub struct FileReport {
     pub annotations: usize,
     /// By kind.
     pub summary: Summary,
+    /// Its definitions, in their order; 200 in all files of a call.
+    pub definitions: Vec<ParsedDefinition>,
+    /// Definitions that are left out here: read `ast://project/<path>` for all of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted: usize,
+    /// Whether only parts of it could be parsed; the problems say where it is broken.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields over by reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// One definition of a parsed file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ParsedDefinition {
+    /// Its name, with those of the types and modules around it.
+    pub name: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// Its head on one line.
+    pub signature: String,
+    /// What it takes; left out where it can't be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Vec<Parameter>>,
+    /// What it returns, where that is written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub return_type: Option<String>,
+    /// Its doc comment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its first line.
+    pub line: u32,
+}
+
+impl From<Annotation> for ParsedDefinition {
+    fn from(one: Annotation) -> Self {
+        let first = |all: Vec<Parameter>| all.into_iter().take(MAX_PARAMETERS).collect();
+        Self {
+            name: one.qualified_name,
+            kind: one.kind,
+            signature: cut(&one.signature),
+            parameters: one.parameters.map(first),
+            return_type: one.return_type.as_deref().map(cut),
+            description: one.description.as_deref().map(cut),
+            line: one.line,
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
 }
 
 /// Something that was left out.
@@ -140,7 +203,10 @@ fn parse(
         }
     }
     let mut sweep = targets.parse()?;
-    project.keep(reading, &sweep.reports, &sweep.by_name);
+    if reading.is_plain() {
+        let named = sweep.reports.iter().filter(|(place, _)| sweep.by_name.contains(place));
+        project.want(named.map(|(place, report)| (place.clone(), report.language)));
+    }
     if sweep.reports.is_empty() && !sweep.partial {
         return Err(nothing(refused, &sweep.problems));
     }
@@ -149,7 +215,7 @@ fn parse(
         reason: error.to_string(),
     };
     sweep.problems.extend(refused.into_iter().map(problem));
-    answer(sweep, project.live.status().map_or(0, |status| status.generation))
+    answer(sweep, reading, project.live.status().map_or(0, |status| status.generation))
 }
 
 /// Why not a single file was parsed.
@@ -177,20 +243,24 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
         .into()
 }
 
-fn answer(sweep: Sweep, generation: u64) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+fn answer(sweep: Sweep, reading: Reading, generation: u64) -> Result<Answer<ParseFilesAnswer>, ToolError> {
     let mut counts = Counts::default();
     sweep.reports.iter().for_each(|(_, report)| counts.merge(&report.counts));
-    let text = text(&sweep, &counts);
+    let text = text(&sweep, &counts, reading);
+    let definitions = definitions_text(&sweep);
     let totals = Totals {
         total_files: sweep.reports.len(),
         total_annotations: counts.total(),
         summary: counts.summary(),
     };
     let embedded = json_resource(address::ANNOTATIONS, &totals)?;
-    let file = |(_, report): (crate::files::Place, super::project::Report)| FileReport {
-        path: report.path,
+    let file = |(_, report): (crate::files::Place, Report)| FileReport {
         annotations: report.counts.total(),
         summary: report.counts.summary(),
+        omitted: report.counts.total() - report.definitions.len(),
+        partial: report.broken_at.is_some(),
+        path: report.path,
+        definitions: report.definitions.into_iter().map(Into::into).collect(),
     };
     let structured = ParseFilesAnswer {
         total_files: totals.total_files,
@@ -200,7 +270,11 @@ fn answer(sweep: Sweep, generation: u64) -> Result<Answer<ParseFilesAnswer>, Too
         problems: sweep.problems.into_iter().map(Into::into).collect(),
         generation,
     };
-    Ok(Answer::new(structured, text).with(Block::Embedded(embedded)).partial(sweep.partial))
+    let mut answer = Answer::new(structured, text).with(Block::Embedded(embedded));
+    if let Some(definitions) = definitions {
+        answer = answer.with(Block::text(definitions));
+    }
+    Ok(answer.partial(sweep.partial))
 }
 
 /// A value as the contents of a resource.
@@ -214,10 +288,15 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-fn text(sweep: &Sweep, counts: &Counts) -> String {
-    let files = counted(sweep.reports.len(), "file");
+fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
+    let broken = sweep.reports.iter().filter(|(_, report)| report.broken_at.is_some()).count();
+    let parsed = match (broken, sweep.problems.is_empty()) {
+        (0, true) => format!("Successfully parsed {}", counted(sweep.reports.len(), "file")),
+        (0, false) => format!("Parsed {}", counted(sweep.reports.len(), "file")),
+        (n, _) => format!("Parsed {}, {n} of them in part,", counted(sweep.reports.len(), "file")),
+    };
     let mut text = format!(
-        "Successfully parsed {files} and extracted {}.\n\nFiles processed:",
+        "{parsed} and extracted {}.\n\nFiles processed:",
         counted(counts.total(), "annotation")
     );
     for (_, report) in sweep.reports.iter().take(LISTED) {
@@ -225,15 +304,48 @@ fn text(sweep: &Sweep, counts: &Counts) -> String {
         let kinds = report.counts.words();
         let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
         // Writing to a string can't fail.
-        let _ok = write!(text, "\n- {}: {found}{kinds}", report.path);
+        let part = if report.broken_at.is_some() { ", parsed in part" } else { "" };
+        let _ok = write!(text, "\n- {}: {found}{kinds}{part}", report.path);
     }
     push_rest(&mut text, sweep.reports.len(), "files");
     push_problems(&mut text, &sweep.problems);
     if sweep.partial {
         text.push_str("\n\nThis is partial: time was up before every file was parsed. Ask again to go on from here.");
     }
-    text.push_str("\n\nAnnotations are now available for querying.");
+    text.push_str(if reading.is_plain() {
+        "\n\nAnnotations are now available for querying."
+    } else {
+        "\n\nThese options concern this answer alone: query_annotations searches the files as they are."
+    });
     text
+}
+
+/// The definitions, file by file; `None` where there are none.
+fn definitions_text(sweep: &Sweep) -> Option<String> {
+    let shown: usize = sweep.reports.iter().map(|(_, report)| report.definitions.len()).sum();
+    if shown == 0 {
+        return None;
+    }
+    let mut text = "Definitions, with their lines:".to_owned();
+    let with_some = sweep.reports.iter().filter(|(_, report)| !report.definitions.is_empty());
+    for (_, report) in with_some {
+        let _ok = write!(text, "\n\n{}", report.path);
+        for one in &report.definitions {
+            let _ok = write!(text, "\n{}: {}", one.line, cut(&one.signature));
+            if let Some(line) = one.description.as_deref().and_then(|text| text.lines().next()) {
+                let _ok = write!(text, " - {}", cut(line));
+            }
+        }
+    }
+    let total: usize = sweep.reports.iter().map(|(_, report)| report.counts.total()).sum();
+    if total > shown {
+        let _ok = write!(
+            text,
+            "\n\n{} not shown: parse fewer files at once, read ast://project/<path>, or call outline.",
+            counted(total - shown, "more definition") + if total - shown == 1 { " is" } else { " are" },
+        );
+    }
+    Some(text)
 }
 
 fn push_rest(text: &mut String, all: usize, noun: &str) {

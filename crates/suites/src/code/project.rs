@@ -3,19 +3,19 @@
 use super::{address, graph::Memory, own_rules::OwnRules};
 use crate::{
     files::{Kind as EntryKind, Place, Problem, Roots},
-    indexing::{Heard, Live, Wanted},
+    indexing::{Heard, Live},
     watch::Batch,
 };
 use docent_syntax::{
-    Counts, Language,
+    Language,
     analysis::Source,
     annotate::{self, FileAnnotations},
     parse::{self, ParseError, SyntaxTree},
 };
 use docent_tool::{Change, Stop, ToolError};
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
 };
 use tokio::sync::broadcast;
 
@@ -23,34 +23,6 @@ use tokio::sync::broadcast;
 pub(crate) const LARGEST_FILE: u64 = 2 << 20;
 /// Changes that a slow listener may fall behind.
 const CHANGES: usize = 256;
-
-/// What parsing one file gave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Report {
-    /// Which file.
-    pub(crate) path: String,
-    /// What it is written in.
-    pub(crate) language: Language,
-    /// What was found.
-    pub(crate) counts: Counts,
-    /// The line of its first syntax error.
-    pub(crate) broken_at: Option<u32>,
-}
-
-/// How a file is to be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading {
-    /// As this language, whatever its name says.
-    pub(crate) language: Option<Language>,
-    /// With descriptions from its comments.
-    pub(crate) comments: bool,
-}
-
-impl Default for Reading {
-    fn default() -> Self {
-        Self { language: None, comments: true }
-    }
-}
 
 /// A file as analyses take it.
 #[derive(Debug)]
@@ -91,8 +63,6 @@ pub(crate) struct Project {
     /// What is searched.
     pub(crate) live: Arc<Live>,
     changes: broadcast::Sender<Change>,
-    /// Files that were parsed by name, and how.
-    parsed: RwLock<BTreeMap<String, (Reading, Report)>>,
     /// The project's own rules.
     pub(crate) rules: OwnRules,
     /// What files imported when they were last asked.
@@ -108,7 +78,6 @@ impl Project {
             roots,
             live,
             changes: broadcast::Sender::new(CHANGES),
-            parsed: RwLock::default(),
             rules: OwnRules::default(),
             imports: Mutex::default(),
             subscribed: Mutex::default(),
@@ -143,8 +112,7 @@ impl Project {
     ) -> Result<Parsed, Unread> {
         let path = self.path_of(place);
         let problem = |reason: String| Unread::Problem(Problem { path: path.clone(), reason });
-        let asked = language.or_else(|| self.reading(&path).language);
-        if asked.is_none() && Language::of(&path).is_none() {
+        if language.is_none() && Language::of(&path).is_none() {
             return Err(problem(unknown_language()));
         }
         let bytes = self.roots.read(place, LARGEST_FILE);
@@ -154,7 +122,7 @@ impl Project {
         }
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
-        let language = asked.or_else(|| Language::of_text(&path, &text));
+        let language = language.or_else(|| Language::of_text(&path, &text));
         let language = language.ok_or_else(|| problem(unknown_language()))?;
         match parse::tree(language, &text, stopped) {
             Ok(tree) => Ok(Parsed { path, language, text, tree }),
@@ -170,54 +138,14 @@ impl Project {
     ) -> Result<FileAnnotations, Unread> {
         let parsed = self.parse(place, None, stopped)?;
         let Parsed { path, language, text, tree } = &parsed;
-        let mut file = annotate::file(*language, path, text, tree);
+        let file = annotate::file(*language, path, text, tree);
         parsed.check()?;
-        if !self.reading(path).comments {
-            for one in &mut file.annotations {
-                (one.description, one.doc) = (None, None);
-            }
-        }
         Ok(file)
     }
 
-    /// How a file was last parsed by name.
-    fn reading(&self, path: &str) -> Reading {
-        let parsed = self.parsed.read().unwrap_or_else(PoisonError::into_inner);
-        parsed.get(path).map(|(reading, _)| *reading).unwrap_or_default()
-    }
-
-    /// Keeps in mind files that were parsed by name, and has those indexed that would be left out.
-    pub(crate) fn keep(
-        &self,
-        reading: Reading,
-        files: &[(Place, Report)],
-        by_name: &BTreeSet<Place>,
-    ) {
-        let mut parsed = self.parsed.write().unwrap_or_else(PoisonError::into_inner);
-        let before = parsed.len();
-        for (_, report) in files {
-            parsed.insert(report.path.clone(), (reading, report.clone()));
-        }
-        let more = parsed.len() != before;
-        drop(parsed);
-        let wanted: Wanted = files
-            .iter()
-            .filter(|(place, report)| {
-                by_name.contains(place)
-                    && (reading.language.is_some() || report.language.settings().searched)
-            })
-            .map(|(place, report)| (place.clone(), report.language))
-            .collect();
-        self.live.want(wanted);
-        if more {
-            self.announce_set();
-        }
-    }
-
-    /// Every file that was parsed by name.
-    pub(crate) fn parsed(&self) -> Vec<Report> {
-        let parsed = self.parsed.read().unwrap_or_else(PoisonError::into_inner);
-        parsed.values().map(|(_, report)| report.clone()).collect()
+    /// Has files indexed that were named themselves and would be left out: a file that the project ignores.
+    pub(crate) fn want(&self, files: impl IntoIterator<Item = (Place, Language)>) {
+        self.live.want(files.into_iter().filter(|(_, language)| language.settings().searched));
     }
 
     /// Tells that the set of files is another one.
@@ -261,19 +189,6 @@ impl Project {
             self.tell(Change::Updated(address::of(path)));
             // Whoever wrote a folder's address with the slash at its end is meant as well.
             self.tell(Change::Updated(format!("{}/", address::of(path))));
-        }
-        drop(subscribed);
-        let mut gone = false;
-        let mut parsed = self.parsed.write().unwrap_or_else(PoisonError::into_inner);
-        for place in places.iter().filter(|place| self.roots.kind(place).is_err()) {
-            let path = self.path_of(place);
-            let before = parsed.len();
-            parsed.retain(|known, _| !is_in(known, &path));
-            gone |= parsed.len() != before;
-        }
-        drop(parsed);
-        if gone {
-            self.announce_set();
         }
     }
 }

@@ -172,10 +172,9 @@ fn query(
 ) -> Result<Answer<QueryAnswer>, ToolError> {
     let options = &args.options;
     let wrong = |error: StoreError| ToolError::argument("options.paths", error.to_string());
-    let (kinds, question) = match options.kind {
-        Some(kind) => (vec![kind], args.query.as_str()),
-        None => asked_for(&args.query),
-    };
+    // The question is the same whether its kind is an option or a word of it, so that one definition has one score.
+    let (named, question) = asked_for(&args.query);
+    let kinds = options.kind.map_or(named, |kind| vec![kind]);
     let filter = Filter {
         kinds: kinds.iter().map(|kind| kind.singular().to_owned()).collect(),
         collections: vec![CODE.to_owned()],

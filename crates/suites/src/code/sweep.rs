@@ -1,11 +1,11 @@
 //! Parses many files in one go: what a caller named by file, folder or pattern.
 
-use super::project::{Project, Reading, Report, Unread};
+use super::project::{Project, Unread};
 use crate::{
     files::{Entry, Kind, Place, Problem},
     lanes,
 };
-use docent_syntax::{Language, parse};
+use docent_syntax::{Annotation, Counts, Language, parse};
 use docent_tool::{CallContext, Stop, ToolError};
 use globset::GlobBuilder;
 use rayon::prelude::*;
@@ -15,6 +15,40 @@ use std::collections::BTreeSet;
 const MOST_FILES: usize = 20_000;
 /// Files that are parsed between two words on how far it is.
 const AT_ONCE: usize = 64;
+
+/// Definitions that are kept of one file, and of all files of a call.
+pub(crate) const MAX_DEFINITIONS: usize = 200;
+
+/// How a file is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// As this language, whatever its name says.
+    pub(crate) language: Option<Language>,
+    /// With descriptions from its comments.
+    pub(crate) comments: bool,
+}
+
+impl Reading {
+    /// Whether files are read as the index reads them.
+    pub(crate) fn is_plain(self) -> bool {
+        self.language.is_none() && self.comments
+    }
+}
+
+/// What parsing one file gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Report {
+    /// Which file.
+    pub(crate) path: String,
+    /// What it is written in.
+    pub(crate) language: Language,
+    /// What was found.
+    pub(crate) counts: Counts,
+    /// The first definitions, in their order.
+    pub(crate) definitions: Vec<Annotation>,
+    /// The line of its first syntax error.
+    pub(crate) broken_at: Option<u32>,
+}
 
 /// What came of it.
 #[derive(Debug, Default)]
@@ -27,6 +61,8 @@ pub(crate) struct Sweep {
     pub(crate) by_name: BTreeSet<Place>,
     /// It ended before everything was seen.
     pub(crate) partial: bool,
+    /// Definitions that are kept, of all files.
+    kept: usize,
 }
 
 /// What to parse, and how.
@@ -178,11 +214,22 @@ fn report(
     let counts = definitions.iter().map(|one| &one.annotation).collect();
     let broken_at = parse::first_error(&file.tree);
     file.check()?;
-    Ok(Report { path: file.path, language: file.language, counts, broken_at })
+    if let (true, Some(line)) = (definitions.is_empty(), broken_at) {
+        let reason = format!("could not be parsed: syntax error near line {line}");
+        return Err(Unread::Problem(Problem { path: file.path, reason }));
+    }
+    let mut definitions: Vec<Annotation> =
+        definitions.into_iter().take(MAX_DEFINITIONS).map(|one| one.annotation).collect();
+    if !reading.comments {
+        definitions.iter_mut().for_each(|one| (one.description, one.doc) = (None, None));
+    }
+    Ok(Report { path: file.path, language: file.language, counts, definitions, broken_at })
 }
 
 impl Sweep {
-    fn add(&mut self, place: Place, report: Report) {
+    fn add(&mut self, place: Place, mut report: Report) {
+        report.definitions.truncate(MAX_DEFINITIONS - self.kept);
+        self.kept += report.definitions.len();
         if let Some(line) = report.broken_at {
             let reason = format!("syntax error near line {line}; the rest of the file was read");
             self.problems.push(Problem { path: report.path.clone(), reason });

@@ -21,6 +21,8 @@ const LARGEST_ARCHIVE: u64 = 512 << 20;
 pub struct Collection {
     /// What callers call it: a value of `doc_type`, and the first part of a document's id.
     pub name: String,
+    /// What people call it, such as `PostgreSQL Documentation`.
+    pub title: Option<String>,
     /// What the documents are about, where several collections are about the same.
     pub kind: Option<String>,
     /// The version that they describe.
@@ -57,6 +59,7 @@ impl Collection {
     ) -> Self {
         Self {
             name: name.into(),
+            title: None,
             kind: None,
             version: None,
             description: description.into(),

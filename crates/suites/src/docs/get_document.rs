@@ -16,6 +16,10 @@ use std::{ops::Range, sync::Arc};
 const OFFERED: usize = 3;
 /// Characters of two names that are compared.
 const LONGEST_COMPARED: usize = 200;
+/// Less similar names are not offered.
+const MIN_SIMILARITY: f64 = 0.65;
+/// Shorter names are contained in others by chance.
+const MIN_CONTAINED_BYTES: usize = 4;
 /// A longer document comes page by page unless it has pages of its own.
 const WHOLE: usize = 200_000;
 /// Bytes of a page of a document that has none of its own.
@@ -260,45 +264,108 @@ pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Opti
     })
 }
 
-/// Says that there is no such document, and what is called nearly so.
+/// Says that there is no such document, and which ids are close to the one asked for.
 pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> ToolError {
     let failure = Failure::new(FailureKind::NotFound, "Document not found");
     let mut ids = Vec::new();
-    for shelf in library.shelves().iter() {
+    let shelves = library.shelves();
+    for shelf in shelves.iter() {
         let items = shelf.stock(&|| context.stop().is_some()).items.into_iter();
         ids.extend(items.map(|item| format!("{}/{}", shelf.collection.name, item.path)));
     }
-    match nearest(name, ids) {
-        near if near.is_empty() => {
-            failure.hint("no document is there; look at the collections' folders").into()
-        }
-        near => failure.hint(format!("nearest ids: {}", near.join(", "))).into(),
+    if ids.is_empty() {
+        return failure.hint("no document is there; look at the collections' folders").into();
     }
+    let near = nearest(stem(name), ids, stem);
+    if near.is_empty() {
+        let lists: Vec<String> = shelves
+            .iter()
+            .take(OFFERED)
+            .map(|shelf| address::contents(&shelf.collection))
+            .collect();
+        let hint = format!(
+            "no id is close to it; search_documentation finds ids, and these resources list them: {}",
+            lists.join(", ")
+        );
+        return failure.hint(hint).into();
+    }
+    failure.hint(format!("nearest ids: {}", near.join(", "))).into()
 }
 
 fn no_section(document: &Document, name: &str) -> ToolError {
-    let headings =
+    let headings: Vec<String> =
         document.sections.iter().filter_map(Section::heading).map(str::to_owned).collect();
-    let near = nearest(name, headings);
     let failure = Failure::new(
         FailureKind::NotFound,
         format!("{} has no section called {name}", document.title),
     );
-    if near.is_empty() {
+    if headings.is_empty() {
         return failure.hint("it has no headings; ask for the whole").into();
+    }
+    let first = headings.iter().take(OFFERED).cloned().collect::<Vec<_>>().join(", ");
+    let near = nearest(name, headings, |heading| heading);
+    if near.is_empty() {
+        return failure.hint(format!("its first sections: {first}")).into();
     }
     failure.hint(format!("nearest sections: {}", near.join(", "))).into()
 }
 
-/// The names most like one. To compare two texts takes the product of their lengths: only their beginnings count.
-fn nearest(name: &str, known: Vec<String>) -> Vec<String> {
-    let start = |text: &str| -> String {
-        text.chars().take(LONGEST_COMPARED).flat_map(char::to_lowercase).collect()
-    };
-    let wanted = start(name);
-    let likeness = |one: &String| strsim::jaro_winkler(&wanted, &start(one));
-    let mut known: Vec<(f64, String)> =
-        known.into_iter().map(|one| (likeness(&one), one)).collect();
+/// The part of an id that tells documents of a folder apart: the file's name without what follows its last dot.
+fn stem(id: &str) -> &str {
+    let id = id.split('#').next().unwrap_or(id);
+    let name = id.rsplit('/').next().unwrap_or(id);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+/// The known names whose part is most like the wanted one, most similar first.
+fn nearest(wanted: &str, known: Vec<String>, part: fn(&str) -> &str) -> Vec<String> {
+    let wanted = comparable(wanted);
+    let mut known: Vec<(f64, String)> = known
+        .into_iter()
+        .map(|one| (similarity(&wanted, &comparable(part(&one))), one))
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
+        .collect();
     known.sort_by(|a, b| b.0.total_cmp(&a.0));
     known.into_iter().map(|(_, one)| one).take(OFFERED).collect()
+}
+
+/// The beginning of a name in lower case: to compare two texts takes the product of their lengths.
+fn comparable(text: &str) -> String {
+    text.chars().take(LONGEST_COMPARED).flat_map(char::to_lowercase).collect()
+}
+
+/// From 0 to 1, by the edits between two names. A name within another one is similar to it however long the rest is.
+fn similarity(a: &str, b: &str) -> f64 {
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let edits = strsim::normalized_damerau_levenshtein(a, b);
+    if short.len() >= MIN_CONTAINED_BYTES && long.contains(short) {
+        // More edits still rank a longer name lower.
+        return MIN_SIMILARITY + (1.0 - MIN_SIMILARITY) * edits;
+    }
+    edits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_close_ids_are_offered() {
+        let ids = ["xoper", "index", "indexes", "gin", "sql-createindex", "indexes-types"];
+        let ids: Vec<String> = ids.iter().map(|id| format!("postgresql/{id}.html")).collect();
+        let cases: [(&str, &[&str]); 7] = [
+            ("postgresql/nope.html", &[]),
+            ("postgresql/indxes.html", &["indexes", "index"]),
+            ("indexes.md", &["indexes", "index", "indexes-types"]),
+            ("ubuntu/deep/gin.html", &["gin"]),
+            ("createindex", &["sql-createindex", "index"]),
+            ("techdoc://postgresql/docs/XOPR.html#a/b.c", &["xoper"]),
+            ("", &[]),
+        ];
+        for (wanted, want) in cases {
+            let got = nearest(stem(wanted), ids.clone(), stem);
+            let got: Vec<&str> = got.iter().map(|id| stem(id)).collect();
+            assert_eq!(got, want, "{wanted}");
+        }
+    }
 }

@@ -203,8 +203,8 @@ impl Provider for DocsSuite {
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
         let resource = |collection: &Collection| ResourceInfo {
             uri: address::contents(collection),
-            name: collection.name.clone(),
-            title: None,
+            name: collection.title.as_ref().unwrap_or(&collection.name).clone(),
+            title: collection.title.clone(),
             about: Some(collection.description.clone()),
             mime: Some("application/x-documentation".into()),
             size: None,
@@ -334,8 +334,8 @@ fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Conte
 
 /// The table of contents of a collection, as Markdown.
 fn contents(collection: &Collection, titles: &[(String, String)]) -> String {
-    let heading =
-        if collection.description.is_empty() { &collection.name } else { &collection.description };
+    let described = Some(&collection.description).filter(|description| !description.is_empty());
+    let heading = collection.title.as_ref().or(described).unwrap_or(&collection.name);
     let mut text = format!("# {heading}\n");
     for (path, title) in titles.iter().take(LISTED) {
         let uri = address::document(collection, path, None);

@@ -18,6 +18,8 @@ use std::sync::Arc;
 pub(crate) const ALL: &str = "all";
 /// Problems that an answer without hits lists.
 const LISTED: usize = 5;
+/// Characters of the query that an answer without hits repeats.
+const MAX_QUOTED_CHARS: usize = 80;
 
 /// `search_documentation`.
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl Tool for SearchDocumentation {
     const NAME: &'static str = "search_documentation";
     const TITLE: &'static str = "Search the documentation";
     const ABOUT: &'static str = "Search technical documentation: ask a question or name a setting and get the sections that say it, best first, each \
-         with its source, section and score. Use get_document to read on.";
+         under a line with its source, section and score. Pass that source and section to get_document to read on.";
     const APP: Option<&'static str> = Some(apps::SEARCH.uri);
     type Args = SearchArgs;
     type Answer = SearchAnswer;
@@ -127,7 +129,7 @@ fn search(
     let mut blocks = Vec::with_capacity(results.len() + 1);
     for hit in &results {
         blocks.push(Block::Text {
-            text: hit.text.clone(),
+            text: format!("{}\n\n{}", citation(hit), hit.text),
             metadata: Some(as_object(&hit.metadata)?),
             score: Some(hit.score),
         });
@@ -140,6 +142,15 @@ fn search(
     }
     let structured = SearchAnswer { results, generation: found.generation, notes, problems };
     Ok(Answer { structured, content: blocks, partial })
+}
+
+/// The line above a passage: many clients show a model the text alone, which cites by this line and reads on with
+/// `get_document`, whose `document_id`, `section` and `page` these are.
+fn citation(hit: &SearchHit) -> String {
+    let Metadata { source, section, path, page, .. } = &hit.metadata;
+    let section = if path.is_empty() { section.clone() } else { path.join(" > ") };
+    let page = page.map(|page| format!(" | page: {page}")).unwrap_or_default();
+    format!("source: {source} | section: {section}{page} | score: {}", hit.score)
 }
 
 /// Says so where not every document is in the index yet.
@@ -187,8 +198,8 @@ fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -
     if library.shelves().is_empty() {
         return "No documentation is configured: run `docent docs add NAME FOLDER`, or add a collection under docs.collections in docent.toml.".into();
     }
-    let mut text =
-        format!("Nothing in the documentation ({}) matches \"{}\".", args.doc_type, args.query);
+    let query = truncate(&args.query, MAX_QUOTED_CHARS);
+    let mut text = format!("Nothing in the documentation ({}) matches \"{query}\".", args.doc_type);
     for problem in problems.iter().take(LISTED) {
         text.push_str("\n- ");
         text.push_str(&problem.path);
@@ -196,4 +207,12 @@ fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -
         text.push_str(&problem.reason);
     }
     text
+}
+
+/// The first characters of a text, and a mark where there are more.
+fn truncate(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),
+        None => text.to_owned(),
+    }
 }

@@ -51,7 +51,7 @@ pub struct DocsReport {
 pub struct CollectionReport {
     /// Its name.
     pub name: String,
-    /// Documents that it has now.
+    /// Documents that can be found in it now.
     pub documents: usize,
     /// Those that were new or different, and were written.
     pub changed: usize,
@@ -59,7 +59,7 @@ pub struct CollectionReport {
     pub added: usize,
     /// Documents that are gone.
     pub removed: usize,
-    /// Files that no format reads, or that its patterns leave out.
+    /// Files that no format reads, that its patterns leave out, or that answer nothing, such as an index of words.
     pub passed_over: usize,
     /// What can't be read, and what is missing of documents that can.
     pub problems: Vec<Problem>,
@@ -283,7 +283,9 @@ impl Run<'_> {
         batches.write(&mut |written| self.stock.apply(written))?;
         let archives = found.items.iter().filter(|item| matches!(item.reader, Reader::Archive(_)));
         let known = self.stock.known.get(&self.shelf.key).map_or(0, BTreeMap::len);
-        report.documents = known.saturating_sub(archives.count());
+        (report.documents, _) = held(&self.shelf.collection, self.store)?;
+        // An index or a redirect is known, so that it is not read again, but is not a document that can be found.
+        report.passed_over += known.saturating_sub(archives.count() + report.documents);
         Ok((report, stopped))
     }
 
@@ -392,8 +394,9 @@ impl Run<'_> {
                 self.unpack(item, (archive, &bytes, digest), batches, report)
             }
             Ok(Read::Changed(source, problems)) => {
-                report.changed += 1;
-                report.added += usize::from(!was_there);
+                let is_found = !source.units.is_empty();
+                report.changed += usize::from(is_found);
+                report.added += usize::from(is_found && !was_there);
                 report.touched.push(item.path.clone());
                 let problem = |reason| Problem { path: item.path.clone(), reason };
                 report.problems.extend(problems.into_iter().map(problem));

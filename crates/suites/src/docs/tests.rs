@@ -99,10 +99,12 @@ async fn the_section_that_answers_comes_first() {
     let Block::Text { text, metadata, score } = got.content[0].clone() else {
         panic!("{:?}", got.content)
     };
-    assert_eq!(
-        text,
-        "CREATE INDEX creates an index on the specified column of a table. B-trees handle equality and range queries."
+    let passage = "CREATE INDEX creates an index on the specified column of a table. B-trees handle equality and range queries.";
+    let cited = format!(
+        "source: postgresql/indexes.html | section: 11.2. Index Types | score: {}",
+        score.unwrap()
     );
+    assert_eq!(text, format!("{cited}\n\n{passage}"));
     let metadata = Value::Object(metadata.unwrap());
     assert_eq!(
         metadata,
@@ -123,7 +125,7 @@ async fn the_section_that_answers_comes_first() {
     ]});
     assert_eq!(
         structured["results"][0],
-        json!({"text": text, "metadata": metadata, "score": score.unwrap(), "why": why})
+        json!({"text": passage, "metadata": metadata, "score": score.unwrap(), "why": why})
     );
     let scores: Vec<f64> = structured["results"]
         .as_array()
@@ -138,6 +140,65 @@ async fn the_section_that_answers_comes_first() {
         "https://example.org/docs/indexes.html#hash"
     );
     assert_eq!(structured["results"][1]["metadata"]["path"], json!(["11.2. Index Types", "Hash"]));
+    // What the second line cites can be read on as it is.
+    let Block::Text { text, .. } = &got.content[1] else { panic!("{:?}", got.content) };
+    let section = "11.2. Index Types > Hash";
+    let start = format!("source: postgresql/indexes.html | section: {section} | score: 0.");
+    assert!(text.starts_with(&start), "{text}");
+    let args = json!({"document_id": "postgresql/indexes.html", "section": section});
+    let read = call(&suite, "get_document", args).await.unwrap();
+    assert!(text_of(&read).starts_with("## Hash"), "{}", text_of(&read));
+}
+
+#[tokio::test]
+async fn a_chapter_keeps_its_contents_and_search_leaves_them_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = |name: &str, body: &str| {
+        let head = "<head><meta name='generator' content='DocBook XSL Stylesheets'></head>";
+        put(folder.path(), &format!("pg/{name}.html"), &format!("<html>{head}<body>{body}"));
+    };
+    let contents =
+        "<div class='toc'><dl><dt><a href='lamps-arc.html'>4.1. Arc lamps</a></dt></dl></div>";
+    page("lamps", &format!("<h2>Chapter 4. Lamps</h2>{contents}<p>A lamp is seen from afar.</p>"));
+    page("lamps-arc", "<h2>4.1. Arc lamps</h2><p>Arc lamps burn carbon rods.</p>");
+    page("bookindex", "<h2>Index</h2><p>Arc lamps, see lamps.</p>");
+    let suite = suite(folder.path(), vec![Collection::new("pg", "pg", "")]);
+    let got = call(&suite, "get_document", json!({"document_id": "pg/lamps.html"})).await.unwrap();
+    let link = "- [4.1. Arc lamps](techdoc://pg/docs/lamps-arc.html)";
+    assert_eq!(
+        text_of(&got),
+        format!("## Chapter 4. Lamps\n\n{link}\n\nA lamp is seen from afar.")
+    );
+    let got = call(&suite, "search_documentation", json!({"query": "arc lamps"})).await.unwrap();
+    assert_eq!(sources(&got)[0], "pg/lamps-arc.html");
+    for hit in got.structured.unwrap()["results"].as_array().unwrap() {
+        assert!(!hit["text"].as_str().unwrap().contains("4.1."), "{hit}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_query_without_hits_is_not_repeated_whole() {
+    let (_folder, suite) = project();
+    let query = "zq ".repeat(333);
+    let got = call(&suite, "search_documentation", json!({"query": query})).await.unwrap();
+    let quoted = "zq ".repeat(27);
+    let want = format!("Nothing in the documentation (all) matches \"{}…\".", &quoted[..80]);
+    assert_eq!(text_of(&got), want);
+}
+
+#[tokio::test]
+async fn a_collection_is_listed_by_its_title() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "pg/a.md", "# A\n\ntext\n");
+    let mut titled = Collection::new("pg", "pg", "PostgreSQL 16 official documentation");
+    titled.title = Some("PostgreSQL Documentation".into());
+    let suite = suite(folder.path(), vec![titled, Collection::new("other", "pg", "")]);
+    let listed = suite.resources().await;
+    let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["PostgreSQL Documentation", "other"]);
+    let text = suite.read("techdoc://pg/docs", &nobody()).await.unwrap().unwrap();
+    let Contents::Text { text, .. } = &text.contents[0] else { panic!() };
+    assert!(text.starts_with("# PostgreSQL Documentation\n"), "{text}");
 }
 
 #[tokio::test]
@@ -250,7 +311,10 @@ async fn a_section_is_read_alone() {
     }
     let ToolError::Failed(failure) = get("Hush").await.unwrap_err() else { panic!() };
     assert_eq!(failure.message, "11.2. Index Types has no section called Hush");
-    assert_eq!(failure.hint.as_deref(), Some("nearest sections: Hash, 11.2. Index Types"));
+    assert_eq!(failure.hint.as_deref(), Some("nearest sections: Hash"));
+    let ToolError::Failed(failure) = get("zzz").await.unwrap_err() else { panic!() };
+    let first = "its first sections: 11.2. Index Types, Hash";
+    assert_eq!(failure.hint.as_deref(), Some(first));
 }
 
 #[tokio::test]
@@ -294,7 +358,9 @@ async fn only_what_lies_in_a_collection_is_found() {
             "{id}"
         );
         let hint = failure.hint.unwrap();
-        assert!(hint.starts_with("nearest ids: ") && !hint.contains("secret"), "{id}: {hint}");
+        let says_how =
+            ["nearest ids: ", "no id is close to it; "].iter().any(|start| hint.starts_with(start));
+        assert!(says_how && !hint.contains("secret"), "{id}: {hint}");
     }
     for uri in [
         "techdoc://postgresql/docs/../secret.md",
@@ -317,7 +383,18 @@ async fn the_nearest_id_is_offered() {
         .await
         .unwrap_err();
     let ToolError::Failed(failure) = error else { panic!("{error}") };
-    assert!(failure.hint.unwrap().starts_with("nearest ids: postgresql/vacuum.md"));
+    assert_eq!(failure.hint.unwrap(), "nearest ids: postgresql/vacuum.md");
+    let error = call(&suite, "get_document", json!({"document_id": "postgresql/nope.html"}))
+        .await
+        .unwrap_err();
+    let ToolError::Failed(failure) = error else { panic!("{error}") };
+    let lists = "techdoc://postgresql/docs, techdoc://ubuntu/docs";
+    assert_eq!(
+        failure.hint.unwrap(),
+        format!(
+            "no id is close to it; search_documentation finds ids, and these resources list them: {lists}"
+        )
+    );
 }
 
 #[tokio::test]

@@ -211,8 +211,10 @@ impl<G: Ground> Live<G> {
     fn synced(&self, report: Result<G::Report, StoreError>) {
         let set = match report {
             Ok(report) => {
-                let set = G::is_other_set(&report);
+                let is_other_set = G::is_other_set(&report);
                 let mut state = self.state();
+                // The first run is announced in any case: the index can be asked from now on.
+                let set = is_other_set || state.report.is_none();
                 state.phase = Phase::InStep;
                 state.report = Some(report);
                 set

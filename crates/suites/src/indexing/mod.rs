@@ -19,7 +19,7 @@ pub use left_out::LeftOut;
 pub(crate) use live::{Following, Ground, Heard, Phase, Searched, once};
 pub use live::{Live, Opened, Opener};
 pub use project::Project;
-pub(crate) use survey::{Wanted, digest_now};
+pub(crate) use survey::digest_now;
 pub use why::Why;
 pub(crate) use why::score;
 
@@ -29,7 +29,7 @@ use keeper::Keeper;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::time::Duration;
-use survey::{File, Known, Seen, Survey};
+use survey::{File, Known, Seen, Survey, Wanted};
 
 /// The collection of what source code defines.
 pub const CODE: &str = "code";

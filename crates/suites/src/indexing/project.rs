@@ -4,7 +4,7 @@ use super::{
     Report,
     follow::{FollowError, Follower},
     live::{Following, Ground, Live, Opener},
-    survey::Wanted,
+    survey::{self, Wanted},
 };
 use crate::{
     files::{Place, Roots},
@@ -56,6 +56,12 @@ impl Live<Project> {
         if !batch.paths.is_empty() {
             self.pending.add(batch);
         }
+    }
+
+    /// The paths of the source files that belong into the index, whether it has been built or not.
+    pub(crate) fn code_files(&self, stopped: &(dyn Fn() -> bool + Sync)) -> Vec<String> {
+        let wanted = self.ground.wanted.read().unwrap_or_else(PoisonError::into_inner).clone();
+        survey::code_files(&self.ground.roots, &wanted, stopped)
     }
 
     /// As which language a file was asked for.

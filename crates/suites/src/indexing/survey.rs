@@ -158,6 +158,16 @@ pub(crate) fn digest_now(roots: &Roots, path: &str, language: Option<Language>) 
     Some(file.digest(&bytes))
 }
 
+/// The source files that belong into the index, by their paths. Lists them without reading any.
+pub(super) fn code_files(
+    roots: &Roots,
+    wanted: &Wanted,
+    stopped: &(dyn Fn() -> bool + Sync),
+) -> Vec<String> {
+    let files = Survey::whole(roots, wanted, stopped).files.into_iter();
+    files.filter(|file| matches!(file.reader, Reader::Code(_))).map(|file| file.path).collect()
+}
+
 fn removal(collection: &str, path: &str) -> Change {
     Change::Remove { collection: collection.to_owned(), path: path.to_owned() }
 }
@@ -242,7 +252,7 @@ pub(super) struct Survey {
     pub(super) stopped: bool,
 }
 
-/// Files that somebody asked for by name, as they are to be read.
+/// Files that were asked for by name and would be left out otherwise, with their languages.
 pub(crate) type Wanted = BTreeMap<Place, Language>;
 
 impl Survey {

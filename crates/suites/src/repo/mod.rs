@@ -52,10 +52,6 @@ use std::sync::Arc;
 
 /// Names the origin of log lines.
 const LOGGER: &str = "docent.repo";
-/// As many values as a completion may have.
-const COMPLETIONS: usize = 100;
-/// A completion looks at this many entries at most.
-const LOOKED_AT: usize = 5000;
 
 /// Offers `analyze_repository` and `check_documentation`.
 pub struct RepoSuite {
@@ -135,7 +131,10 @@ impl Provider for RepoSuite {
             "path" if ours => {
                 let (roots, typed) = (self.roots.clone(), typed.to_owned());
                 return Box::pin(async move {
-                    let look = move |context: &CallContext| Ok(folders(&roots, &typed, context));
+                    let look = move |context: &CallContext| {
+                        let stopped = || context.stop().is_some();
+                        Ok(roots.complete(&roots.top(), &typed, Kind::Folder, &stopped))
+                    };
                     nobody().blocking(look).await.unwrap_or_default().into()
                 });
             }
@@ -190,20 +189,6 @@ fn folder(roots: &Roots, path: &str) -> Result<Place, ToolError> {
         )),
         Err(problem) => Err(problem.into_tool_error("path")),
     }
-}
-
-/// Folders whose path begins as typed.
-fn folders(roots: &Roots, typed: &str, context: &CallContext) -> Vec<String> {
-    let above = typed.rsplit_once('/').and_then(|(folder, _)| roots.resolve(folder).ok());
-    let start = above.unwrap_or_else(|| roots.top());
-    let found = roots.walk(&start).flatten().take(LOOKED_AT);
-    found
-        .take_while(|_| context.stop().is_none())
-        .filter(|entry| entry.kind == Kind::Folder)
-        .map(|entry| entry.place.to_string())
-        .filter(|path| path.starts_with(typed))
-        .take(COMPLETIONS)
-        .collect()
 }
 
 #[cfg(test)]

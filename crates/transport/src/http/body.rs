@@ -125,7 +125,8 @@ fn time_for(passed: usize, web: &Web) -> Duration {
     web.bounds.body.saturating_add(Duration::from_secs(earned.into()))
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+/// Whether a body is announced as JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let named =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = named.split(';').next().unwrap_or_default().trim();

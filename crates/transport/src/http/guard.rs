@@ -6,7 +6,7 @@ use super::{
     body::{closing, held, is_over_long, refuse_over_long, refused, try_later},
     line::is_of_request,
     listen::Peer,
-    oauth,
+    oauth, opening,
 };
 use crate::{
     Caller, Origin, Shown, Via,
@@ -42,12 +42,14 @@ enum Stop {
     Answered(Box<Response>),
     /// Nobody is known by this token so far.
     Stranger(String),
+    /// The token may be in the body.
+    Unread,
 }
 
 /// Lets a request through, with its [`Origin`] attached, or answers it.
 pub(super) async fn check<H: ServerHandler>(
     shared: State<H>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let web = &shared.web;
@@ -59,17 +61,9 @@ pub(super) async fn check<H: ServerHandler>(
     let response = if request.method() == Method::OPTIONS {
         StatusCode::NO_CONTENT.into_response()
     } else {
-        let admitted = match meet(&shared, &request) {
-            Ok(origin) => Ok(origin),
-            Err(Stop::Answered(response)) => Err(response),
-            Err(Stop::Stranger(token)) => {
-                let learnt = timeout(LEARNING, web.door.learn(&token)).await;
-                greet(&shared, &request, learnt.unwrap_or(false))
-            }
-        };
-        match admitted {
-            Ok(_) if is_over_long(request.body(), web) => refuse_over_long(request, web),
-            Ok(origin) => {
+        match admit(&shared, request).await {
+            Ok((request, _)) if is_over_long(request.body(), web) => refuse_over_long(request, web),
+            Ok((mut request, origin)) => {
                 request.extensions_mut().insert(origin);
                 // Held until there is an answer, so that the server does not close before it.
                 let answering = shared.posts.token();
@@ -82,6 +76,30 @@ pub(super) async fn check<H: ServerHandler>(
         }
     };
     with_headers(response, allowed_origin, asked.as_ref())
+}
+
+/// Finds out who sent a request, or answers it.
+async fn admit<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    request: Request,
+) -> Result<(Request, Origin), Box<Response>> {
+    let (request, token) = match meet(shared, &request) {
+        Ok(origin) => return Ok((request, origin)),
+        Err(Stop::Answered(response)) => return Err(response),
+        Err(Stop::Stranger(token)) => (request, token),
+        Err(Stop::Unread) => opening::read_token(shared, request).await?,
+    };
+    let origin = match greet(shared, &request, &token) {
+        Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => {
+            let learnt = timeout(LEARNING, shared.web.door.learn(&token)).await;
+            if !learnt.unwrap_or(false) {
+                return Err(refused);
+            }
+            greet(shared, &request, &token)?
+        }
+        greeted => greeted?,
+    };
+    Ok((request, origin))
 }
 
 /// Whether the body of the answer ends with what was asked for. Other streams stay open until the server ends them.
@@ -152,8 +170,10 @@ fn origin_is_allowed(web: &Web, origin: &str, host: &Authority) -> bool {
 enum Asks {
     /// Nothing.
     Nothing,
-    /// A token, which a WebSocket may show in `initialize`; until then it is locked. No other route may.
+    /// A token, which a WebSocket may show in `initialize`; until then it is locked.
     Later,
+    /// A token, which the body shows if it is an `initialize`.
+    InBody,
     /// A token or a certificate, now.
     Now,
     /// Another way of showing a token than in the address.
@@ -173,6 +193,7 @@ impl<'a> Visit<'a> {
     fn of(web: &Web, request: &'a Request) -> Self {
         let (path, headers) = (request.uri().path(), request.headers());
         let is_get = request.method() == Method::GET;
+        let is_post = request.method() == Method::POST;
         let is_socket =
             web.spoken.websocket && is_get && matches!(path, "/" | "/ws") && is_upgrade(headers);
         let is_open = matches!(path, "/healthz" | "/readyz")
@@ -188,6 +209,8 @@ impl<'a> Visit<'a> {
             Asks::AnotherWay
         } else if is_socket {
             Asks::Later
+        } else if is_post && takes_opening(web, path) && opening::may_carry_token(headers) {
+            Asks::InBody
         } else {
             Asks::Now
         };
@@ -202,7 +225,7 @@ impl<'a> Visit<'a> {
             remote: peer.map(|peer| peer.remote),
             shown: Shown { token: bearer(headers), certificate },
             asks,
-            is_post: request.method() == Method::POST,
+            is_post,
         }
     }
 
@@ -217,14 +240,18 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     let visit = Visit::of(web, request);
     let known = match visit.asks {
         Asks::AnotherWay => None,
-        Asks::Nothing | Asks::Later | Asks::Now => web.door.identify(&visit.shown),
+        Asks::Nothing | Asks::Later | Asks::InBody | Asks::Now => web.door.identify(&visit.shown),
     };
+    let is_unread = known.is_none() && visit.asks == Asks::InBody;
     let is_refused = known.is_none() && matches!(visit.asks, Asks::Now | Asks::AnotherWay);
     let is_locked = known.is_none() && visit.asks == Asks::Later;
     let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
     // Guesses at a token are counted too, and whoever may yet make one, by where they come from.
     if is_refused || is_locked || visit.is_post {
         count(web, &caller).map_err(Stop::Answered)?;
+    }
+    if is_unread {
+        return Err(Stop::Unread);
     }
     if !is_refused {
         return Ok(Origin { caller, dialect: None, streams: false, recorded: None });
@@ -235,17 +262,16 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     })
 }
 
-/// Meets a stranger a second time, if more is known of the token by now.
+/// Meets a caller again, now with this token.
 fn greet<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     request: &Request,
-    learnt: bool,
+    token: &str,
 ) -> Result<Origin, Box<Response>> {
     let web = &shared.web;
     let visit = Visit::of(web, request);
-    let known = if learnt { web.door.identify(&visit.shown) } else { None };
-    let Some(principal) = known else {
-        return Err(Box::new(unauthorized(web, visit.shown.token)));
+    let Some(principal) = web.door.identify(&Shown { token: Some(token), ..visit.shown }) else {
+        return Err(Box::new(unauthorized(web, Some(token))));
     };
     let caller = visit.caller(principal);
     if visit.is_post {
@@ -256,6 +282,15 @@ fn greet<H: ServerHandler>(
 
 fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {
     web.door.admit(caller).map_err(|wait| Box::new(too_many(wait)))
+}
+
+/// Whether a conversation begins with a POST to this path.
+fn takes_opening(web: &Web, path: &str) -> bool {
+    match path {
+        "/" | "/mcp" => web.spoken.http,
+        "/message" => web.spoken.sse,
+        _ => false,
+    }
 }
 
 /// Whether a query string carries what looks like a token.
@@ -275,7 +310,7 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     asked.is_some_and(|asked| asked.eq_ignore_ascii_case("websocket"))
 }
 
-fn unauthorized(web: &Web, token: Option<&str>) -> Response {
+pub(super) fn unauthorized(web: &Web, token: Option<&str>) -> Response {
     let mut response = super::body::json(&json!({ "detail": STRANGER }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth::challenge(web, token));

@@ -10,6 +10,7 @@ mod line;
 mod listen;
 mod mcp;
 mod oauth;
+mod opening;
 mod page;
 mod places;
 mod plain;
@@ -146,7 +147,7 @@ struct Shared<H: ServerHandler> {
     streams: sse::Streams,
     /// Connections that are no longer HTTP's.
     sockets: TaskTracker,
-    /// For those of them that have yet to show a token.
+    /// For those of them, and for posts, that have yet to show a token.
     locked: Arc<Places>,
     /// Requests whose answer is not whole yet.
     posts: TaskTracker,

@@ -1,4 +1,4 @@
-//! Answers over HTTP, recorded as they leave: a document, events, or a message a line.
+//! Answers over HTTP, recorded and traced as they leave: a document, events, or one message per line.
 
 use axum::{
     body::Body,
@@ -16,18 +16,27 @@ use std::{
 /// What is held of a message until it is whole. A longer one is not recorded.
 const MOST: usize = 16 << 20;
 
-/// Lets a response pass, and tells the tap what it says.
+/// Lets a response pass, and records its messages with the tap and in the protocol trace.
 pub(super) fn recorded(response: Response, tap: Option<Tap>) -> Response {
-    let Some(tap) = tap else { return response };
+    if tap.is_none() && !is_traced() {
+        return response;
+    }
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let form = match kind {
-        // Over before anybody could want to see it.
-        Some(b"application/json") if tap.is_on() => Form::Document,
+        // It is over before a recording could start.
+        Some(b"application/json") if tap.as_ref().is_none_or(Tap::is_on) || is_traced() => {
+            Form::Document
+        }
         Some(b"application/x-ndjson") => Form::Lines,
         Some(b"text/event-stream") => Form::Events,
         _ => return response,
     };
     response.map(|body| Body::new(Recorded { body, said: Said { tap, form, held: Vec::new() } }))
+}
+
+/// Whether `DEBUG=mcp:protocol` asks for every message.
+fn is_traced() -> bool {
+    tracing::enabled!(target: "mcp::protocol", tracing::Level::DEBUG)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +53,15 @@ struct Recorded {
 
 /// What has left of a body, as far as it is not yet a whole message.
 struct Said {
-    tap: Tap,
+    tap: Option<Tap>,
     form: Form,
     held: Vec<u8>,
 }
 
 impl Said {
     fn more(&mut self, bytes: &[u8]) {
-        if !self.tap.is_on() || self.held.len() + bytes.len() > MOST {
+        let is_wanted = self.tap.as_ref().is_some_and(Tap::is_on) || is_traced();
+        if !is_wanted || self.held.len() + bytes.len() > MOST {
             self.held = Vec::new();
             return;
         }
@@ -102,7 +112,10 @@ impl Said {
         let message = message.trim_ascii();
         // An event that only opens a stream, or names where to post, is no message.
         if message.starts_with(b"{") || message.starts_with(b"[") {
-            self.tap.saw(Direction::Out, message, None);
+            tracing::debug!(target: "mcp::protocol", "[MCP ←] {}", String::from_utf8_lossy(message));
+            if let Some(tap) = &self.tap {
+                tap.saw(Direction::Out, message, None);
+            }
         }
     }
 
@@ -196,7 +209,7 @@ mod tests {
         traffic.set(Capture { on: true, payloads: false });
         let who = Connection { hop: Hop::Client, peer: "a".into(), via: "http" };
         let tap = Arc::clone(&traffic).connection(who);
-        let mut said = Said { tap, form: Form::Events, held: Vec::new() };
+        let mut said = Said { tap: Some(tap), form: Form::Events, held: Vec::new() };
         for _ in 0..20 {
             said.more(&vec![b'x'; 1 << 20]);
             assert!(said.held.len() <= MOST);

@@ -6,6 +6,7 @@ mod hosts;
 mod http;
 mod loris;
 mod oauth;
+mod opening;
 mod oversize;
 mod pipes;
 mod shares;

@@ -120,6 +120,11 @@ impl Blocks {
         }
     }
 
+    /// Adds a table of contents.
+    pub(super) fn contents(&mut self, items: Text) {
+        self.block(Kind::Contents, items);
+    }
+
     /// Names something there is no more to say about. Several make a list.
     pub(super) fn item(&mut self, signature: String) {
         if !signature.is_empty() {

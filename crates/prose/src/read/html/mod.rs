@@ -1,11 +1,12 @@
 //! HTML: the main content of a page as sections of text, whatever made the page.
 //!
 //! `tags` cuts the source, `tree` tells what is in what, `origin` what made it, `content` where the text is, and
-//! `furniture` what is none; `write` puts it down by way of `blocks`. Everything is linear in the length of the page.
+//! `furniture` what is none; `contents` keeps tables of contents; `write` puts it down by way of `blocks`. Everything is linear in the length of the page.
 
 mod blocks;
 mod code;
 mod content;
+mod contents;
 mod furniture;
 mod items;
 mod line;
@@ -25,7 +26,7 @@ use write::Walk;
 pub(crate) fn read(path: &str, text: &str) -> Document {
     let tree = Tree::parse(text);
     let by = Generator::of(&tree);
-    let writer = Walk::new(&tree, by).write(content::main(&tree, by));
+    let writer = Walk::new(&tree, by, path).write(content::main(&tree, by));
     let said = origin::said_title(&tree);
     let title = origin::title(said.as_deref(), writer.first_heading(), by);
     Document {

@@ -24,6 +24,7 @@ fn shown(document: &Document) -> String {
                 Kind::Table => "table ",
                 Kind::List => "list ",
                 Kind::Quote => "quote ",
+                Kind::Contents => "contents ",
             };
             lines.push(format!("{kind}{}", block.text.linked(&|target| Some(target.to_owned()))));
         }
@@ -101,6 +102,30 @@ fn lists_are_one_block() {
     );
     check("<ul><li><h2>A</h2>b</ul>", &["## A", "b"]);
     check("<ul><li><a href=x>a</a><li>b</ul>", &["list - [a](x)\n- b"]);
+}
+
+#[test]
+fn tables_of_contents_of_docbook_lead_to_other_pages() {
+    let page = |items: &str| {
+        format!(
+            "<meta name=generator content=DocBook><body><h2>C</h2><div class=toc><p>Table of Contents</p>\
+             <dl class=toc>{items}</dl></div><p>text"
+        )
+    };
+    check(
+        &page(
+            "<dt><a href=a.html>1. A <code>B</code></a></dt><dd><dl><dt><a href='a.html#x'>1.1.\n X</a></dl><dt><a href=b.html>2</a>",
+        ),
+        &["## C", "contents - [1. A `B`](a.html)\n  - [1.1. X](a.html#x)\n- [2](b.html)", "text"],
+    );
+    // Sections of the same page have their headings below.
+    check(&page("<dt><a href='#x'>X</a><dt><a href='page.html#y'>Y</a>"), &["## C", "text"]);
+    check(
+        "<body><h2>C</h2><div class=toc><dl><dt><a href=a.html>A</a></dl></div><p>text",
+        &["## C", "text"],
+    );
+    let nested = page(&"<dl><a href=a>b".repeat(20_000));
+    assert!(shown(&document(&nested)).lines().count() > 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::{
     blocks::Blocks,
-    code, content, furniture, items,
+    code, content, contents, furniture, items,
     line::Line,
     notes,
     origin::Generator,
@@ -59,6 +59,8 @@ enum Close {
 pub(super) struct Walk<'t, 's> {
     tree: &'t Tree<'s>,
     by: Option<Generator>,
+    /// The name of the page's own file.
+    file: &'t str,
     out: Blocks,
     line: Line,
     /// Text is for a heading, a term or a title, and blocks within it are none.
@@ -75,10 +77,11 @@ pub(super) struct Walk<'t, 's> {
 }
 
 impl<'t, 's> Walk<'t, 's> {
-    pub(super) fn new(tree: &'t Tree<'s>, by: Option<Generator>) -> Self {
+    pub(super) fn new(tree: &'t Tree<'s>, by: Option<Generator>, path: &'t str) -> Self {
         Self {
             tree,
             by,
+            file: path.rsplit('/').next().unwrap_or(path),
             out: Blocks::default(),
             line: Line::default(),
             is_captured: false,
@@ -105,7 +108,9 @@ impl<'t, 's> Walk<'t, 's> {
                 What::Text(text) => self.text(&decoded(text)),
                 What::Raw(text) => self.text(text),
                 What::Element(element) => {
-                    if at != root && furniture::is_dropped(self.tree, at, element, self.by)
+                    if at != root
+                        && (self.contents(at, element)
+                            || furniture::is_dropped(self.tree, at, element, self.by))
                         || self.leaf(at, element)
                     {
                         at = end;
@@ -126,6 +131,17 @@ impl<'t, 's> Walk<'t, 's> {
         }
         self.flush();
         self.out.finish()
+    }
+
+    /// Writes a table of contents that leads to other pages. Returns whether it did.
+    fn contents(&mut self, at: usize, element: &Element<'_>) -> bool {
+        if self.is_captured || self.table.is_some() || !contents::is_table(element, self.by) {
+            return false;
+        }
+        let Some(items) = contents::items(self.tree, at, self.file) else { return false };
+        self.flush();
+        self.out.contents(items);
+        true
     }
 
     fn text(&mut self, text: &str) {

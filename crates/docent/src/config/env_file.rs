@@ -1,0 +1,256 @@
+//! `.env` files: the `MCP_*` variables in them, for those who start docent with `--env-file`.
+//!
+//! Such a file belongs to a project, which may be someone else's: without the flag nothing of it applies, and a warning
+//! names what was left out. All other variables in it are the project's own and are never read into the configuration.
+
+use super::{error::ConfigError, keys, layers};
+use std::path::PathBuf;
+
+/// The name of the file in the root.
+const FILE_NAME: &str = ".env";
+
+/// Which `.env` file to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvFile {
+    /// The one in the first root.
+    OfRoot,
+    /// The one at this path, which the user names.
+    At(PathBuf),
+}
+
+/// The variables of docent in the file that `--env-file` asks for, in the order written.
+pub(super) struct Variables {
+    pub(super) path: PathBuf,
+    pub(super) pairs: Vec<(String, String)>,
+}
+
+/// Reads the file that `--env-file` asks for; `None` without the flag.
+pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigError> {
+    let (path, text) = match &inputs.flags.env_file {
+        None => return Ok(None),
+        Some(EnvFile::OfRoot) => {
+            let path = layers::first_root(inputs).join(FILE_NAME);
+            let text = layers::read(&path);
+            (path, text)
+        }
+        Some(EnvFile::At(path)) => {
+            let path = inputs.working_dir.join(path);
+            let text = layers::read_named(&path);
+            (path, text)
+        }
+    };
+    let text = text.map_err(|source| ConfigError::ReadEnvFile { path: path.clone(), source })?;
+    let pairs = parse(&text).map_err(|Malformed { line, message }| ConfigError::EnvFile {
+        path: path.clone(),
+        line,
+        message,
+    })?;
+    let pairs = pairs.into_iter().filter(|(name, value)| is_known(name) && !value.is_empty());
+    Ok(Some(Variables { path, pairs: pairs.collect() }))
+}
+
+/// What to tell the user of the root's file, where it sets variables of docent and `--env-file` is not given.
+pub(super) fn ignored(inputs: &layers::Inputs) -> Option<String> {
+    if inputs.flags.env_file.is_some() {
+        return None;
+    }
+    let path = layers::first_root(inputs).join(FILE_NAME);
+    let text = layers::read(&path).ok()?;
+    let mut names: Vec<String> = names(&text);
+    names.retain(|name| is_known(name) && inputs.environment.get(name).is_none());
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{} sets {}, and docent ignores it; pass --env-file to read it, if you trust the project",
+        path.display(),
+        names.join(", ")
+    ))
+}
+
+/// Whether a variable is one that docent shares with other MCP servers.
+fn is_known(name: &str) -> bool {
+    name.starts_with("MCP_")
+        && keys::settings().any(|setting| setting.field.extra_env.as_deref() == Some(name))
+}
+
+/// The names in a file, also in one with lines that can't be read.
+fn names(text: &str) -> Vec<String> {
+    match parse(text) {
+        Ok(pairs) => pairs.into_iter().map(|(name, _)| name).collect(),
+        Err(_) => text
+            .lines()
+            .filter_map(|line| Some(declared(line.split_once('=')?.0)?.to_owned()))
+            .collect(),
+    }
+}
+
+/// What is wrong with a line. The line itself is left out: it may hold a secret.
+#[derive(Debug, PartialEq, Eq)]
+struct Malformed {
+    line: usize,
+    message: String,
+}
+
+/// Reads `NAME=value` lines: comments, `export`, quotes and values of several lines as shells and dotenv have them.
+/// Nothing is expanded.
+fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
+    let mut pairs = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let malformed = |message: &str| Malformed { line: at + 1, message: message.to_owned() };
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let (name, value) =
+            line.split_once('=').ok_or_else(|| malformed("expected NAME=value, found no `=`"))?;
+        let name = declared(name).ok_or_else(|| {
+            malformed("the name before `=` must be letters, digits and `_`, and start with a letter or `_`")
+        })?;
+        let value = value.trim();
+        let is_literal = value.starts_with('\'');
+        let value = match value.chars().next() {
+            Some(quote @ ('"' | '\'')) => {
+                let mut rest = value.get(1..).unwrap_or_default().to_owned();
+                loop {
+                    if let Some(end) = closing(&rest, quote) {
+                        let (inner, after) = rest.split_at(end);
+                        let after = after.get(1..).unwrap_or_default().trim();
+                        if !after.is_empty() && !after.starts_with('#') {
+                            let what = format!("{name} has text after its closing {quote}");
+                            return Err(malformed(&what));
+                        }
+                        break if quote == '"' { unescape(inner) } else { inner.to_owned() };
+                    }
+                    let (_, next) = lines.next().ok_or_else(|| {
+                        malformed(&format!("{name} has an opening {quote} and no closing one"))
+                    })?;
+                    rest.push('\n');
+                    rest.push_str(next);
+                }
+            }
+            _ => unquoted(value).to_owned(),
+        };
+        if is_known(name) && value.contains("${") && !is_literal {
+            let what = format!("{name} refers to another variable, which docent does not expand");
+            return Err(malformed(&what));
+        }
+        pairs.push((name.to_owned(), value));
+    }
+    Ok(pairs)
+}
+
+/// The name that a line sets, without `export`.
+fn declared(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let name = text.strip_prefix("export").map_or(text, |rest| {
+        if rest.starts_with(char::is_whitespace) { rest.trim_start() } else { text }
+    });
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|each| each.is_ascii_alphanumeric() || each == '_');
+    is_name.then_some(name)
+}
+
+/// Where a quoted text ends. A backslash escapes what follows it, but not within single quotes.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, character) in text.char_indices() {
+        if is_escaped {
+            is_escaped = false;
+        } else if character == '\\' && quote == '"' {
+            is_escaped = true;
+        } else if character == quote {
+            return Some(at);
+        }
+    }
+    None
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => plain.push('\n'),
+            Some('r') => plain.push('\r'),
+            Some('t') => plain.push('\t'),
+            Some(other @ ('"' | '\\' | '$')) => plain.push(other),
+            Some(other) => plain.extend(['\\', other]),
+            None => plain.push('\\'),
+        }
+    }
+    plain
+}
+
+/// A value without the comment after it.
+fn unquoted(value: &str) -> &str {
+    if value.starts_with('#') {
+        return "";
+    }
+    let end = value
+        .match_indices('#')
+        .map(|(at, _)| at)
+        .find(|at| value.get(..*at).is_some_and(|before| before.ends_with(char::is_whitespace)));
+    value.get(..end.unwrap_or(value.len())).unwrap_or_default().trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: &[(&str, &str)]) {
+        let got = parse(text).unwrap_or_else(|malformed| panic!("{text:?}: {malformed:?}"));
+        let got: Vec<(&str, &str)> =
+            got.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(got, want, "{text:?}");
+    }
+
+    #[test]
+    fn lines_are_read_as_dotenv_has_them() {
+        check("", &[]);
+        check("# a\n\n  A = b c  \r\nexport B=1", &[("A", "b c"), ("B", "1")]);
+        check("A=x#y # z\nB=#z\nC=", &[("A", "x#y"), ("B", ""), ("C", "")]);
+        check(r#"A="x # y" # z"#, &[("A", "x # y")]);
+        check(r#"A="a\"b\n\\\d""#, &[("A", "a\"b\n\\\\d")]);
+        check(r"A='a\n${B}'", &[("A", r"a\n${B}")]);
+        check("A=\"-----\nkey\n-----\"\nB=1", &[("A", "-----\nkey\n-----"), ("B", "1")]);
+        check("A=1\nA=2\nURL=http://x?a=b", &[("A", "1"), ("A", "2"), ("URL", "http://x?a=b")]);
+        check("\u{feff}A=1\nexported=2", &[("A", "1"), ("exported", "2")]);
+        // Only variables of docent must not need another one.
+        check(
+            "URL=${HOST}/x\nMCP_API_KEY='${x}'",
+            &[("URL", "${HOST}/x"), ("MCP_API_KEY", "${x}")],
+        );
+    }
+
+    #[test]
+    fn malformed_lines_are_named_without_their_values() {
+        let cases = [
+            ("A=1\nsekrit", 2, "expected NAME=value, found no `=`"),
+            ("\n\n1A=sekrit", 3, "the name before `=` must be"),
+            ("A B=sekrit", 1, "the name before `=` must be"),
+            ("A=1\nB=\"sekrit\nx\n", 2, "B has an opening \" and no closing one"),
+            ("A='sekrit' x", 1, "A has text after its closing '"),
+            ("MCP_API_KEY=${sekrit}", 1, "MCP_API_KEY refers to another variable"),
+        ];
+        for (text, line, want) in cases {
+            let malformed = parse(text).unwrap_err();
+            assert_eq!(malformed.line, line, "{text:?}");
+            assert!(malformed.message.starts_with(want), "{text:?}: {}", malformed.message);
+            assert!(!malformed.message.contains("sekrit"), "{text:?}: {}", malformed.message);
+        }
+    }
+
+    #[test]
+    fn names_are_found_beside_malformed_lines() {
+        assert_eq!(names("MCP_API_KEY=x\nbroken\nB=2"), ["MCP_API_KEY", "B"]);
+    }
+}

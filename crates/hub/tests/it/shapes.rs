@@ -1,0 +1,166 @@
+//! Answers in shapes that the protocol does not have: in parts, without content, with resources that are not wrapped; and
+//! what a server of the plain dialect is sent.
+
+use crate::stage::{
+    Does, Scripts, call, hub, result, session, spec, text, tool, tools, until, words,
+};
+use docent_hub::{Memory, Retry};
+use docent_tool::{Block, EXTRA, Outcome, ToolError, nobody};
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// The outcome of a call that the server answers with these messages, all with the id of the request.
+async fn outcome(answers: Vec<Value>) -> Outcome {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("act")]), move |message| {
+            let answers = answers.iter().map(
+                |answer| json!({"jsonrpc": "2.0", "id": message["id"], "result": answer}),
+            );
+            Does::Says(answers.collect())
+        }),
+    );
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    call(&hub, "one__act", &nobody()).await.unwrap()
+}
+
+fn part(text: &str, partial: bool) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "partial": partial})
+}
+
+#[tokio::test]
+async fn parts_are_collected_until_the_last() {
+    let whole = outcome(vec![part("const ", true), part("foo = ", true), part("42;", false)]).await;
+    assert_eq!((whole.content.len(), words(&whole).as_str()), (1, "const foo = 42;"));
+    assert!(!whole.partial && !whole.meta.unwrap().contains_key(EXTRA));
+}
+
+#[tokio::test]
+async fn parts_without_a_last_one_are_an_answer_that_says_so() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("act")]), |message| {
+            let first =
+                json!({"jsonrpc": "2.0", "id": message["id"], "result": part("const ", true)});
+            Does::Last(vec![first])
+        }),
+    );
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let lost = call(&hub, "one__act", &nobody()).await.unwrap();
+    assert!(lost.partial);
+    assert_eq!(
+        words(&lost),
+        "const Partial result: the server `one` did not send the rest of its answer."
+    );
+}
+
+#[tokio::test]
+async fn a_part_starts_the_timeout_again_and_is_kept_when_it_passes() {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("act")]), |message| result(message, part("const ", true))),
+    );
+    let mut impatient = spec("one");
+    impatient.timeout = Duration::from_millis(200);
+    let hub = hub(&scripts, Memory::none(), vec![impatient]);
+    let cut = call(&hub, "one__act", &nobody()).await.unwrap();
+    assert!(cut.partial && words(&cut).starts_with("const "), "{cut:?}");
+    until(|| !scripts.of("notifications/cancelled").is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_result_without_content_is_its_json_as_text() {
+    let cases = [
+        (json!({"data": [1, 2]}), r#"{"data":[1,2]}"#),
+        (json!({"structuredContent": {"n": 1}}), r#"{"n":1}"#),
+        (json!({"isError": false, "_meta": {"a": 1}}), "{}"),
+        (json!("plain"), "plain"),
+        (json!([1]), "[1]"),
+    ];
+    for (answer, want) in cases {
+        let bare = outcome(vec![answer.clone()]).await;
+        assert_eq!(words(&bare), want, "{answer}");
+        if let Some(data) = answer.get("data") {
+            assert_eq!(bare.meta.unwrap()[EXTRA]["data"], *data, "it stays where it was");
+        }
+    }
+    let empty = outcome(vec![json!({"content": []})]).await;
+    assert!(empty.content.is_empty(), "{empty:?}");
+}
+
+#[tokio::test]
+async fn a_flat_resource_is_wrapped() {
+    let flat = json!({"type": "resource", "uri": "file:///a", "mimeType": "text/plain", "text": "t"});
+    let answer = outcome(vec![json!({"content": [flat]})]).await;
+    let [Block::Raw(block)] = answer.content.as_slice() else { panic!("{answer:?}") };
+    let resource = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "t"});
+    assert_eq!(*block, json!({"type": "resource", "resource": resource}));
+}
+
+/// How often a tool with these annotations is called when it always fails with this code.
+async fn calls(annotations: Option<Value>, code: i64, retry: Option<Retry>) -> usize {
+    let scripts = Arc::new(Scripts::default());
+    let mut definition = tool("act");
+    if let Some(annotations) = annotations {
+        definition["annotations"] = annotations;
+    }
+    scripts.put(
+        "one",
+        session(json!([definition]), move |message| {
+            let error = json!({"code": code, "message": "no"});
+            Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
+        }),
+    );
+    let hub = hub(&scripts, Memory::none(), vec![docent_hub::Spec { retry, ..spec("one") }]);
+    let failed = call(&hub, "one__act", &nobody()).await.unwrap_err();
+    assert!(matches!(failed, ToolError::Refused { .. }), "{failed}");
+    scripts.of("tools/call").len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_repeated_where_the_user_says_so() {
+    let backoff = Duration::from_secs(1);
+    let retry = |attempts| Some(Retry { codes: vec![-32603, -32050], attempts, backoff });
+    let writes = || Some(json!({"readOnlyHint": false}));
+    assert_eq!(calls(None, -32603, None).await, 1, "not without the setting");
+    assert_eq!(calls(None, -32603, retry(2)).await, 3);
+    assert_eq!(calls(None, -32050, retry(5)).await, 6);
+    assert_eq!(calls(None, -32000, retry(2)).await, 1, "another code");
+    assert_eq!(calls(writes(), -32603, retry(2)).await, 1, "the tool says that it writes");
+    let begin = tokio::time::Instant::now();
+    calls(None, -32603, retry(2)).await;
+    assert_eq!(begin.elapsed().as_secs(), 3, "1 s before the first repetition, 2 s before the second");
+}
+
+#[tokio::test]
+async fn a_server_of_the_plain_dialect_is_shut_down() {
+    for (version, want) in [("1.0", 1), ("2025-06-18", 0)] {
+        let scripts = Arc::new(Scripts::default());
+        let inner = session(json!([tool("act")]), |message| text(message, "ok"));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&seen);
+        scripts.put("one", move |message: &Value| {
+            let method = message["method"].as_str().unwrap_or_default().to_owned();
+            noted.lock().unwrap().push(method.clone());
+            let opening = json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}});
+            match method.as_str() {
+                "initialize" => result(message, opening),
+                "shutdown" => result(message, Value::Null),
+                _ => inner(message),
+            }
+        });
+        let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+        tools(&hub).await;
+        hub.close().await;
+        assert_eq!(scripts.of("shutdown").len(), want, "{version}");
+        if want == 1 {
+            assert_eq!(seen.lock().unwrap().last().unwrap(), "shutdown");
+        }
+    }
+}

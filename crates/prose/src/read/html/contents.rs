@@ -1,0 +1,78 @@
+//! Tables of contents that lead to other pages: on a chapter's page they are most of what there is to read.
+//!
+//! A table that leads only to sections of its own page repeats the headings below it, and is left out.
+
+use super::{
+    origin::Generator,
+    tree::{Block, Element, Inline, Tag, Tree, What, decoded},
+};
+use crate::document::{Text, squeeze};
+
+/// How deep items are indented; deeper ones stay there.
+const MAX_DEPTH: usize = 8;
+
+/// Whether an element is a table of contents. Other generators use the same class for their navigation.
+pub(super) fn is_table(element: &Element<'_>, by: Option<Generator>) -> bool {
+    by == Some(Generator::DocBook) && element.is(Block::Div) && element.has_class("toc")
+}
+
+/// The links of a table of contents, an item a line; `None` where all of them stay on the page.
+pub(super) fn items(tree: &Tree<'_>, table: usize, file: &str) -> Option<Text> {
+    let range = tree.range(table);
+    let mut lists: Vec<usize> = Vec::new();
+    let mut text = Text::default();
+    let (mut leads_elsewhere, mut link_end) = (false, 0);
+    for (at, element) in tree.elements(range) {
+        while lists.pop_if(|end| *end <= at).is_some() {}
+        match element.tag {
+            Tag::Block(Block::Dl | Block::Ol | Block::Ul) => lists.push(tree.range(at).end),
+            // A link within a link is a part of its label.
+            Tag::Inline(Inline::A) if at >= link_end => {
+                link_end = tree.range(at).end;
+                let label = squeeze(&label(tree, at));
+                let target = element.attributes.get("href").unwrap_or_default();
+                let target = target.trim();
+                if label.is_empty() || target.is_empty() {
+                    continue;
+                }
+                let page = target.split('#').next().unwrap_or_default();
+                leads_elsewhere |= !page.is_empty() && page != file;
+                if !text.plain.is_empty() {
+                    text.plain.push('\n');
+                }
+                let depth = lists.len().saturating_sub(1).min(MAX_DEPTH);
+                text.plain.push_str(&"  ".repeat(depth));
+                text.plain.push_str("- ");
+                text.link(&label, target);
+            }
+            _ => {}
+        }
+    }
+    leads_elsewhere.then_some(text)
+}
+
+/// The text of a link, with its code marked.
+fn label(tree: &Tree<'_>, link: usize) -> String {
+    let mut label = String::new();
+    let mut code_end = None;
+    for at in tree.range(link) {
+        if code_end.is_some_and(|end| at >= end) {
+            label.push('`');
+            code_end = None;
+        }
+        match tree.nodes.get(at).map(|node| &node.what) {
+            Some(What::Text(text)) => label.push_str(&decoded(text)),
+            Some(What::Element(inner))
+                if inner.tag == Tag::Inline(Inline::Code) && code_end.is_none() =>
+            {
+                label.push('`');
+                code_end = Some(tree.range(at).end);
+            }
+            _ => {}
+        }
+    }
+    if code_end.is_some() {
+        label.push('`');
+    }
+    label
+}

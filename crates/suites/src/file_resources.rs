@@ -1,0 +1,162 @@
+//! The files of the roots as resources: `file://` addresses that can be read and subscribed to.
+//!
+//! Owns which address is such a file and how its contents are sent. Files are reached through [`crate::files`] alone, so
+//! that the same rules decide here as for every tool: roots, secrets, special files, symbolic and hard links.
+
+mod media;
+mod subscriptions;
+
+use crate::files::{Kind, PathError, Place, ReadProblem, Roots};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use docent_tool::{
+    CallContext, Change, Completed, Completing, CompletionTarget, Contents, Provider, Reading,
+    Running, TemplateInfo, ToolError, nobody,
+};
+use std::sync::Arc;
+use subscriptions::Subscriptions;
+use tokio::sync::broadcast;
+
+/// Larger files are refused: a binary one is sent in one message, which may have 10 MB, and base64 adds a third.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// Offers the files of the roots as resources. Has no tools.
+#[derive(Debug)]
+pub struct FileSuite {
+    roots: Roots,
+    subscriptions: Arc<Subscriptions>,
+}
+
+impl FileSuite {
+    /// A suite about these roots. Nothing is read or watched until a client asks for it.
+    pub fn new(roots: Roots) -> Self {
+        let subscriptions = Subscriptions::new(roots.clone());
+        Self { roots, subscriptions }
+    }
+}
+
+impl Provider for FileSuite {
+    fn key(&self) -> &'static str {
+        "file"
+    }
+
+    fn templates(&self) -> Vec<TemplateInfo> {
+        let about = "Contents of a file of the project: text as it is, anything else as base64. Secrets and files \
+                     over 4 MiB are refused. Changes can be subscribed to.";
+        let template = |top: Place| TemplateInfo {
+            uri_template: template(&self.roots, &top),
+            name: "file".into(),
+            title: Some("File of the project".into()),
+            about: Some(about.into()),
+            ..TemplateInfo::default()
+        };
+        self.roots.tops().map(template).collect()
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        context: &'a CallContext,
+    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+        Box::pin(async move {
+            // What lies outside the roots, or is not there, may be a resource of another server.
+            match resolve(&self.roots, uri)? {
+                Err(PathError::Outside { .. } | PathError::Missing { .. }) => None,
+                Err(refused) => Some(Err(ToolError::not_found(format!("{uri}: {refused}")))),
+                Ok(place) => {
+                    let (roots, uri) = (self.roots.clone(), uri.to_owned());
+                    let work = move |_: &CallContext| read_file(&roots, &place, uri);
+                    Some(context.blocking(work).await.map(|file| vec![file].into()))
+                }
+            }
+        })
+    }
+
+    fn watch(&self, uri: &str) -> bool {
+        let place = regular_file(&self.roots, uri);
+        place.is_some_and(|place| self.subscriptions.add(uri, &place))
+    }
+
+    fn can_watch(&self, uri: &str) -> bool {
+        self.owns(uri)
+    }
+
+    fn owns(&self, uri: &str) -> bool {
+        regular_file(&self.roots, uri).is_some()
+    }
+
+    fn unwatch(&self, uri: &str) {
+        self.subscriptions.remove(uri);
+    }
+
+    fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {
+        let (target, argument, typed) = asked.parts();
+        let is_ours = |top: &Place| matches!(target, CompletionTarget::Template(one) if *one == template(&self.roots, top));
+        let Some(top) = self.roots.tops().find(is_ours).filter(|_| argument == "path") else {
+            return Box::pin(std::future::ready(Completed::default()));
+        };
+        let (roots, typed) = (self.roots.clone(), typed.to_owned());
+        Box::pin(async move {
+            let look = move |context: &CallContext| {
+                Ok(roots.complete(&top, &typed, Kind::File, &|| context.stop().is_some()))
+            };
+            nobody().blocking(look).await.unwrap_or_default().into()
+        })
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.subscriptions.changes())
+    }
+}
+
+/// The family of the files below one root.
+fn template(roots: &Roots, top: &Place) -> String {
+    format!("{}/{{+path}}", roots.uri(top).trim_end_matches('/'))
+}
+
+/// The place that a `file://` address names, or why it is refused; `None` for any other address.
+fn resolve(roots: &Roots, uri: &str) -> Option<Result<Place, PathError>> {
+    let (scheme, _) = uri.split_once("://")?;
+    scheme.eq_ignore_ascii_case("file").then(|| roots.resolve(uri))
+}
+
+/// The file at an address, where it is one that may be read.
+fn regular_file(roots: &Roots, uri: &str) -> Option<Place> {
+    let place = resolve(roots, uri)?.ok()?;
+    // Opened as for a read, because a secret may have another name here. No byte of it is read.
+    roots.read_start(&place, 0).ok().map(|_| place)
+}
+
+fn read_file(roots: &Roots, place: &Place, uri: String) -> Result<Contents, ToolError> {
+    let bytes = roots.read(place, MAX_FILE_BYTES).map_err(|problem| match problem {
+        ReadProblem::Denied { .. } => ToolError::not_found(format!("{uri}: {problem}")),
+        problem => problem.into_tool_error("uri"),
+    })?;
+    let media = media::by_name(place.name());
+    Ok(match decode(bytes) {
+        Ok(text) => {
+            let mime = Some(media.unwrap_or("text/plain").to_owned());
+            Contents::Text { uri, mime, text }
+        }
+        Err(bytes) => {
+            let mime = Some(media.unwrap_or("application/octet-stream").to_owned());
+            Contents::Blob { uri, mime, blob: STANDARD.encode(bytes) }
+        }
+    })
+}
+
+/// The text of a file, or its bytes where it has none. Other encodings than UTF-8 are decoded, because secrets are
+/// redacted in text alone.
+fn decode(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+    let has_nul = memchr::memchr(0, &bytes).is_some();
+    match String::from_utf8(bytes) {
+        Ok(text) if !has_nul => Ok(text),
+        Ok(text) => Err(text.into_bytes()),
+        Err(error) => {
+            let bytes = error.into_bytes();
+            docent_prose::decode_markup(&bytes).map_err(|_| bytes)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

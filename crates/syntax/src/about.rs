@@ -1,0 +1,253 @@
+//! What a file is about: the first sentence of its own documentation, or the names of its main definitions.
+
+use crate::{
+    Language,
+    comment::{Comment, end_row, is_comment, without_marks},
+    language::text_of,
+    pack::{Place, Settings},
+    parse::{self, SyntaxTree},
+};
+use tree_sitter::Node;
+
+/// A longer sentence is cut.
+const MAX_SENTENCE_CHARS: usize = 160;
+/// Definitions that are named where a file has no documentation of its own.
+const MAX_NAMES: usize = 5;
+/// Tags that mark a comment as the file's, whatever follows it.
+const FILE_TAGS: [&str; 5] =
+    ["@fileoverview", "@file", "@overview", "@packageDocumentation", "@module"];
+/// Words by which a comment is recognized as a license, or as a heading that says nothing of the file.
+const NOT_ABOUT_THE_FILE: [&str; 7] = [
+    "copyright",
+    "license",
+    "all rights reserved",
+    "module dependencies",
+    "code generated",
+    "@generated",
+    "eslint",
+];
+/// Starts of comments that are for tools.
+const DIRECTIVES: [&str; 9] =
+    ["@ts-", "prettier", "@flow", "jshint", "-*-", "vim:", "pylint", "global ", "istanbul"];
+
+/// One line on what a file is about; `None` where it has neither documentation nor definitions. A text that ends in
+/// the middle of the file will do.
+pub fn about(language: Language, path: &str, text: &str, tree: &SyntaxTree) -> Option<String> {
+    let documented = documentation(language, text, tree);
+    documented
+        .map(|sentence| cut(&sentence))
+        .or_else(|| main_definitions(language, path, text, tree))
+}
+
+/// The names of what a file defines at its top, what others can use first.
+fn main_definitions(
+    language: Language,
+    path: &str,
+    text: &str,
+    tree: &SyntaxTree,
+) -> Option<String> {
+    let definitions = parse::definitions(language, path, text, tree);
+    let mut top: Vec<_> = definitions.iter().map(|one| &one.annotation).collect();
+    top.retain(|one| one.parent.is_none());
+    top.sort_by_key(|one| !one.exported);
+    let names: Vec<&str> = top.iter().take(MAX_NAMES).map(|one| one.name.as_str()).collect();
+    let more = top.len().saturating_sub(MAX_NAMES);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    (!names.is_empty()).then(|| format!("{}: {}{more}", language.name(), cut(&names.join(", "))))
+}
+
+/// The first sentence of the file's own documentation.
+fn documentation(language: Language, text: &str, tree: &SyntaxTree) -> Option<String> {
+    let settings = language.settings();
+    let root = tree.root_node();
+    let mut cursor = root.walk();
+    let mut group: Vec<Node<'_>> = Vec::new();
+    for node in root.named_children(&mut cursor) {
+        if is_comment(settings, node) {
+            let follows =
+                group.last().is_some_and(|last| end_row(*last) + 1 >= node.start_position().row);
+            if !group.is_empty() && !follows {
+                if let Some(sentence) = sentence(language, &group, text, None) {
+                    return Some(sentence);
+                }
+                group.clear();
+            }
+            group.push(node);
+        } else if !is_preamble(node, text) {
+            let docstring = docstring(settings, node, text).and_then(|said| read(settings, &said));
+            return docstring.or_else(|| sentence(language, &group, text, Some(node)));
+        }
+    }
+    sentence(language, &group, text, None)
+}
+
+/// What stands before the first comment of some languages.
+fn is_preamble(node: Node<'_>, text: &str) -> bool {
+    matches!(node.kind(), "php_tag" | "hash_bang_line" | "shebang")
+        || text_of(node, text).trim_matches(['\'', '"', ';']).trim() == "use strict"
+}
+
+/// A string that opens the file, in languages whose docstrings are inside of what they describe.
+fn docstring(settings: &Settings, node: Node<'_>, text: &str) -> Option<String> {
+    if settings.comments.place != Place::Inside {
+        return None;
+    }
+    let string = if node.kind() == "expression_statement" { node.named_child(0)? } else { node };
+    let mut cursor = string.walk();
+    let parts = string.named_children(&mut cursor).filter(|part| part.kind() == "string_content");
+    let said: String = parts.map(|part| text_of(part, text)).collect();
+    (string.kind() == "string" && !said.trim().is_empty()).then_some(said)
+}
+
+/// The first sentence of adjacent comments, if they are about the file. `below` is the code that follows them.
+fn sentence(
+    language: Language,
+    group: &[Node<'_>],
+    text: &str,
+    below: Option<Node<'_>>,
+) -> Option<String> {
+    let settings = language.settings();
+    let said = group.iter().map(|node| text_of(*node, text).trim_end());
+    let is_inner = |said: &str| said.starts_with("//!") || said.starts_with("/*!");
+    let said = said.filter(|said| !said.starts_with("#!"));
+    let said: Vec<&str> =
+        said.filter(|said| language != Language::Rust || is_inner(said)).collect();
+    let whole = said.iter().map(|said| without_marks(said)).collect::<Vec<_>>().join("\n");
+    let is_tagged = FILE_TAGS.iter().any(|tag| whole.contains(tag));
+    let is_attached = below.is_some_and(|below| {
+        let last = group.last().map(|last| end_row(*last) + 1);
+        last == Some(below.start_position().row) && !is_header(below, text)
+    });
+    let is_files_own = is_tagged || language == Language::Rust || !is_attached;
+    let lower = whole.to_lowercase();
+    let is_other = NOT_ABOUT_THE_FILE.iter().any(|words| lower.contains(words))
+        || DIRECTIVES.iter().any(|start| lower.trim_start().starts_with(start));
+    if !is_files_own || is_other {
+        return None;
+    }
+    read(settings, &without_file_tags(&whole))
+}
+
+/// Whether a comment right above a node is the file's and not the node's: it imports, or names the package.
+fn is_header(node: Node<'_>, text: &str) -> bool {
+    let kind = node.kind();
+    let imports =
+        ["import", "package", "use_declaration", "preproc", "namespace", "using", "extern"];
+    imports.iter().any(|part| kind.contains(part)) || text_of(node, text).contains("require(")
+}
+
+/// Takes away an underlined title, which is most often the file's own name.
+fn without_title(text: &str) -> &str {
+    let mut lines = text.splitn(3, '\n');
+    let (_title, underline, rest) = (lines.next(), lines.next(), lines.next());
+    let is_line = |line: &str| line.len() > 2 && line.bytes().all(|b| b"~=-^*#".contains(&b));
+    match (underline.map(str::trim).is_some_and(is_line), rest) {
+        (true, Some(rest)) => rest.trim_start(),
+        _ => text,
+    }
+}
+
+/// Takes away the tags whose text is the file's description.
+fn without_file_tags(whole: &str) -> String {
+    let line = |line: &str| {
+        let tagged = line.trim_start();
+        let tag = FILE_TAGS.iter().find(|tag| tagged.split_whitespace().next() == Some(tag));
+        match tag {
+            None => line.to_owned(),
+            // What follows these is a name.
+            Some(&"@module" | &"@packageDocumentation") => String::new(),
+            Some(tag) => tagged.trim_start_matches(tag).trim_start().to_owned(),
+        }
+    };
+    whole.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn read(settings: &Settings, whole: &str) -> Option<String> {
+    let summary = Comment::read(settings, without_title(whole.trim()))?.parts(settings).summary;
+    (!summary.is_empty()).then_some(summary)
+}
+
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(MAX_SENTENCE_CHARS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or(line).trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about_text(path: &str, text: &str) -> Option<String> {
+        let (language, tree) = parse::tree_of(path, text).unwrap();
+        about(language, path, text, &tree)
+    }
+
+    #[test]
+    fn a_file_is_described_by_its_own_documentation() {
+        let cases = [
+            (
+                "a.rs",
+                "// Copyright me\n//! Reads frames.\n//!\n//! More.\nuse x;\n",
+                "Reads frames.",
+            ),
+            (
+                "a.py",
+                "#!/usr/bin/env python\n# -*- coding -*-\n\"\"\"\nrequests.auth\n~~~\n\nHandlers.\n\"\"\"\nimport a\n",
+                "Handlers.",
+            ),
+            ("a.py", "\"\"\"Handles logins.\"\"\"\ndef f(): pass\n", "Handles logins."),
+            (
+                "a.ts",
+                "/** User management functions and types */\n\n/** A. */\nexport class A {}\n",
+                "User management functions and types",
+            ),
+            (
+                "a.ts",
+                "/**\n * @fileoverview Signs people in.\n */\nexport class A {}\n",
+                "Signs people in.",
+            ),
+            ("a.ts", "// Signs people in.\nimport { a } from './a';\n", "Signs people in."),
+            (
+                "a.js",
+                "/*! Copyright */\n'use strict';\n\n/** Draws maps. */\n\nvar a = 1;\n",
+                "Draws maps.",
+            ),
+            ("a.go", "// Package p counts things.\npackage p\n", "Package p counts things."),
+        ];
+        for (path, text, want) in cases {
+            assert_eq!(about_text(path, text).as_deref(), Some(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn without_documentation_it_is_described_by_its_definitions() {
+        let many: String = (0..7).map(|n| format!("export function f{n}() {{}}\n")).collect();
+        let cases = [
+            (
+                "a.ts",
+                "/** Says hello. */\nexport function hello() {}\nfunction own() {}\n",
+                Some("TypeScript: hello, own"),
+            ),
+            ("a.ts", "function own() {}\nexport class B { c() {} }\n", Some("TypeScript: B, own")),
+            (
+                "a.js",
+                "/**\n * Module dependencies.\n */\nvar a = require('a');\nfunction f() {}\n",
+                Some("JavaScript: f"),
+            ),
+            ("a.rs", "/// Counts.\nfn count() {}\n", Some("Rust: count")),
+            ("a.ts", many.as_str(), Some("TypeScript: f0, f1, f2, f3, f4 and 2 more")),
+            ("a.ts", "", None),
+        ];
+        for (path, text, want) in cases {
+            assert_eq!(about_text(path, text).as_deref(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut() {
+        let text = format!("//! {}\n", "ü ".repeat(300));
+        let about = about_text("a.rs", &text).unwrap();
+        assert!(about.ends_with('…') && about.chars().count() <= MAX_SENTENCE_CHARS + 1, "{about}");
+    }
+}

@@ -1,0 +1,94 @@
+//! A POST without an `Authorization` header: read only to find the token of an `initialize` that carries one.
+//!
+//! The token authenticates this one request. Later requests show theirs in the header: a session id is not authentication.
+
+use super::{
+    Shared,
+    body::{is_json, try_later},
+    guard::unauthorized,
+    listen::Peer,
+    mcp::SESSION,
+};
+use axum::{
+    body::{Body, to_bytes},
+    extract::Request,
+    http::{HeaderMap, StatusCode},
+    response::Response,
+};
+use docent_wire::{Conversation, Frame, Gate, Handshake, read};
+use hyper::body::Body as _;
+use rmcp::ServerHandler;
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// An `initialize` is at most this long where its sender is not known yet.
+const MAX_OPENING_BYTES: usize = 64 * 1024;
+/// The body must arrive within this time, as on a WebSocket.
+const OPENING_TIMEOUT: Duration = Duration::from_secs(5);
+const TOO_MANY: &str =
+    "Too many callers have yet to show a token: show it in the Authorization header, or try again";
+
+/// Whether the body may carry the token: a POST that opens a conversation.
+pub(super) fn may_carry_token(headers: &HeaderMap) -> bool {
+    is_json(headers) && !headers.contains_key(SESSION)
+}
+
+/// The request with its body read, and the token that its `initialize` carries. Anything else is answered.
+pub(super) async fn read_token<H: ServerHandler>(
+    shared: &Arc<Shared<H>>,
+    request: Request,
+) -> Result<(Request, String), Box<Response>> {
+    let remote = request.extensions().get::<Peer>().map(|peer| peer.remote);
+    let Some(_place) = shared.locked.take(remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into())) else {
+        shared.web.door.count_unseated();
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        return Err(Box::new(try_later(status, TOO_MANY.to_owned(), OPENING_TIMEOUT)));
+    };
+    let refused = || Box::new(unauthorized(&shared.web, None));
+    let (parts, body) = request.into_parts();
+    let limit = MAX_OPENING_BYTES.min(shared.web.message_bytes);
+    if body.size_hint().lower() > limit as u64 {
+        return Err(refused());
+    }
+    let bytes = timeout(OPENING_TIMEOUT, to_bytes(body, limit)).await;
+    let bytes = bytes.ok().and_then(Result::ok).ok_or_else(refused)?;
+    let token = token_of(&bytes).ok_or_else(refused)?;
+    Ok((Request::from_parts(parts, Body::from(bytes)), token))
+}
+
+/// The token of an `initialize`; `None` for every other message.
+fn token_of(bytes: &[u8]) -> Option<String> {
+    let Frame::One(Ok(envelope)) = read(bytes) else { return None };
+    match Conversation::new(Handshake::Required, true).gate(&envelope) {
+        Gate::Open(_, token) => token,
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_initialize_carries_a_token() {
+        let auth = r#""auth":{"type":"bearer","token":"t"}"#;
+        let initialize =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{{auth}}}}}"#);
+        let modern = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+        let cases = [
+            (initialize.clone(), Some("t")),
+            (format!("[{initialize}]"), None),
+            (initialize.replace(r#""id":1,"#, ""), None),
+            (initialize.replace("bearer", "basic"), None),
+            (initialize.replace("initialize", "tools/list"), None),
+            (initialize.replace(auth, &format!("{auth},{modern}")), None),
+            (initialize.replace(auth, ""), None),
+            (initialize.replace(r#""t""#, "7"), None),
+            ("{".into(), None),
+            (String::new(), None),
+        ];
+        for (body, want) in cases {
+            assert_eq!(token_of(body.as_bytes()).as_deref(), want, "{body}");
+        }
+    }
+}
