@@ -349,11 +349,15 @@ def resources(pair, offered):
         pair.peer.result("resources/subscribe", {"uri": uri})
 
     # In 2026-07-28 docent subscribes by a stream of its own, which may open after the client has its acknowledgement.
+    names = ["notifications/resources/updated", "resources/updated"]
+    if pair.prefix:
+        # docent uses the older name in the plain dialect alone.
+        names = names[1:] if pair.client.revision == PLAIN else names[:1]
+
     def updated():
         pair.peer.call(pair.tool("touch"))
         try:
-            return pair.peer.note(lambda method, params: method in (
-                "notifications/resources/updated", "resources/updated" if not pair.prefix else "")
+            return pair.peer.note(lambda method, params: method in names
                 and params.get("uri") == uri, timeout=1, since=since)
         except peers.Lost:
             return None

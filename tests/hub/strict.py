@@ -158,7 +158,7 @@ class Server:
             return
         if method == "server/discover" and not session.greeted:
             raise Problem(-32601, "Method not found")
-        if method not in LEGACY_METHODS:
+        if method not in LEGACY_METHODS and not (self.plain and method == "shutdown"):
             self.violation("no such method in this revision", message)
             raise Problem(-32601, "Method not found")
         for key in ("inputResponses", "requestState"):
@@ -247,6 +247,9 @@ class Server:
             session.level = params.get("level")
         if method in ("ping", "logging/setLevel"):
             return {}
+        if method == "shutdown":
+            link.send({"jsonrpc": "2.0", "id": message["id"], "result": None})
+            return None
         raise Problem(-32601, "Method not found")
 
     def read(self, params):

@@ -1,6 +1,7 @@
 //! `docent analyze`: the repository suite for people and for continuous integration.
 
 use crate::{
+    cli,
     config::{Config, Environment, Flags, Inputs},
     local::{self, Reply, Step},
     serve,
@@ -108,7 +109,7 @@ pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Res
         if flags.json { FormatFlag::Json } else { flags.format.unwrap_or(FormatFlag::Text) };
     check_format(format, flags.check)?;
     let (root, path) = place(&flags.folder)?;
-    let config = Config::load(&Inputs {
+    let config = cli::load(&Inputs {
         environment,
         home: std::env::home_dir(),
         working_dir: root.clone(),

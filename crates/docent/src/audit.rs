@@ -1,11 +1,6 @@
 //! `docent audit`: the record of calls, checked, read and counted.
 
-use crate::{
-    analyze::Printed,
-    cli,
-    config::{Config, Inputs},
-    state::StateDir,
-};
+use crate::{analyze::Printed, cli, config::Inputs, state::StateDir};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use docent_audit::{Check, Filter, Head, Line, Problem, What};
@@ -95,7 +90,7 @@ pub(crate) struct Common {
 impl Common {
     /// The log, which is there unless it may come later, and the key of its chain.
     fn log(&self, inputs: &Inputs, may_come: bool) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
-        let config = Config::load(inputs)?;
+        let config = cli::load(inputs)?;
         let path = match (&self.file, &config.audit.file) {
             (Some(file), _) => inputs.working_dir.join(file),
             (None, Some(file)) => file.clone(),

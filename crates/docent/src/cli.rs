@@ -5,7 +5,10 @@
 use crate::{
     analyze::{self, AnalyzeFlags, Printed, UsedWrongly},
     audit::{self, AuditCommand},
-    config::{self, Config, EnvFile, Environment, Flags, Handshake, Level, Override, Transport},
+    config::{
+        self, Config, ConfigError, EnvFile, Environment, Flags, Handshake, Inputs, Level, Override,
+        Transport,
+    },
     docs::{self, DocsCommand},
     doctor, handed,
     indexing::{self, IndexFlags},
@@ -26,7 +29,10 @@ use crate::{
     tools_page,
 };
 use anyhow::Context as _;
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{
+    Args, CommandFactory, Parser, Subcommand,
+    builder::{OsStringValueParser, TypedValueParser as _},
+};
 use clap_complete::Shell;
 use serde_json::{Value, json};
 use std::{
@@ -229,8 +235,14 @@ struct SettingFlags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Read the `MCP_*` variables of a `.env` file, the root's own unless PATH is given; what the environment sets wins
-    #[arg(long, value_name = "PATH", num_args = 0..=1)]
-    env_file: Option<Option<PathBuf>>,
+    #[arg(
+        long,
+        value_name = "PATH",
+        num_args = 0..=1,
+        default_missing_value = "",
+        value_parser = OsStringValueParser::new().map(EnvFile::of_flag)
+    )]
+    env_file: Option<EnvFile>,
     /// Allow a non-loopback address without auth
     #[arg(long)]
     allow_open: bool,
@@ -279,8 +291,7 @@ impl SettingFlags {
         set("--log-level", "server.logging.level", self.log_level.map(|level| json!(level)));
         let file = self.log_file.map(|file| Value::from(file.to_string_lossy()));
         set("--log-file", "server.logging.file", file);
-        let env_file = self.env_file.map(|path| path.map_or(EnvFile::OfRoot, EnvFile::At));
-        Flags { roots: self.root, config_file: self.config, env_file, overrides }
+        Flags { roots: self.root, config_file: self.config, env_file: self.env_file, overrides }
     }
 }
 
@@ -429,7 +440,7 @@ fn told(printed: &Printed) -> anyhow::Result<ExitCode> {
 fn configure(command: ConfigCommand) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Show { settings, json } => {
-            let config = Config::load(&config::inputs(settings.into_flags())?)?;
+            let config = load(&config::inputs(settings.into_flags())?)?;
             if json {
                 print(&format!("{:#}\n", config.show_json()))
             } else {
@@ -468,6 +479,15 @@ fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
         writeln!(text, "note: {note}").unwrap_or_default();
     }
     print(&text)
+}
+
+/// The configuration of a command that keeps no log: what a project's own file sets in vain is reported on stderr.
+pub(crate) fn load(inputs: &Inputs) -> Result<Config, ConfigError> {
+    let config = Config::load(inputs)?;
+    if let Some(ignored) = config.ignored_keys() {
+        writeln!(io::stderr(), "warning: {ignored}").unwrap_or_default();
+    }
+    Ok(config)
 }
 
 /// Standard output is ours only in the commands that end here: while serving it belongs to the protocol.
@@ -509,7 +529,6 @@ fn describe(command: &mut clap::Command, depth: usize, page: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Inputs;
 
     #[test]
     fn the_command_line_holds_together() {

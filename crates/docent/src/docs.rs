@@ -2,15 +2,15 @@
 
 use crate::{
     analyze::{Printed, UsedWrongly},
-    collections,
+    cli, collections,
     config::{self, Config, Environment, Flags, Inputs},
     embedding,
     indexing::{Site, counted},
 };
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Subcommand};
 use docent_index::{Settings, Store as _};
-use docent_net::{Crawled, End};
+use docent_net::{Crawled, End, parse_url};
 use docent_suites::{
     docs::{self, Collection, CollectionReport, DocsReport, Origin},
     files::Kind,
@@ -60,7 +60,7 @@ pub(crate) struct AddFlags {
     /// The folder, file or archive that holds the documents, or the address of a site
     #[arg(value_name = "PLACE")]
     place: String,
-    /// What people call it, such as "PostgreSQL Documentation"
+    /// What people call it, such as "Python Documentation"
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// What it is about, where several collections are about the same
@@ -117,7 +117,9 @@ pub(crate) fn run(command: DocsCommand, environment: Environment) -> anyhow::Res
         DocsCommand::List { common } => list(&common, environment),
         DocsCommand::Remove { name, common } => remove(&name, &common, environment),
         DocsCommand::Sync { names, common } => {
-            sync(&names, &common.inputs(environment)?)?.print(common.json)
+            let inputs = common.inputs(environment)?;
+            let config = cli::load(&inputs)?;
+            sync(&names, &inputs, &config)?.print(common.json)
         }
     }
 }
@@ -127,7 +129,7 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
         return Err(UsedWrongly(problem.into()).into());
     }
     let inputs = flags.common.inputs(environment)?;
-    let config = Config::load(&inputs)?;
+    let config = cli::load(&inputs)?;
     if config.collections.contains_key(&flags.name) {
         let what = format!(
             "there is a collection {} already; remove it first, or choose another name",
@@ -135,10 +137,13 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
         );
         return Err(UsedWrongly(what).into());
     }
+    check_address(flags, &config)?;
     let (keys, outside) = keys(flags, &inputs, &config)?;
     let of_the_user = flags.user || outside;
     let edited = config::add_collection(&inputs, of_the_user, &flags.name, &keys)?;
-    let synced = sync(std::slice::from_ref(&flags.name), &inputs);
+    let synced = Config::load(&inputs)
+        .map_err(anyhow::Error::from)
+        .and_then(|config| sync(std::slice::from_ref(&flags.name), &inputs, &config));
     if is_address(&flags.place)
         && let Some(why) = empty(&synced)
     {
@@ -152,6 +157,18 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
         printed.text.insert_str(0, &told);
     }
     Ok(printed)
+}
+
+/// Refuses an address that the policy does not name, before anything is written.
+fn check_address(flags: &AddFlags, config: &Config) -> anyhow::Result<()> {
+    if !is_address(&flags.place) {
+        return Ok(());
+    }
+    let url = parse_url(&flags.place).map_err(|error| error.to_string());
+    let checked = url
+        .and_then(|url| config.policy.network.check(&url).map_err(|refusal| refusal.to_string()));
+    let name = &flags.name;
+    checked.map_err(|why| anyhow!("{name} can't be fetched: {why}; {name} was not added"))
 }
 
 /// Why nothing was fetched of a new collection; `None` where something was.
@@ -245,7 +262,7 @@ fn is_address(place: &str) -> bool {
 
 fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Result<Printed> {
     let inputs = common.inputs(environment)?;
-    let known = Config::load(&inputs)?.collections;
+    let known = cli::load(&inputs)?.collections;
     let Some(path) = config::remove_collection(&inputs, name)? else {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
         let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
@@ -271,8 +288,7 @@ struct Synced {
     is_configured: bool,
 }
 
-fn sync(names: &[String], inputs: &Inputs) -> anyhow::Result<Synced> {
-    let config = Config::load(inputs)?;
+fn sync(names: &[String], inputs: &Inputs, config: &Config) -> anyhow::Result<Synced> {
     if let Some(name) = names.iter().find(|name| !config.collections.contains_key(*name)) {
         let known: Vec<&str> = config.collections.keys().map(String::as_str).collect();
         let what = format!("no collection is called {name}; known: {}", known.join(", "));
@@ -283,9 +299,9 @@ fn sync(names: &[String], inputs: &Inputs) -> anyhow::Result<Synced> {
         return Ok(synced);
     }
     let wanted = |one: &Collection| names.is_empty() || names.contains(&one.name);
-    for one in collections::of(&config).iter().filter(|one| wanted(one)) {
+    for one in collections::of(config).iter().filter(|one| wanted(one)) {
         // What can't be fetched keeps nothing else from being read.
-        match collections::fetch(&config, &one.name) {
+        match collections::fetch(config, &one.name) {
             Ok(Some(crawled)) => synced.fetched.push((one.name.clone(), crawled)),
             Ok(None) => {}
             Err(error) => synced.unfetched.push(format!("{error:#}")),
@@ -394,7 +410,7 @@ fn told_one(one: &CollectionReport) -> String {
 }
 
 fn list(common: &Common, environment: Environment) -> anyhow::Result<Printed> {
-    let site = Site::of(Config::load(&common.inputs(environment)?)?)?;
+    let site = Site::of(cli::load(&common.inputs(environment)?)?)?;
     let store = site.store(docent_index::embed::Table::built_in(), Settings::default().patience)?;
     let mut shown = Vec::new();
     for one in &site.collections {

@@ -118,7 +118,11 @@ pub fn examine(inputs: &Inputs) -> Report {
             }
             report.add("configuration", Mark::Fail, detail);
             for file in config::files_in_place(inputs).unwrap_or_default() {
-                report.add("file", Mark::Warn, format!("{} is in place", file.display()));
+                report.add(
+                    "file",
+                    Mark::Warn,
+                    format!("{} is read: change it, or move it away", file.display()),
+                );
             }
         }
     }
@@ -337,7 +341,10 @@ fn bounds(name: &str, own: &ToolLimits) -> String {
 fn policy(config: &Config, report: &mut Report) {
     let policy = &config.policy;
     let network = match policy.network.hosts.len() {
-        0 => "no host is named, so that none of docent's own tools reaches the network".to_owned(),
+        0 => format!(
+            "off: the policy names no host; to allow one, add it to policy.network.hosts in {}",
+            policy.network.setting
+        ),
         1 => "1 rule names what docent's own tools may reach".to_owned(),
         count => format!("{count} rules name what docent's own tools may reach"),
     };

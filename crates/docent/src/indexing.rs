@@ -73,7 +73,7 @@ impl Site {
             Some(root) => root.clone(),
             None => std::env::current_dir().context("the working directory can't be found")?,
         };
-        Self::of(Config::load(&Inputs {
+        Self::of(cli::load(&Inputs {
             environment,
             home: std::env::home_dir(),
             working_dir,

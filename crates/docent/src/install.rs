@@ -160,11 +160,13 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
     if flags.dry_run {
         return Ok(diff);
     }
+    let here = is_installed(client, &places(inputs)?) || flags.force || flags.project;
+    let folders = if here { Folders::Make } else { Folders::Keep };
+    // What can't be written is not asked about.
+    plan.check_folder(folders)?;
     if !flags.yes && !agreed(&diff)? {
         return Ok(format!("{}: left as it is\n", path.display()));
     }
-    let here = is_installed(client, &places(inputs)?) || flags.force || flags.project;
-    let folders = if here { Folders::Make } else { Folders::Keep };
     let store = Store::of(inputs)?;
     let receipt = plan.apply(&store.backups(), folders)?;
     let backup = receipt.backup.clone();

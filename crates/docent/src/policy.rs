@@ -2,6 +2,7 @@
 
 use crate::{
     analyze::{Printed, UsedWrongly},
+    cli,
     config::{Config, Inputs},
     serve, servers,
 };
@@ -9,7 +10,7 @@ use anyhow::Context as _;
 use docent_hub::Spec;
 use docent_server::{Action, Verdict};
 use docent_suites::files::{ReadProblem, Roots};
-use docent_tool::{Object, Provider, ToolInfo};
+use docent_tool::{Object, Off, Provider, ToolInfo};
 use docent_transport::{Principal, PrincipalKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +22,9 @@ const PATHS: [&str; 6] = ["path", "file", "files", "folder", "directory", "root"
 /// Tools by which those of other servers are found and called.
 const OF_THE_HUB: [&str; 4] =
     ["list_mcp_capabilities", "describe_mcp", "call_mcp_tool", "execute_mcp_code"];
+
+/// The verdict on a tool that no one can use as the configuration is now.
+const OFF: &str = "off";
 
 /// What is asked.
 pub(crate) struct Question<'a> {
@@ -58,7 +62,7 @@ impl Ruling {
 
 /// Answers it: exits with 0 where the call would be allowed, 1 where it would not.
 pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<Printed> {
-    let config = Config::load(inputs)?;
+    let config = cli::load(inputs)?;
     let providers = serve::suites(&config)?.providers;
     let servers = servers::all(&config);
     let owner = find(question.tool, &providers, &servers)?;
@@ -70,6 +74,9 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
     match &owner {
         Owner::Suite(_, info) => {
             check_names(&arguments, info)?;
+            if let Some(off) = &info.off {
+                notes.extend(turn_off(&mut rulings, off));
+            }
             let roots = serve::roots(&config)?;
             for (name, value) in &arguments {
                 for text in texts(value) {
@@ -91,7 +98,7 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
         }
         Owner::Hub => {}
     }
-    let is_allowed = rulings.iter().all(|ruling| ruling.verdict != "denied");
+    let is_allowed = rulings.iter().all(|ruling| !["denied", OFF].contains(&ruling.verdict));
     let text = if question.json {
         let mut whole = json!({"allowed": is_allowed, "rulings": rulings, "bounds": bounds});
         if !notes.is_empty() {
@@ -101,7 +108,8 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
     } else {
         let mut text = String::new();
         for Ruling { about, verdict, by } in &rulings {
-            writeln!(text, "{verdict}: {about}\n  by {by}").unwrap_or_default();
+            let word = if *verdict == OFF { "because" } else { "by" };
+            writeln!(text, "{verdict}: {about}\n  {word} {by}").unwrap_or_default();
         }
         writeln!(text, "bounds: {bounds}").unwrap_or_default();
         for note in &notes {
@@ -110,6 +118,18 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
         text
     };
     Ok(Printed { text, code: ExitCode::from(u8::from(!is_allowed)) })
+}
+
+/// Replaces what scopes and rules allow of a tool that is off, and says what they allow once it is on.
+fn turn_off(rulings: &mut Vec<Ruling>, off: &Off) -> Option<String> {
+    let Ruling { about, verdict, by } = rulings.pop()?;
+    let is_denied = verdict == "denied";
+    let note = (!is_denied).then(|| format!("once it is on: {verdict} ({by})"));
+    if is_denied {
+        rulings.push(Ruling { about: about.clone(), verdict, by });
+    }
+    rulings.push(Ruling { about, verdict: OFF, by: off.remedy.clone() });
+    note
 }
 
 /// What scopes and rules say of a tool, and what bounds its calls.
@@ -260,7 +280,11 @@ fn principal(caller: &Caller<'_>, config: &Config) -> anyhow::Result<Principal> 
     let found = auth.keys.iter().find(|key| key.name == name);
     let found = found.with_context(|| {
         let names: Vec<&str> = auth.keys.iter().map(|key| key.name.as_str()).collect();
-        UsedWrongly(format!("there is no key named {name:?}; there are {names:?}"))
+        let known = match names.as_slice() {
+            [] => "server.auth.keys has none".to_owned(),
+            names => format!("there are {names:?}"),
+        };
+        UsedWrongly(format!("there is no key named {name:?}; {known}"))
     })?;
     let scopes = found.scopes.iter().map(ToString::to_string).collect();
     Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key, grant: None })

@@ -11,7 +11,7 @@ use crate::{
 use docent_hub::Hub;
 use docent_sandbox::Offered;
 use docent_server::{Server, Strangers};
-use docent_suites::docs::DocsSuite;
+use docent_suites::{docs::DocsSuite, web::WebSuite};
 use docent_transport::{http::OauthInForce, tls::Tls};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,6 +41,7 @@ pub(crate) struct Reload {
     pub(crate) hub: Arc<Hub>,
     pub(crate) dial: Arc<Dial>,
     pub(crate) network: Network,
+    pub(crate) web: WebSuite,
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) oauth: OauthInForce,
     pub(crate) strangers: Mutex<Strangers>,
@@ -100,12 +101,24 @@ impl Reload {
         if let Some(Err(error)) = self.tls.as_ref().map(|tls| tls.reload()) {
             tracing::error!(%error, "the certificate can't be used; the one that was in force stays");
         }
-        *self.network.write().unwrap_or_else(PoisonError::into_inner) = next.policy.network.clone();
+        self.set_network(&next);
         self.docs.replace(collections::of(&next));
         servers::reconfigure(&self.hub, &self.dial, &next);
         logging::mask(&next.secrets());
         self.tell(&next);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = next;
+    }
+
+    /// Puts the policy of the network in force, which may turn tools on or off.
+    fn set_network(&self, next: &Config) {
+        let policy = next.policy.network.clone();
+        let mut network = self.network.write().unwrap_or_else(PoisonError::into_inner);
+        let is_changed = *network != policy;
+        *network = policy;
+        drop(network);
+        if is_changed {
+            self.web.policy_changed();
+        }
     }
 
     /// Whether what is listened to may go on under another configuration. The address is the one of the start.

@@ -69,9 +69,7 @@ fn entry(asked: &Asked, config: &Config) -> anyhow::Result<Entry> {
         return Err(UsedWrongly(told).into());
     };
     if known.of_a_project {
-        bail!(
-            "`mcp_servers.{name}` is set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml, or name the file with --config"
-        );
+        bail!("{}", config.untrusted_server(name));
     }
     let Way::Program { command, args, env, cwd, .. } = known.server.way.clone() else {
         bail!("`mcp_servers.{name}` is no program: it needs a `command`");

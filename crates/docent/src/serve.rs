@@ -43,6 +43,8 @@ use std::{
 use tokio::{net::TcpListener, signal};
 use tokio_util::sync::CancellationToken;
 
+/// Resources on one page: clients show them in a picker, and the files of a project are many.
+const RESOURCE_PAGE: usize = 100;
 const NAME: &str = "docent";
 const INSTRUCTIONS: &str = "docent shows you round a project: its structure, its code and its documentation. \
     Start with analyze_repository in a project you don't know; find code with query_annotations and answers with \
@@ -89,13 +91,12 @@ fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
-    let started = Instant::now();
-    let inputs = Arc::new(inputs);
+    let (started, inputs) = (Instant::now(), Arc::new(inputs));
     let Start { means, inspect } = start;
     let door = Door::open(config, inspect).await?;
     let traffic = door.as_ref().and_then(Door::traffic);
     let network: Network = Arc::new(RwLock::new(config.policy.network.clone()));
-    let Suites { mut providers, docs } = suites_on(config, &network)?;
+    let Suites { mut providers, docs, web: web_suite } = suites_to_serve(config, &network)?;
     let closing = CancellationToken::new();
     let watch = KeeperWatch::start(means.keeper.clone(), &closing);
     let (hub, dial) = servers::hub(config, means, traffic.clone());
@@ -131,6 +132,7 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
         hub: Arc::clone(&hub),
         dial: Arc::clone(&dial),
         network,
+        web: web_suite,
         tls: tls.clone(),
         oauth: Arc::clone(&oauth),
         strangers: Mutex::new(strangers),
@@ -245,11 +247,18 @@ pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
 
 /// What the built-in suites offer over the configured roots and collections. Nothing is read yet.
 pub(crate) fn suites(config: &Config) -> anyhow::Result<Suites> {
-    suites_on(config, &Arc::new(RwLock::new(config.policy.network.clone())))
+    let network = Arc::new(RwLock::new(config.policy.network.clone()));
+    Ok(docent_suites::suites(options(config, &network)?))
 }
 
-/// The same, on a policy of the network that may change.
-fn suites_on(config: &Config, network: &Network) -> anyhow::Result<Suites> {
+/// The same for a server, whose clients stay to hear of changes.
+fn suites_to_serve(config: &Config, network: &Network) -> anyhow::Result<Suites> {
+    let options = Options { index_when_listed: true, ..options(config, network)? };
+    Ok(docent_suites::suites(options))
+}
+
+/// What they work on, with a policy of the network that may change.
+fn options(config: &Config, network: &Network) -> anyhow::Result<Options> {
     let roots = roots(config)?;
     let collections = collections::of(config);
     let synonyms = Arc::clone(&config.synonyms);
@@ -263,7 +272,7 @@ fn suites_on(config: &Config, network: &Network) -> anyhow::Result<Suites> {
         providers: config.web.providers.clone(),
         ..web::Settings::off()
     };
-    Ok(docent_suites::suites(Options { roots, collections, synonyms, index, web }))
+    Ok(Options { roots, collections, synonyms, index, index_when_listed: false, web })
 }
 
 /// What may change while docent runs.
@@ -292,6 +301,7 @@ pub(crate) fn setup(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: A
         audit,
         screening: screening(config),
         list_page: 0,
+        resource_page: RESOURCE_PAGE,
         adopt_trace: config
             .telemetry
             .otlp_endpoint
@@ -477,7 +487,7 @@ pub(crate) fn web(config: &Config, server: &Arc<Server>, providers: Vec<Arc<dyn 
             let all = provider.tools().into_iter().map(|tool| tool.info());
             all.filter(|info| is_shown(provider.key(), &info.name)).collect::<Vec<_>>()
         });
-        tools.map(|info| Shown { name: info.name, about: info.about }).collect()
+        tools.map(|info| Shown { about: info.description(), name: info.name }).collect()
     };
     Web {
         door: Arc::clone(server) as _,

@@ -35,7 +35,8 @@ pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     // No tool runs for this page, so that there is nothing to search.
     let index = Arc::new(|| Err("there is no index here".into()));
     let (synonyms, web) = (Arc::default(), web::Settings::off());
-    Ok(page(&docent_suites::suites(Options { roots, collections, synonyms, index, web }).providers))
+    let options = Options { roots, collections, synonyms, index, index_when_listed: false, web };
+    Ok(page(&docent_suites::suites(options).providers))
 }
 
 fn page(providers: &[Arc<dyn Provider>]) -> String {

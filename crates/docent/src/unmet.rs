@@ -51,10 +51,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
         all.extend(problem.map(|problem| format!("`docs.collections.{name}` {problem}")));
     }
     for entry in config.servers.iter().filter(|entry| entry.of_a_project) {
-        all.push(format!(
-            "`mcp_servers.{}` is set by a project's own file, which may be somebody else's, and is not started: set it in ~/.config/docent/docent.toml, or name the file with --config",
-            entry.server.name
-        ));
+        all.push(config.untrusted_server(&entry.server.name));
     }
     all
 }
@@ -124,6 +121,6 @@ mod tests {
         check("docs.collections.a.path = \"docent.toml\"", &[]);
         check("docs.collections.a.path = \"..\"", &["outside the roots"]);
         check("docs.collections.a.url = \"https://example.com\"", &[]);
-        check("mcp_servers.a.command = \"x\"", &["is not started"]);
+        check("mcp_servers.a.command = \"x\"", &["and not started"]);
     }
 }

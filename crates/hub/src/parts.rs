@@ -2,8 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-/// The parts of one answer may take this many bytes together.
-const MAX_COLLECTED_BYTES: usize = 64 << 20;
+/// The parts of one answer may take this many bytes together: as many as an answer in one message. In memory, small values
+/// take 30 times as much.
+const MAX_COLLECTED_BYTES: usize = 10_000_000;
+/// Blocks that an answer may have, in one message or in parts. Empty ones take 100 times as much memory as in a message.
+pub(crate) const MAX_BLOCKS: usize = 10_000;
 
 /// The parts of an answer that arrived so far.
 #[derive(Debug, Default)]
@@ -34,7 +37,7 @@ impl CollectedParts {
             }
         }
         self.fields.extend(fields);
-        self.bytes <= MAX_COLLECTED_BYTES
+        self.bytes <= MAX_COLLECTED_BYTES && self.content.len() <= MAX_BLOCKS
     }
 
     /// The whole answer, with its last part.

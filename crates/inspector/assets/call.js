@@ -19,6 +19,12 @@ const COUNTED = 1_000_000
 
 const small = (label, onclick, more) => h('button.small', {type: 'button', onclick, ...more}, label)
 const said = (value) => (typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value))
+// A log line with a sentence and fields: the sentence comes first.
+const sentence = (data) => {
+  if (typeof data?.message !== 'string') return [data]
+  const {message, ...fields} = data
+  return Object.keys(fields).length ? [message, fields] : [message]
+}
 const spent = (ms) => (ms === null || ms === undefined ? '' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)
 const brief = (value) => {
   const text = JSON.stringify(value) ?? 'not kept'
@@ -171,7 +177,7 @@ export class Call {
     }
     const offs = [
       this.ctx.mcp.on('notifications/message', ({level, logger, data}) =>
-        note([level, logger, data].map(said).filter(Boolean).join(' · '))),
+        note([level, logger, ...sentence(data)].map(said).filter(Boolean).join(' · '))),
       this.ctx.mcp.on('noise', (line) => note(`What is no message: ${line}`)),
     ]
     put(this.progress, h('div.row.wrap', bar, words, clock), notes, partial)

@@ -25,7 +25,7 @@ mod written;
 pub use address::Class;
 pub use client::{Body, Client, Limits, Response, Validators};
 pub use crawl::{CrawlError, Crawled, End, Problem, Watch, crawl};
-pub use policy::{BadRule, HostRule, Policy};
+pub use policy::{BadRule, HostRule, Policy, PolicySetting};
 pub use refusal::{FetchError, Refusal};
 pub use request::Request;
 pub use resolve::{Lookup, SystemLookup};

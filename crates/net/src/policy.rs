@@ -1,7 +1,10 @@
 //! Which hosts may be reached: what the configuration names, and nothing else.
 
 use crate::{address::Class, refusal::Refusal};
-use std::net::{IpAddr, Ipv6Addr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+};
 use url::{Host, Url};
 
 /// Ports that a rule without a port allows.
@@ -12,6 +15,32 @@ const USUAL_PORTS: [u16; 2] = [80, 443];
 pub struct Policy {
     /// One that matches is enough.
     pub hosts: Vec<HostRule>,
+    /// Where the rules are set, for messages that say how to add one.
+    pub setting: PolicySetting,
+}
+
+/// Where the operator names the hosts of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolicySetting {
+    /// A configuration file, as messages show its path.
+    File(String),
+    /// An environment variable.
+    Variable(String),
+}
+
+impl Default for PolicySetting {
+    fn default() -> Self {
+        Self::File("~/.config/docent/docent.toml".to_owned())
+    }
+}
+
+impl fmt::Display for PolicySetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.write_str(path),
+            Self::Variable(name) => write!(f, "the environment variable {name}"),
+        }
+    }
 }
 
 /// A host, or all below a name, at one port or at the usual ones.
@@ -50,6 +79,8 @@ pub(crate) struct Leave {
     pub(crate) address: Option<IpAddr>,
     /// Whether the name may lead inside.
     pub(crate) private: bool,
+    /// Where the rule is set.
+    pub(crate) setting: PolicySetting,
 }
 
 impl HostRule {
@@ -149,7 +180,7 @@ impl Policy {
     /// Reads rules as the configuration has them.
     pub fn parse<'a>(rules: impl IntoIterator<Item = &'a str>) -> Result<Self, BadRule> {
         let hosts = rules.into_iter().map(HostRule::parse).collect::<Result<_, _>>()?;
-        Ok(Self { hosts })
+        Ok(Self { hosts, ..Self::default() })
     }
 
     /// Every port that a rule allows, each once.
@@ -185,7 +216,8 @@ impl Policy {
         if matching().next().is_none() {
             let suffix =
                 if USUAL_PORTS.contains(&port) { String::new() } else { format!(":{port}") };
-            return Err(Refusal::NotNamed { host: format!("{host}{suffix}") });
+            let (host, setting) = (format!("{host}{suffix}"), self.setting.clone());
+            return Err(Refusal::NotNamed { host, setting });
         }
         let address = match host {
             Host::Domain(_) => None,
@@ -193,7 +225,8 @@ impl Policy {
             Host::Ipv6(address) => Some(IpAddr::V6(address)),
         };
         let private = matching().any(|rule| rule.private);
-        Ok(Leave { host: host.to_string(), port, address, private })
+        let setting = self.setting.clone();
+        Ok(Leave { host: host.to_string(), port, address, private, setting })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why an address was not fetched: it may not be, or it can't be.
 
-use crate::address::Class;
+use crate::{address::Class, policy::PolicySetting};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr},
@@ -31,13 +31,15 @@ pub enum Refusal {
         host: String,
     },
     /// No rule names the host and its port.
-    #[error("the policy does not name {host}; add it to policy.network.hosts in docent.toml")]
+    #[error("the policy does not name {host}; add it to policy.network.hosts in {setting}")]
     NotNamed {
         /// As a rule names it.
         host: String,
+        /// Where rules are set.
+        setting: PolicySetting,
     },
     /// The host's name leads to somewhere inside.
-    #[error("{host} is at {address}, a {class} address; {}", way_inside(*class))]
+    #[error("{host} is at {address}, a {class} address; {}", way_inside(*class, setting))]
     Inside {
         /// The name.
         host: String,
@@ -45,6 +47,8 @@ pub enum Refusal {
         address: IpAddr,
         /// What kind that is.
         class: Class,
+        /// Where rules are set.
+        setting: PolicySetting,
     },
     /// From https to http.
     #[error("{from} redirects to {to}, which is not encrypted; ask for that one if it is meant")]
@@ -89,11 +93,13 @@ pub enum Refusal {
 }
 
 /// How such an address is reached all the same.
-const fn way_inside(class: Class) -> &'static str {
+fn way_inside(class: Class, setting: &PolicySetting) -> String {
     if class.at_home() {
-        "if the name may lead there, add it to policy.network.private_hosts in docent.toml"
+        format!("if the name may lead there, add it to policy.network.private_hosts in {setting}")
     } else {
-        "such an address is reached only where policy.network.hosts in docent.toml names it and the URL does too"
+        format!(
+            "such an address is reached only where policy.network.hosts in {setting} names it and the URL does too"
+        )
     }
 }
 
@@ -113,7 +119,7 @@ pub enum FetchError {
         source: Box<ureq::Error>,
     },
     /// The answer takes too long.
-    #[error("{host} has not answered in full within {} s", limit.as_secs_f32())]
+    #[error("{host} has not answered in full within {} s", tenths(*limit))]
     TimedOut {
         /// Who.
         host: String,
@@ -139,6 +145,11 @@ pub enum FetchError {
     },
 }
 
+/// Seconds, to a tenth.
+fn tenths(time: Duration) -> f64 {
+    (time.as_secs_f64() * 10.0).round() / 10.0
+}
+
 impl FetchError {
     /// Whether a later try may fare better.
     pub const fn is_passing(&self) -> bool {
@@ -151,18 +162,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_limit_is_told_in_seconds_that_people_read() {
+        for (millis, want) in [(1_798, "1.8 s"), (10_000, "10 s"), (250, "0.3 s")] {
+            let limit = Duration::from_millis(millis) + Duration::from_micros(504);
+            let told = FetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
+            assert_eq!(told, format!("a.test has not answered in full within {want}"));
+        }
+    }
+
+    #[test]
     fn a_name_that_leads_inside_is_told_what_lets_it() {
         for (address, want) in [
-            ("127.0.0.1", "add it to policy.network.private_hosts"),
-            ("10.0.0.1", "add it to policy.network.private_hosts"),
-            ("fd00::1", "add it to policy.network.private_hosts"),
+            ("127.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),
+            ("10.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),
+            ("fd00::1", "add it to policy.network.private_hosts in /x/docent.toml"),
             // Where clouds serve their metadata: no name leads there.
-            ("169.254.169.254", "where policy.network.hosts in docent.toml names it"),
-            ("0.0.0.0", "where policy.network.hosts in docent.toml names it"),
+            ("169.254.169.254", "where policy.network.hosts in /x/docent.toml names it"),
+            ("0.0.0.0", "where policy.network.hosts in /x/docent.toml names it"),
         ] {
             let address: IpAddr = address.parse().unwrap();
             let host = "docs.test".to_owned();
-            let told = Refusal::Inside { host, address, class: Class::of(address) }.to_string();
+            let setting = PolicySetting::File("/x/docent.toml".to_owned());
+            let class = Class::of(address);
+            let told = Refusal::Inside { host, address, class, setting }.to_string();
             assert!(told.contains(want), "{told}");
         }
     }

@@ -79,8 +79,8 @@ fn vet(leave: &Leave, found: &[SocketAddr]) -> Result<(), Refusal> {
     for address in found {
         let class = Class::of(address.ip());
         if class != Class::Public && !(leave.private && class.at_home()) {
-            let host = leave.host.clone();
-            return Err(Refusal::Inside { host, address: address.ip(), class });
+            let (host, setting) = (leave.host.clone(), leave.setting.clone());
+            return Err(Refusal::Inside { host, address: address.ip(), class, setting });
         }
     }
     Ok(())

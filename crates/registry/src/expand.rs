@@ -130,10 +130,7 @@ impl Filler<'_> {
 
 fn missing(named: Named<'_>) -> Problem {
     match named {
-        Named::Variable(name) => Problem::new(
-            format!("the variable {name} is not set"),
-            format!("set {name}, or write a default: ${{{name}:-…}}"),
-        ),
+        Named::Variable(name) => Problem::unset_variable(name),
         Named::Input(id) => Problem::new(
             format!("an editor asks its user for {id:?}, and nobody is asked here"),
             format!("write a variable such as ${{env:NAME}} in the place of ${{input:{id}}}"),

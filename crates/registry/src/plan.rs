@@ -90,7 +90,7 @@ pub enum PlanError {
         remedy: &'static str,
     },
     /// There is no folder for it.
-    #[error("there is no folder {}: is the client installed? Use it once, or force the installation", path.display())]
+    #[error("there is no folder {}: is the client installed? Start it once, or pass --force", path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
@@ -194,6 +194,16 @@ impl Plan {
         let old = if self.before.is_some() { &name } else { "/dev/null" };
         let diff = TextDiff::from_lines(before, &self.after);
         diff.unified_diff().context_radius(3).header(old, &name).to_string()
+    }
+
+    /// Whether the file has a folder, or may get one.
+    pub fn check_folder(&self, folders: Folders) -> Result<(), PlanError> {
+        match self.path.parent() {
+            Some(folder) if folders == Folders::Keep && !folder.is_dir() => {
+                Err(PlanError::NoFolder { path: folder.to_owned() })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Changes the file: keeps the old one in `backups`, and puts the new one in its place at once. A file that is no

@@ -26,6 +26,12 @@ impl Problem {
         Self { file: None, entry: None, field: None, what: what.into(), remedy: remedy.into() }
     }
 
+    /// A variable that is not set.
+    pub fn unset_variable(name: &str) -> Self {
+        let remedy = format!("set {name}, or write a default: ${{{name}:-…}}");
+        Self::new(format!("the variable {name} is not set"), remedy)
+    }
+
     /// The same, in this file.
     #[must_use]
     pub fn in_file(mut self, file: &Path) -> Self {

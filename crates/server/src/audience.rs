@@ -21,7 +21,7 @@ use docent_tool::{
     Ask, Audience, Block, InnerRound, InputNeeded, Level, Object, Outcome, Progress, Running, Slot,
     Stop, ToolError, WorkSlot,
 };
-use docent_wire::PARTIAL;
+use docent_wire::{Dialect, PARTIAL};
 use pace::ProgressPace;
 use rmcp::{
     Peer, RoleServer, ServiceError,
@@ -84,6 +84,8 @@ pub(crate) struct Listener {
 #[derive(Default)]
 struct Notes {
     progress: Option<f64>,
+    /// Where the last step said that progress ends.
+    total: Option<f64>,
     pace: ProgressPace<Progress>,
     emitted: Vec<Block>,
     answers: BTreeMap<String, Value>,
@@ -435,7 +437,9 @@ impl Audience for Listener {
             });
         }
         self.screening.block(&mut block);
+        // In the first revision a step has no message, and would be a number alone.
         if self.token.is_some()
+            && self.guest.dialect != Dialect::V2024_11_05
             && let Block::Text { text, .. } = &block
         {
             self.report_piece(text.clone());

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 pub(crate) fn tool(info: &ToolInfo) -> Tool {
-    let mut tool = Tool::new(info.name.clone(), info.about.clone(), Arc::clone(&info.input_schema));
+    let mut tool = Tool::new(info.name.clone(), info.description(), Arc::clone(&info.input_schema));
     tool.title.clone_from(&info.title);
     tool.output_schema.clone_from(&info.output_schema);
     tool.annotations = info.hints.map(|hints| annotations(hints, info.title.as_deref()));

@@ -27,7 +27,7 @@ use rmcp::{
         GetPromptRequestParams, GetPromptResponse, GetPromptResult, InputRequiredResult,
         InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
         ListToolsResult, MetaObject, ReadResourceRequestParams, ReadResourceResponse,
-        ReadResourceResult, Reference,
+        ReadResourceResult, Reference, Resource,
     },
 };
 use serde_json::json;
@@ -164,18 +164,45 @@ impl Server {
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.settled().await;
-        let mut resources = Vec::new();
+        let providers = self.seen_by(guest);
+        // Each with the index of its provider.
+        let mut resources: Vec<(Option<usize>, Resource)> = Vec::new();
         if guest.shows_apps {
-            resources.extend(self.apps(guest).iter().map(apps::resource));
+            resources.extend(self.apps(guest).iter().map(|app| (None, apps::resource(app))));
         }
-        for provider in self.seen_by(guest) {
+        for (index, provider) in providers.iter().enumerate() {
             let found = self.in_turn(guest, provider.resources(), provider.key()).await;
-            resources.extend(found.unwrap_or_default().into_iter().map(convert::resource));
+            let found = found.unwrap_or_default().into_iter().map(convert::resource);
+            resources.extend(found.map(|resource| (Some(index), resource)));
         }
         let place = self.place("resources", guest, cursor);
-        let page = cursor::page(resources, |item| &item.uri, self.list_page(), &place);
+        let (mut page, next) =
+            cursor::page(resources, |(_, item)| &item.uri, self.resource_page(), &place)?;
+        for group in page.chunk_by_mut(|one, next| one.0 == next.0) {
+            let index = group.first().and_then(|(index, _)| *index);
+            if let Some(provider) = index.and_then(|index| providers.get(index)) {
+                self.describe(guest, provider.as_ref(), group).await;
+            }
+        }
+        let page = Ok((page.into_iter().map(|(_, resource)| resource).collect(), next));
         let page = self.screened(page, Screening::resource);
         listed!(ListResourcesResult, self.list_scope(guest), page)
+    }
+
+    /// Adds the descriptions that a provider makes only for resources that are shown.
+    async fn describe<T>(
+        &self,
+        guest: &Guest,
+        provider: &dyn Provider,
+        page: &mut [(T, Resource)],
+    ) {
+        let uris = page.iter().map(|(_, resource)| resource.uri.clone()).collect();
+        let described = self.in_turn(guest, provider.describe(uris), provider.key()).await;
+        for ((_, resource), description) in page.iter_mut().zip(described.unwrap_or_default()) {
+            if description.is_some() {
+                resource.description = description;
+            }
+        }
     }
 
     pub(crate) async fn list_templates(

@@ -58,6 +58,7 @@ pub struct Server {
     visits: Arc<Lanes>,
     limits: Limits,
     list_page: usize,
+    resource_page: usize,
     adopt_trace: Option<AdoptTrace>,
     audit: Audit,
     turned_away: TurnedAway,
@@ -83,7 +84,7 @@ impl Server {
     pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
         let terms = InForce::new(setup.terms(), setup.limits.tool_timeout)?;
         let Setup { name, version, title, instructions, providers, .. } = setup;
-        let Setup { limits, audit, list_page, adopt_trace, .. } = setup;
+        let Setup { limits, audit, list_page, resource_page, adopt_trace, .. } = setup;
         for (limit, value) in [
             ("calls_in_flight", limits.calls_in_flight),
             ("page_bytes", limits.page_bytes),
@@ -127,6 +128,7 @@ impl Server {
             tasks: Tasks::new(limits.result_ttl),
             limits,
             list_page,
+            resource_page,
             adopt_trace,
             audit,
             turned_away: TurnedAway::default(),
@@ -235,6 +237,10 @@ impl Server {
 
     pub(crate) fn list_page(&self) -> usize {
         self.list_page
+    }
+
+    pub(crate) fn resource_page(&self) -> usize {
+        self.resource_page
     }
 
     pub(crate) fn adopt_trace(&self) -> Option<AdoptTrace> {
@@ -382,9 +388,9 @@ impl Server {
         let catalogue = self.catalogue_for(tool).await;
         let terms = self.terms();
         let policy = &terms.policy;
-        let route = catalogue.find(tool).ok_or_else(|| {
-            Refusal::new("unknown_tool", catalogue.unknown(tool, guest, policy))
-        })?;
+        let route = catalogue
+            .find(tool)
+            .ok_or_else(|| Refusal::new("unknown_tool", catalogue.unknown(tool, guest, policy)))?;
         let admitted = Admitted::check(policy, guest.principal(), route)
             .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
         let owner = &*route.provider;

@@ -30,8 +30,10 @@ pub struct Setup {
     pub audit: Audit,
     /// How answers are screened.
     pub screening: Screening,
-    /// Items on one page of a list; 0 puts all on one page.
+    /// Items on one page of a list other than resources; 0 puts all on one page.
     pub list_page: usize,
+    /// Resources on one page; 0 puts all on one page.
+    pub resource_page: usize,
     /// Makes a call's span a child of the span that the request's `traceparent` names; `None` where spans go nowhere.
     pub adopt_trace: Option<AdoptTrace>,
 }

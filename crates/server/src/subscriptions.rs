@@ -26,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Addresses that one session or stream may watch.
 const MOST_WATCHED: usize = 1024;
+/// Longer addresses are not watched, because they are kept for as long as their session or stream.
+const MAX_WATCHED_BYTES: usize = 8 * 1024;
 /// Lines of the log that wait for one session.
 const MOST_SAID: usize = 64;
 
@@ -289,6 +291,9 @@ impl Hub {
     }
 
     fn watch(&self, uri: &str, may_see: impl Fn(&str) -> bool) -> bool {
+        if uri.len() > MAX_WATCHED_BYTES {
+            return false;
+        }
         let mut inner = self.inner();
         if let Some(watch) = inner.watched.get_mut(uri) {
             if !may_see(&watch.provider) {
@@ -327,7 +332,9 @@ impl Hub {
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.truncate(MOST_WATCHED);
             let all = with_parts(&self.providers);
-            uris.retain(|uri| all.iter().any(|provider| provider.can_watch(uri)));
+            uris.retain(|uri| {
+                uri.len() <= MAX_WATCHED_BYTES && all.iter().any(|provider| provider.can_watch(uri))
+            });
         }
         accepted
     }
@@ -523,5 +530,20 @@ mod tests {
             assert_eq!(member.watch(&format!("file:{n}"), &principal("*")), Ok(()));
         }
         assert_eq!(member.watch("file:one-more", &principal("*")), Err(NotWatched::TooMany));
+    }
+
+    #[test]
+    fn a_long_address_is_not_kept() {
+        let files = Arc::new(Files::default());
+        let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
+        let member = hub.join(News::default(), ear("*"), None);
+        let address = |length: usize| format!("file:{}", "a".repeat(length - 5));
+        let (longest, long) = (address(MAX_WATCHED_BYTES), address(MAX_WATCHED_BYTES + 1));
+        assert_eq!(member.watch(&longest, &principal("*")), Ok(()));
+        assert_eq!(member.watch(&long, &principal("*")), Err(NotWatched::Unknown));
+        assert_eq!(hub.sizes(), (1, 1));
+        let asked = [longest.clone(), long];
+        let asked = SubscriptionFilter::builder().resource_subscriptions(asked).build();
+        assert_eq!(hub.accept(&asked).resource_subscriptions, Some(vec![longest]));
     }
 }

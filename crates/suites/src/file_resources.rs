@@ -18,6 +18,8 @@ use tokio::sync::broadcast;
 
 /// Larger files are refused: a binary one is sent in one message, which may have 10 MB, and base64 adds a third.
 const MAX_FILE_BYTES: u64 = 4 << 20;
+/// More NULs than one in so many bytes make a file data.
+const MIN_BYTES_PER_NUL: usize = 1000;
 
 /// Offers the files of the roots as resources. Has no tools.
 #[derive(Debug)]
@@ -144,18 +146,38 @@ fn read_file(roots: &Roots, place: &Place, uri: String) -> Result<Contents, Tool
     })
 }
 
-/// The text of a file, or its bytes where it has none. Other encodings than UTF-8 are decoded, because secrets are
-/// redacted in text alone.
+/// The text of a file, or its bytes where it has none. Other encodings than UTF-8 are decoded, and a few NULs make a text no
+/// data, because secrets are redacted in text alone.
 fn decode(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
-    let has_nul = memchr::memchr(0, &bytes).is_some();
+    if let Some(text) = wide_text(&bytes) {
+        return Ok(text);
+    }
+    let nuls = memchr::memchr_iter(0, &bytes).count();
     match String::from_utf8(bytes) {
-        Ok(text) if !has_nul => Ok(text),
+        Ok(text) if nuls <= text.len() / MIN_BYTES_PER_NUL => Ok(text),
         Ok(text) => Err(text.into_bytes()),
         Err(error) => {
             let bytes = error.into_bytes();
             docent_prose::decode_markup(&bytes).map_err(|_| bytes)
         }
     }
+}
+
+/// The text of a file in UTF-16 without a mark that says so, where most of it is ASCII.
+fn wide_text(bytes: &[u8]) -> Option<String> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let is_ascii = |unit: &u16| (0x20..0x7f).contains(unit) || [0x9, 0xa, 0xd].contains(unit);
+    let decode = |unit: fn([u8; 2]) -> u16| {
+        let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+        let ascii = units.iter().filter(|unit| is_ascii(unit)).count();
+        let is_text = ascii > units.len() / 4 * 3 && !units.contains(&0);
+        is_text.then(|| String::from_utf16(&units).ok()).flatten()
+    };
+    let has_nul = || memchr::memchr(0, bytes).is_some();
+    if !rest.is_empty() || !has_nul() {
+        return None;
+    }
+    decode(u16::from_le_bytes).or_else(|| decode(u16::from_be_bytes))
 }
 
 #[cfg(test)]

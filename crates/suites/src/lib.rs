@@ -35,6 +35,8 @@ pub struct Options {
     pub synonyms: Arc<Synonyms>,
     /// Opens the search index when a tool first needs it.
     pub index: indexing::Opener,
+    /// Whether a list of the source files starts to build the index: for a server, whose clients hear when it is ready.
+    pub index_when_listed: bool,
     /// Who is asked for pages of the web, and how they are reached.
     pub web: web::Settings,
 }
@@ -45,26 +47,31 @@ pub struct Suites {
     pub providers: Vec<Arc<dyn Provider>>,
     /// The one of documentation, whose collections can change.
     pub docs: docs::DocsSuite,
+    /// The one of the web, whose policy can change.
+    pub web: web::WebSuite,
 }
 
 /// Every built-in provider. Nothing is read until it is asked for.
 pub fn suites(options: Options) -> Suites {
-    let Options { roots, collections, synonyms, index, web } = options;
+    let Options { roots, collections, synonyms, index, index_when_listed, web } = options;
     let index = indexing::once(index);
     let shelved = docs::shelved(&roots, &collections);
     let live = indexing::Live::new(roots.clone().set_aside(shelved), Arc::clone(&index));
     let names = collections.iter().map(|collection| collection.name.clone()).collect();
     let docs = docs::DocsSuite::new(roots.clone(), collections, index).with_synonyms(synonyms);
+    let web = web::WebSuite::new(web);
+    let mut code = code::CodeSuite::new(roots.clone(), live);
+    code.index_when_listed = index_when_listed;
     let mut providers: Vec<Arc<dyn Provider>> = vec![
         Arc::new(repo::RepoSuite::new(roots.clone())),
-        Arc::new(code::CodeSuite::new(roots.clone(), live)),
+        Arc::new(code),
         Arc::new(docs.clone()),
-        Arc::new(web::WebSuite::new(web)),
+        Arc::new(web.clone()),
         Arc::new(file_resources::FileSuite::new(roots.clone())),
     ];
     let prompts = prompts::PromptSuite::new(roots, names, &providers);
     providers.push(Arc::new(prompts));
-    Suites { providers, docs }
+    Suites { providers, docs, web }
 }
 
 /// An index in a folder of its own, for tests.
@@ -95,7 +102,9 @@ mod tests {
         let collections = vec![docs::Collection::new("manual", "manual", "The manual")];
         let index = test_index(&root.path().join(".docent"));
         let (synonyms, web) = (Arc::default(), web::Settings::off());
-        (root, suites(Options { roots, collections, synonyms, index, web }).providers)
+        let options =
+            Options { roots, collections, synonyms, index, index_when_listed: false, web };
+        (root, suites(options).providers)
     }
 
     #[tokio::test]

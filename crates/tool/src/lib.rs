@@ -26,7 +26,7 @@ pub use provider::{
 };
 pub use schema::{answer_schema, argument_schema};
 pub use template::Template;
-pub use tool::{AnyTool, Hints, Tool, ToolInfo, erase};
+pub use tool::{AnyTool, Hints, Off, Tool, ToolInfo, erase};
 
 /// A boxed future, as object-safe traits need.
 pub type Running<'a, T> = std::pin::Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -40,6 +40,12 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
+    /// Describes some of its resources, in their order, where a description takes work: only those on the page that is
+    /// shown are described. `None` leaves a resource as `resources` lists it.
+    fn describe(&self, _uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
     /// The families of resources it has.
     fn templates(&self) -> Vec<TemplateInfo> {
         Vec::new()

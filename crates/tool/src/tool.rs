@@ -56,6 +56,11 @@ pub trait Tool: Send + Sync + 'static {
         argument_schema::<Self::Args>()
     }
 
+    /// Why every call would fail as the configuration is now.
+    fn off(&self) -> Option<Off> {
+        None
+    }
+
     /// Does the work. Pure of wire types.
     fn call(
         &self,
@@ -89,6 +94,29 @@ pub struct ToolInfo {
     pub hidden: bool,
     /// How long it may take, where whoever provides it watches the time by himself.
     pub patience: Option<Duration>,
+    /// Why every call fails as the configuration is now; `None` where calls can work.
+    pub off: Option<Off>,
+}
+
+/// Why a tool is off, and how it is turned on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Off {
+    /// In a few words, for lists.
+    pub reason: String,
+    /// In full, with the setting that turns the tool on.
+    pub remedy: String,
+}
+
+impl ToolInfo {
+    /// What a list tells the model: the description, after the reason where the tool is off.
+    pub fn description(&self) -> String {
+        match &self.off {
+            Some(off) => {
+                format!("Off: {}; a call answers how to turn it on. {}", off.reason, self.about)
+            }
+            None => self.about.clone(),
+        }
+    }
 }
 
 /// A tool whose types have been erased.
@@ -131,6 +159,7 @@ impl<T: Tool> AnyTool for Typed<T> {
             output_schema: Some(Arc::clone(self.output_schema.get_or_init(output_schema))),
             hints: Some(T::HINTS),
             app: T::APP,
+            off: self.tool.off(),
             ..ToolInfo::default()
         }
     }

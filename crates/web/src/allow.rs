@@ -1,22 +1,35 @@
 //! How an operator lets hosts be reached: what to add, and where.
 
+use docent_net::PolicySetting;
+use std::path::Path;
 use url::Url;
-
-/// Where an operator's own settings are; a project's file can't name hosts.
-const FILE: &str = "~/.config/docent/docent.toml";
 
 /// What to add, and where, so that these hosts may be reached: the very lines, where the network is off. Where hosts are
 /// named already, the file has the table, and TOML takes no second one.
-pub fn what_to_add(hosts: &[String], is_off: bool) -> String {
+pub fn what_to_add(hosts: &[String], is_off: bool, setting: &PolicySetting) -> String {
     let quoted: Vec<String> = hosts.iter().map(|host| format!("{host:?}")).collect();
     let quoted = quoted.join(", ");
-    if is_off {
-        format!("to allow it, the operator adds to {FILE}:\n[policy.network]\nhosts = [{quoted}]")
-    } else {
-        format!(
-            "to allow it, the operator adds {quoted} to the list `hosts` of [policy.network] in {FILE}"
-        )
+    match setting {
+        PolicySetting::Variable(name) => {
+            let hosts = hosts.join(",");
+            format!("to allow it, the operator adds {hosts} to the environment variable {name}")
+        }
+        PolicySetting::File(file) if is_off && is_json(file) => format!(
+            "to allow it, the operator adds to {file}:\n{{\"policy\": {{\"network\": {{\"hosts\": [{quoted}]}}}}}}"
+        ),
+        PolicySetting::File(file) if is_off => {
+            format!(
+                "to allow it, the operator adds to {file}:\n[policy.network]\nhosts = [{quoted}]"
+            )
+        }
+        PolicySetting::File(file) => format!(
+            "to allow it, the operator adds {quoted} to the list policy.network.hosts in {file}"
+        ),
     }
+}
+
+fn is_json(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
 /// A host as a rule of the policy names it.
@@ -37,16 +50,35 @@ mod tests {
         let hosts = ["https://html.duckduckgo.com/html/", "http://127.0.0.1:9000/"];
         let hosts: Vec<String> =
             hosts.iter().map(|url| rule_of(&Url::parse(url).unwrap())).collect();
-        assert_eq!(
-            what_to_add(&hosts, true),
-            "to allow it, the operator adds to ~/.config/docent/docent.toml:\n[policy.network]\n\
-             hosts = [\"html.duckduckgo.com\", \"127.0.0.1:9000\"]"
-        );
-        assert_eq!(
-            what_to_add(&hosts, false),
-            "to allow it, the operator adds \"html.duckduckgo.com\", \"127.0.0.1:9000\" to the list `hosts` of \
-             [policy.network] in ~/.config/docent/docent.toml"
-        );
+        let file = PolicySetting::File("/x/docent.toml".to_owned());
+        let json = PolicySetting::File("/x/docent.json".to_owned());
+        let variable = PolicySetting::Variable("DOCENT_HOSTS".to_owned());
+        for (setting, is_off, want) in [
+            (
+                &file,
+                true,
+                "adds to /x/docent.toml:\n[policy.network]\nhosts = [\"html.duckduckgo.com\", \"127.0.0.1:9000\"]",
+            ),
+            (
+                &json,
+                true,
+                "adds to /x/docent.json:\n\
+                 {\"policy\": {\"network\": {\"hosts\": [\"html.duckduckgo.com\", \"127.0.0.1:9000\"]}}}",
+            ),
+            (
+                &file,
+                false,
+                "adds \"html.duckduckgo.com\", \"127.0.0.1:9000\" to the list policy.network.hosts in /x/docent.toml",
+            ),
+            (
+                &variable,
+                false,
+                "adds html.duckduckgo.com,127.0.0.1:9000 to the environment variable DOCENT_HOSTS",
+            ),
+        ] {
+            let told = what_to_add(&hosts, is_off, setting);
+            assert_eq!(told, format!("to allow it, the operator {want}"));
+        }
         let rules = hosts.iter().map(String::as_str);
         assert!(docent_net::Policy::parse(rules).is_ok());
     }

@@ -31,5 +31,5 @@ pub use page::{
 };
 pub use provider::{Key, Provider};
 pub use query::{BadQuery, MOST_RESULTS, Query, Recency, Region};
-pub use search::{Found, Hit, SearchError, search};
+pub use search::{Found, Hit, SearchError, check_allowed, search};
 pub use trouble::{Failure, Trouble};

@@ -12,7 +12,9 @@ use crate::{
     turn::{Taken, Turn},
     words::{LONGEST_FACT, LONGEST_TITLE, bounded, fold, said},
 };
-use docent_net::{BadAddress, Body, Client, FetchError, Refusal, Response, Validators, parse_url};
+use docent_net::{
+    BadAddress, Body, Client, FetchError, PolicySetting, Refusal, Response, Validators, parse_url,
+};
 use docent_prose::{Document, Format, Unreadable, Writer};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
@@ -129,7 +131,7 @@ pub enum FetchPageError {
         reason: String,
     },
     /// The policy does not name the host.
-    #[error("{}; {}", not_named(host, *is_off, redirected_from.as_deref()), what_to_add(std::slice::from_ref(host), *is_off))]
+    #[error("{}; {}", not_named(host, *is_off, redirected_from.as_deref()), what_to_add(std::slice::from_ref(host), *is_off, setting))]
     NotAllowed {
         /// As a rule names it.
         host: String,
@@ -137,6 +139,8 @@ pub enum FetchPageError {
         is_off: bool,
         /// The host that sent us there.
         redirected_from: Option<String>,
+        /// Where hosts are named.
+        setting: PolicySetting,
     },
     /// It may not be fetched for another reason.
     #[error(transparent)]
@@ -318,12 +322,13 @@ fn parse(url: &str) -> Result<Url, FetchPageError> {
 
 fn failed(error: FetchError, asked: &Url, client: &Client) -> FetchPageError {
     match error {
-        FetchError::Refused(Refusal::NotNamed { host }) => {
+        FetchError::Refused(Refusal::NotNamed { host, setting }) => {
             let redirected = client.policy().check(asked).is_ok();
             FetchPageError::NotAllowed {
                 host,
                 is_off: client.policy().hosts.is_empty(),
                 redirected_from: redirected.then(|| host_of(asked)),
+                setting,
             }
         }
         FetchError::Refused(refusal) => FetchPageError::Refused(refusal),

@@ -9,7 +9,7 @@ use crate::{
     trouble::{Failure, Trouble},
     words::{LONGEST_FACT, LONGEST_SNIPPET, LONGEST_TITLE, bounded, fold, said},
 };
-use docent_net::Client;
+use docent_net::{Client, Policy, PolicySetting};
 use std::collections::HashSet;
 use url::Url;
 
@@ -49,15 +49,19 @@ pub struct Hit {
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     /// Nobody is configured.
-    #[error("no search provider is configured; name one in docent.toml")]
+    #[error(
+        "no search provider is configured; name one in web.providers of the operator's own docent.toml"
+    )]
     NoProviders,
     /// No provider may be reached.
-    #[error("{} {}", why_not(*is_off), what_to_add(hosts, *is_off))]
+    #[error("{}; {}", why_not(*is_off), what_to_add(hosts, *is_off, setting))]
     NotAllowed {
         /// The policy names no host at all.
         is_off: bool,
         /// As rules name them.
         hosts: Vec<String>,
+        /// Where hosts are named.
+        setting: PolicySetting,
     },
     /// Whoever asked no longer waits.
     #[error("the search was stopped")]
@@ -69,9 +73,9 @@ pub enum SearchError {
 
 fn why_not(is_off: bool) -> &'static str {
     if is_off {
-        "the network is off: the policy names no host, so the web can't be searched;"
+        "the network is off: the policy names no host, so the web can't be searched"
     } else {
-        "the policy of the network names none of the search providers;"
+        "the policy of the network names none of the search providers"
     }
 }
 
@@ -99,10 +103,7 @@ pub fn search(
     client: &Client,
     stop: &dyn Fn() -> bool,
 ) -> Result<Found, SearchError> {
-    if providers.is_empty() {
-        return Err(SearchError::NoProviders);
-    }
-    refuse_if_none_is_allowed(providers, client)?;
+    check_allowed(providers, client.policy())?;
     // One that the policy refuses is not asked, and takes none of the time.
     let takes_time = |url: &Url| usize::from(client.policy().check(url).is_ok());
     let all = |provider: &Provider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
@@ -136,9 +137,11 @@ pub fn search(
     Err(SearchError::Failed(failures))
 }
 
-/// Nothing is sent, and one set of lines is told, where no provider may be asked.
-fn refuse_if_none_is_allowed(providers: &[Provider], client: &Client) -> Result<(), SearchError> {
-    let policy = client.policy();
+/// Whether any provider may be asked. Nothing is sent.
+pub fn check_allowed(providers: &[Provider], policy: &Policy) -> Result<(), SearchError> {
+    if providers.is_empty() {
+        return Err(SearchError::NoProviders);
+    }
     let addresses = || providers.iter().flat_map(Provider::addresses);
     if addresses().any(|url| policy.check(url).is_ok()) {
         return Ok(());
@@ -149,7 +152,8 @@ fn refuse_if_none_is_allowed(providers: &[Provider], client: &Client) -> Result<
             hosts.push(rule);
         }
     }
-    Err(SearchError::NotAllowed { is_off: policy.hosts.is_empty(), hosts })
+    let (is_off, setting) = (policy.hosts.is_empty(), policy.setting.clone());
+    Err(SearchError::NotAllowed { is_off, hosts, setting })
 }
 
 fn ask(

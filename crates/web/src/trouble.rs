@@ -1,7 +1,7 @@
 //! What keeps one provider from answering, and what can be done about it.
 
 use crate::allow::what_to_add;
-use docent_net::{FetchError, Refusal, Response};
+use docent_net::{FetchError, PolicySetting, Refusal, Response};
 use std::time::Duration;
 
 /// Why one provider gave no results.
@@ -53,7 +53,7 @@ pub enum Trouble {
     },
     /// It needs a key, and none is configured.
     #[error(
-        "{provider} needs a key, and none is configured; set one in docent.toml, or leave {provider} out"
+        "{provider} needs a key, and none is configured; set one under [web] in the operator's own docent.toml, or leave {provider} out"
     )]
     KeyMissing {
         /// Who.
@@ -121,14 +121,16 @@ pub enum Trouble {
         status: u16,
     },
     /// The policy does not name it, though it names another provider.
-    #[error("the policy does not name {}; {}", hosts.join(" or "), what_to_add(hosts, false))]
+    #[error("the policy does not name {}; {}", hosts.join(" or "), what_to_add(hosts, false, setting))]
     NotAllowed {
         /// As rules name them.
         hosts: Vec<String>,
+        /// Where hosts are named.
+        setting: PolicySetting,
     },
     /// It sends the search on.
     #[error(
-        "{host} sends this search on to {to}, where it does not go; {}set its address under [web] in docent.toml",
+        "{host} sends this search on to {to}, where it does not go; {}set its address under [web] in the operator's own docent.toml",
         without_marks(*has_mark)
     )]
     SentOn {
@@ -184,8 +186,8 @@ impl Trouble {
 impl From<FetchError> for Trouble {
     fn from(error: FetchError) -> Self {
         match error {
-            FetchError::Refused(Refusal::NotNamed { host }) => {
-                Self::NotAllowed { hosts: vec![host] }
+            FetchError::Refused(Refusal::NotNamed { host, setting }) => {
+                Self::NotAllowed { hosts: vec![host], setting }
             }
             FetchError::Refused(Refusal::Forwarded { from, to }) => {
                 Self::SentOn { host: from, to, has_mark: false }

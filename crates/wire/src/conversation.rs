@@ -109,7 +109,9 @@ impl Conversation {
             return Gate::Pass(dialect);
         }
         if self.dialect.is_none() && self.handshake == Handshake::Required && method != "ping" {
-            return refuse("Server not initialized: send initialize first");
+            return refuse(
+                "Server not initialized: send initialize first, or start the server with --handshake optional",
+            );
         }
         if method == "shutdown" {
             self.shut = true;
@@ -200,7 +202,11 @@ mod tests {
         check(
             Conversation::new(Handshake::Required, false),
             &[
-                ("tools/list", "{}", "refuse -32600 Server not initialized"),
+                (
+                    "tools/list",
+                    "{}",
+                    "refuse -32600 Server not initialized: send initialize first, or start the server with --handshake optional",
+                ),
                 ("ping", "{}", "pass"),
                 ("tools/list", MODERN, "pass 2026-07-28"),
                 ("ping", MODERN, "refuse -32601"),

@@ -15,15 +15,23 @@ pub fn needs_shaping(dialect: Dialect) -> bool {
     dialect < Dialect::V2025_06_18
 }
 
-/// Shapes a whole message: the result of a response, the parameters of a notification.
+/// Shapes a whole message: the result of a response, the method and the parameters of a notification.
 pub fn shape_message(dialect: Dialect, message: &mut Value) {
     if let Some(result) = message.get_mut("result") {
         shape(dialect, result);
-    } else if message.get("method").and_then(Value::as_str) == Some("notifications/progress")
-        && dialect == Dialect::V2024_11_05
-        && let Some(Value::Object(params)) = message.get_mut("params")
-    {
-        params.remove("message");
+        return;
+    }
+    match (dialect, message.get("method").and_then(Value::as_str)) {
+        (Dialect::V2024_11_05, Some("notifications/progress")) => {
+            if let Some(Value::Object(params)) = message.get_mut("params") {
+                params.remove("message");
+            }
+        }
+        // The name that it had before there were revisions.
+        (Dialect::Plain, Some("notifications/resources/updated")) => {
+            message["method"] = "resources/updated".into();
+        }
+        _ => {}
     }
 }
 
@@ -148,17 +156,16 @@ fn text_block(text: &str) -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), "text".into()), ("text".to_owned(), text.into())])
 }
 
-/// Adds the `snake_case` spelling beside each camelCase one.
+/// Adds the `snake_case` spelling beside each camelCase one that clients of the plain dialect know. Schemas of answers and
+/// structured answers are newer, and too long to be sent twice.
 fn alias(object: &mut Map<String, Value>) {
-    const SPELLINGS: [(&str, &str); 8] = [
+    const SPELLINGS: [(&str, &str); 6] = [
         ("inputSchema", "input_schema"),
-        ("outputSchema", "output_schema"),
         ("isError", "is_error"),
         ("mimeType", "mime_type"),
         ("nextCursor", "next_cursor"),
         ("uriTemplate", "uri_template"),
         ("resourceTemplates", "resource_templates"),
-        ("structuredContent", "structured_content"),
     ];
     for (camel, snake) in SPELLINGS {
         if let Some(value) = object.get(camel).cloned() {
@@ -181,8 +188,8 @@ mod tests {
     fn plain_lists_have_both_spellings() {
         check(
             Dialect::Plain,
-            json!({"tools": [{"name": "a", "inputSchema": {"mimeType": 1}}]}),
-            &json!({"tools": [{"name": "a", "inputSchema": {"mimeType": 1}, "input_schema": {"mimeType": 1}}]}),
+            json!({"tools": [{"name": "a", "inputSchema": {"mimeType": 1}, "outputSchema": {}}]}),
+            &json!({"tools": [{"name": "a", "inputSchema": {"mimeType": 1}, "input_schema": {"mimeType": 1}, "outputSchema": {}}]}),
         );
         check(
             Dialect::Plain,
@@ -206,7 +213,7 @@ mod tests {
             Dialect::Plain,
             json!({"content": [{"type": "text", "text": "Error: Document not found"}], "isError": true, "structuredContent": {"error": {"message": "Document not found"}}}),
             &json!({"content": [{"type": "text", "text": "Error: Document not found"}], "isError": true, "is_error": true, "error": "Document not found",
-                    "structuredContent": {"error": {"message": "Document not found"}}, "structured_content": {"error": {"message": "Document not found"}}}),
+                    "structuredContent": {"error": {"message": "Document not found"}}}),
         );
     }
 
@@ -231,6 +238,17 @@ mod tests {
             &json!({"content": [{"type": "text", "text": "part 2: result://x/2"}], "isError": false}),
         );
         check(Dialect::V2025_11_25, answer.clone(), &answer);
+    }
+
+    #[test]
+    fn a_plain_update_has_its_older_name() {
+        let name = |dialect| {
+            let mut message = json!({"method": "notifications/resources/updated", "params": {}});
+            shape_message(dialect, &mut message);
+            message["method"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(name(Dialect::Plain), "resources/updated");
+        assert_eq!(name(Dialect::V2024_11_05), "notifications/resources/updated");
     }
 
     #[test]

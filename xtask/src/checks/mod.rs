@@ -5,6 +5,7 @@ mod cargo_tests;
 mod clients;
 mod clone;
 mod conformance;
+mod container;
 mod fuzzer;
 mod hostile;
 mod hub;
@@ -59,12 +60,18 @@ const CI_STEPS: [&str; 2] = ["clone", "user"];
 /// Steps that `ci` leaves out: what they test is in the steps above.
 const TEST_STEPS: [&str; 1] = ["cargo"];
 
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 17] = [
     Step {
         name: "tools",
         about: "install Node, npm packages and Python clients under the target directory",
         needs_build: false,
         run: tools,
+    },
+    Step {
+        name: "container",
+        about: "the linters of the Dockerfile and of compose.yaml",
+        needs_build: false,
+        run: container::run,
     },
     Step {
         name: "cargo",

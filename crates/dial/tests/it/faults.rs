@@ -132,13 +132,15 @@ async fn a_refusal_says_what_the_server_said() {
 }
 
 #[tokio::test]
-async fn without_a_sign_in_a_challenge_is_told() {
+async fn without_a_sign_in_a_challenge_says_that_the_key_is_refused() {
     let server =
         Server::start(|_| with("WWW-Authenticate: Bearer\r\n", "401 Unauthorized", "", "")).await;
     let heard = Heard::new();
     let line = line(server.url("/"), &heard).await;
     line.send(request(1, "x")).await.unwrap();
-    assert!(matches!(heard.lost().await.1, Failure::Unauthorized(text) if text.contains("token")));
+    let failure = heard.lost().await.1;
+    let Failure::Refused { status: 401, text } = failure else { panic!("{failure:?}") };
+    assert!(text.contains("does not accept the key"), "{text}");
 }
 
 #[tokio::test]

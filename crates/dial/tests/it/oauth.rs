@@ -399,7 +399,10 @@ async fn where_nobody_is_asked_the_way_is_told() {
 async fn a_server_without_metadata_needs_a_key() {
     let server = Server::start(|_| whole("401 Unauthorized", "", "")).await;
     for (is_configured, want) in [
-        (true, "set `headers = { Authorization = \"Bearer ${KEY}\" }` in its entry `mcp_servers.acme`"),
+        (
+            true,
+            "set `headers = { Authorization = \"Bearer ${KEY}\" }` in its entry `mcp_servers.acme`",
+        ),
         (false, "pass --header 'Authorization: Bearer KEY'"),
     ] {
         let mut settings = settings(&server, &memory(), None);

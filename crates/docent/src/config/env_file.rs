@@ -4,7 +4,7 @@
 //! names what was left out. All other variables in it are the project's own and are never read into the configuration.
 
 use super::{error::ConfigError, keys, layers};
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// The name of the file in the root.
 const FILE_NAME: &str = ".env";
@@ -16,6 +16,13 @@ pub enum EnvFile {
     OfRoot,
     /// The one at this path, which the user names.
     At(PathBuf),
+}
+
+impl EnvFile {
+    /// The value of `--env-file`, which is empty where the flag stands alone.
+    pub(crate) fn of_flag(value: OsString) -> Self {
+        if value.is_empty() { Self::OfRoot } else { Self::At(value.into()) }
+    }
 }
 
 /// The variables of docent in the file that `--env-file` asks for, in the order written.
@@ -115,8 +122,11 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
         let value = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => {
                 let mut rest = value.get(1..).unwrap_or_default().to_owned();
+                let mut searched = 0;
                 loop {
-                    if let Some(end) = closing(&rest, quote) {
+                    // What was searched before is left out: the file may be one long value.
+                    let end = rest.get(searched..).and_then(|line| closing(line, quote));
+                    if let Some(end) = end.map(|end| searched + end) {
                         let (inner, after) = rest.split_at(end);
                         let after = after.get(1..).unwrap_or_default().trim();
                         if !after.is_empty() && !after.starts_with('#') {
@@ -129,12 +139,13 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
                         malformed(&format!("{name} has an opening {quote} and no closing one"))
                     })?;
                     rest.push('\n');
+                    searched = rest.len();
                     rest.push_str(next);
                 }
             }
             _ => unquoted(value).to_owned(),
         };
-        if is_known(name) && value.contains("${") && !is_literal {
+        if !is_literal && value.contains("${") && is_known(name) {
             let what = format!("{name} refers to another variable, which docent does not expand");
             return Err(malformed(&what));
         }
@@ -247,6 +258,16 @@ mod tests {
             assert!(malformed.message.starts_with(want), "{text:?}: {}", malformed.message);
             assert!(!malformed.message.contains("sekrit"), "{text:?}: {}", malformed.message);
         }
+    }
+
+    #[test]
+    fn a_long_value_is_searched_once() {
+        // Takes hours where each line is searched from the opening quote again.
+        let lines = "\n".repeat(1 << 20);
+        let malformed = parse(&format!("A=\"{lines}")).unwrap_err();
+        assert_eq!(malformed.line, 1);
+        assert_eq!(parse(&format!("A=\"{lines}\"\nB=1")).unwrap().len(), 2);
+        check("A=\"x\\\n\\\"\"", &[("A", "x\\\n\"")]);
     }
 
     #[test]

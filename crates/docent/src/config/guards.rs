@@ -1,16 +1,24 @@
-//! The policy from values as typed to values as used.
+//! The policy from values as typed to values as used, and what a project's own file has no say in.
 
 use super::{
     Policy, Redaction, Sandbox,
-    error::Source,
+    error::{ConfigError, Problem, Source},
     keys,
+    layers::{IgnoredKey, Settings, user_dir},
+    places::{settings_file, shown},
     raw_policy::{Action, RawFilesystem, RawNetwork, RawPolicy, RawRule, RawSandbox, RawTools},
     resolve::{Resolver, is_near},
 };
-use docent_net::HostRule;
+use docent_net::{HostRule, PolicySetting};
 use docent_server::{Rule, RuleBounds};
 use docent_suites::files::Rules;
-use std::{net::IpAddr, num::NonZeroU32, path::PathBuf, time::Duration};
+use std::{
+    fmt::Write as _,
+    net::IpAddr,
+    num::NonZeroU32,
+    path::{Component, PathBuf},
+    time::Duration,
+};
 
 /// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
 const RESERVED: [&str; 9] = [
@@ -25,14 +33,104 @@ const RESERVED: [&str; 9] = [
     "embedding.key_env",
 ];
 
-/// Why, and what to do instead.
-pub(super) const ELSEWHERE: &str = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment, or name the file with --config";
+/// Why a value of a project's own file is ignored, where another value would count.
+pub(super) const OUTSIDE: &str = "outside the project";
+pub(super) const NOT_HERE: &str = "not on this machine";
+
+/// The address that is listened on.
+const HOST: &str = "server.host";
+
+/// Keys that a warning names; more are counted.
+const MAX_NAMED_KEYS: usize = 12;
+
+/// A key that a project's own file sets and may not set.
+pub(super) struct RefusedKey {
+    key: String,
+    /// Why this value is not accepted; `None` where the key is the user's alone.
+    reason: Option<&'static str>,
+}
+
+/// The settings without what a project's own file may not set: what lower layers say of those keys counts.
+pub(super) fn without(
+    mut settings: Settings,
+    refused: Vec<RefusedKey>,
+) -> Result<Settings, ConfigError> {
+    for RefusedKey { key, reason } in refused {
+        let place = settings.origin(&key).clone();
+        if !settings.ignore(&key, reason) {
+            let what = format!("`{key}` can't be set by a project's own file: remove it there");
+            return Err(ConfigError::Problems(vec![Problem { place, what }]));
+        }
+    }
+    Ok(settings)
+}
+
+/// What to report of keys that are ignored: which, in which file, and where they count.
+pub(super) fn ignored_keys(ignored: &[IgnoredKey], settings_file: &str) -> Option<String> {
+    let file = ignored.first()?.file.display();
+    let named = ignored.iter().take(MAX_NAMED_KEYS).map(|one| match one.reason {
+        Some(reason) => format!("`{}` ({reason})", one.key),
+        None => format!("`{}`", one.key),
+    });
+    let mut keys = named.collect::<Vec<_>>().join(", ");
+    if ignored.len() > MAX_NAMED_KEYS {
+        // Writing to a text can't fail.
+        write!(keys, " and {} more keys", ignored.len() - MAX_NAMED_KEYS).unwrap_or_default();
+    }
+    let them = if ignored.len() == 1 { "it" } else { "them" };
+    Some(format!(
+        "{file} sets {keys}, which docent ignores: a project's own file may not set {them}, because it could come from an \
+         untrusted repository. Set {them} in {settings_file} or in the environment, or pass --config {file} if you trust it"
+    ))
+}
 
 fn is_loopback(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
 impl Resolver<'_> {
+    /// Whether a project's own file sets a key: it may come with a repository that the user does not trust.
+    pub(super) fn is_of_a_project(&self, key: &str) -> bool {
+        let Source::File(file) = self.settings.origin(key) else { return false };
+        let named = self.inputs.flags.config_file.is_some();
+        let user = user_dir(self.inputs);
+        !named && !user.is_some_and(|user| file.starts_with(user))
+    }
+
+    /// The folder of the project whose own file sets a key.
+    pub(super) fn project_of(&self, key: &str) -> Option<PathBuf> {
+        let Source::File(file) = self.settings.origin(key) else { return None };
+        let folder = file.parent().filter(|_| self.is_of_a_project(key))?;
+        folder.canonicalize().ok()
+    }
+
+    /// A project's own file says where its log is kept, inside the project.
+    pub(super) fn log_file(&mut self, raw: Option<String>) -> Option<PathBuf> {
+        const KEY: &str = "server.logging.file";
+        let path = self.path(KEY, &raw?);
+        let climbs =
+            path.is_symlink() || path.components().any(|part| part == Component::ParentDir);
+        // Folders that are not there yet are made below the first that is.
+        let folder = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+        let is_outside =
+            |project: PathBuf| climbs || !folder.is_some_and(|at| at.starts_with(project));
+        if self.is_of_a_project(KEY) && path.metadata().is_ok_and(|found| !found.is_file()) {
+            let what = format!("is {}, which is not a regular file: remove it", path.display());
+            self.problem(KEY, what);
+        }
+        if self.project_of(KEY).is_some_and(is_outside) {
+            self.refuse(KEY, Some(OUTSIDE));
+        }
+        Some(path)
+    }
+
+    /// Notes that a project's own file sets a key that it may not set.
+    pub(super) fn refuse(&mut self, key: &str, reason: Option<&'static str>) {
+        if !self.refused.iter().any(|refused| refused.key == key) {
+            self.refused.push(RefusedKey { key: key.to_owned(), reason });
+        }
+    }
+
     /// Refuses what a project's own file sets and must not. Asked first: nothing that such a key names is to be read.
     pub(super) fn reserved(&mut self) {
         let host = self.settings.tree()["server"]["host"].as_str().unwrap_or_default().to_owned();
@@ -40,6 +138,8 @@ impl Resolver<'_> {
         let is_near = host.contains('/') || host.parse().is_ok_and(is_loopback) || is_near(&host);
         let keys = self.settings.origins().map(|(key, _)| key.to_owned());
         let own: Vec<String> = keys.filter(|key| self.is_of_a_project(key)).collect();
+        // Where the project opens the door, its address goes first: the rest is judged by what is left.
+        let opens_it = self.is_of_a_project(HOST);
         for key in &own {
             let is_in = |reserved: &&str| match reserved.strip_suffix('.') {
                 Some(table) => key == table || key.starts_with(*reserved),
@@ -49,14 +149,25 @@ impl Resolver<'_> {
             let sets = keys::settings().any(|one| key.starts_with(one.path));
             // Who may come in is the user's to say where anybody but this machine could.
             let is_door = key.starts_with("server.") && !key.starts_with("server.logging.");
-            let opens = is_door && !is_near;
-            let loosens = match key.as_str() {
-                "server.auth.required" => self.unlocks(),
-                "server.cors.origins" => !self.origins_are_near(),
-                _ => false,
+            let opens = is_door && !is_near && (!opens_it || key == HOST);
+            let reason = match key.as_str() {
+                _ if RESERVED.iter().any(is_in) => None,
+                HOST if opens => Some(NOT_HERE),
+                _ if opens => Some("docent listens beyond this machine"),
+                "server.auth.required" if self.unlocks() => {
+                    Some("it turns off the auth that you set up")
+                }
+                "server.auth.certificates" if self.is_of_a_project("server.tls.client_ca") => {
+                    Some("they need server.tls")
+                }
+                "server.cors.origins" if !self.origins_are_near() => Some(NOT_HERE),
+                _ if key.starts_with("mcp_servers.") && self.settings.replaces_another(key) => {
+                    Some("your own settings have a server of that name")
+                }
+                _ => continue,
             };
-            if sets && (opens || loosens || RESERVED.iter().any(is_in)) {
-                self.problem(key, ELSEWHERE);
+            if sets {
+                self.refuse(key, reason);
             }
         }
     }
@@ -119,7 +230,18 @@ impl Resolver<'_> {
                 }
             }
         }
-        docent_net::Policy { hosts }
+        docent_net::Policy { hosts, setting: self.policy_setting() }
+    }
+
+    /// Where hosts are named, or are to be named.
+    fn policy_setting(&self) -> PolicySetting {
+        let keys = ["policy.network.hosts", "policy.network.private_hosts"];
+        let set = keys.into_iter().find_map(|key| match self.settings.origin(key) {
+            Source::File(file) => Some(PolicySetting::File(shown(file, self.inputs))),
+            Source::Environment(name) => Some(PolicySetting::Variable(name.clone())),
+            _ => None,
+        });
+        set.unwrap_or_else(|| PolicySetting::File(settings_file(self.inputs)))
     }
 
     fn file_rules(&mut self, raw: &RawFilesystem) -> Rules {

@@ -156,7 +156,7 @@ impl Imported {
                 if ports.is_empty() { vec![host.clone()] } else { ports.iter().map(at).collect() };
             for rule in rules {
                 let ports = match HostRule::parse(&rule) {
-                    Ok(rule) => Policy { hosts: vec![rule] }.ports(),
+                    Ok(rule) => Policy { hosts: vec![rule], ..Policy::default() }.ports(),
                     Err(error) => {
                         self.note(format!("network.allowed_endpoints: {error}; it is left out"));
                         continue;

@@ -21,6 +21,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+/// Has the keys of `docent.json` and is another server's file, so that it is read only where `--config` names it.
+const UNREAD_FILE: &str = ".ast-copilot-helper.json";
 /// Nobody writes a longer one by hand.
 const LARGEST: u64 = 4 << 20;
 
@@ -68,6 +70,28 @@ pub(super) struct Settings {
     /// Files read, lowest layer first.
     pub(super) files: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
+    /// What the last file replaced, by dotted key.
+    replaced: IndexMap<String, Replaced>,
+    /// Keys of a project's own file that have no effect, in the order found.
+    pub(super) ignored: Vec<IgnoredKey>,
+}
+
+/// What a key had before a file set it.
+#[derive(Clone)]
+struct Replaced {
+    path: Vec<String>,
+    /// `None` where it had no value.
+    before: Option<(Value, Source)>,
+}
+
+/// A key that a project's own file sets and may not set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IgnoredKey {
+    pub(super) key: String,
+    /// The project's file.
+    pub(super) file: PathBuf,
+    /// Why this value is not accepted; `None` where the key is the user's alone.
+    pub(super) reason: Option<&'static str>,
 }
 
 impl Settings {
@@ -77,6 +101,8 @@ impl Settings {
             origins: IndexMap::new(),
             files: Vec::new(),
             warnings: Vec::new(),
+            replaced: IndexMap::new(),
+            ignored: Vec::new(),
         };
         let defaults = serde_json::to_value(RawConfig::default()).unwrap_or_default();
         settings.put_tree(keys::root(), &mut Vec::new(), defaults, &Source::Default);
@@ -92,6 +118,7 @@ impl Settings {
             settings.add_env_file(variables, &mut problems);
         }
         settings.warnings.extend(env_file::ignored(inputs));
+        settings.warnings.extend(settings.unread_file(inputs));
         settings.add_environment(&inputs.environment, &mut problems);
         settings.add_flags(inputs, &mut problems);
         if problems.is_empty() { Ok(settings) } else { Err(ConfigError::Problems(problems)) }
@@ -102,6 +129,32 @@ impl Settings {
         self.origins.get(path).unwrap_or(&Source::Default)
     }
 
+    /// Takes back what a file says of a key: what was in force before it is in force again. `false` where no file has set it.
+    pub(super) fn ignore(&mut self, key: &str, reason: Option<&'static str>) -> bool {
+        let Source::File(file) = self.origin(key).clone() else { return false };
+        let Some(Replaced { path, before }) = self.replaced.shift_remove(key) else { return false };
+        if let Some((value, source)) = before {
+            place(&mut self.tree, &path).replace(value);
+            self.origins.insert(key.to_owned(), source);
+        } else {
+            place(&mut self.tree, &path).remove();
+            self.origins.shift_remove(key);
+        }
+        self.ignored.push(IgnoredKey { key: key.to_owned(), file, reason });
+        true
+    }
+
+    /// The project's file whose value of a key is ignored.
+    pub(super) fn ignored_in(&self, key: &str) -> Option<&Path> {
+        self.ignored.iter().find(|one| one.key == key).map(|one| one.file.as_path())
+    }
+
+    /// Whether a lower layer than the file that sets a key has a value of it, besides the built-in one.
+    pub(super) fn replaces_another(&self, key: &str) -> bool {
+        let before = self.replaced.get(key).and_then(|replaced| replaced.before.as_ref());
+        before.is_some_and(|(_, source)| *source != Source::Default)
+    }
+
     /// Every key with a value and where it came from.
     pub(super) fn origins(&self) -> impl Iterator<Item = (&str, &Source)> {
         self.origins.iter().map(|(path, source)| (path.as_str(), source))
@@ -109,6 +162,20 @@ impl Settings {
 
     pub(super) fn tree(&self) -> &Value {
         &self.tree
+    }
+
+    /// What to tell the user of the root's [`UNREAD_FILE`], where the root has no file of docent's own.
+    fn unread_file(&self, inputs: &Inputs) -> Option<String> {
+        let root = first_root(inputs);
+        let path = root.join(UNREAD_FILE);
+        let has_own = self.files.iter().any(|file| file.parent() == Some(root.as_path()));
+        if inputs.flags.config_file.is_some() || has_own || !path.is_file() {
+            return None;
+        }
+        Some(format!(
+            "docent ignores {}; pass --config {UNREAD_FILE} to read it, if you trust the project",
+            path.display()
+        ))
     }
 
     fn add_env_file(&mut self, variables: env_file::Variables, problems: &mut Vec<Problem>) {
@@ -209,8 +276,13 @@ impl Settings {
             }
             (_, Value::Null) => {}
             (_, value) => {
-                place(&mut self.tree, path).replace(value);
-                self.origins.insert(dotted(path), source.clone());
+                let key = dotted(path);
+                let before = place(&mut self.tree, path).replace(value);
+                let origin = self.origins.insert(key.clone(), source.clone());
+                if matches!(source, Source::File(_)) {
+                    let before = before.map(|value| (value, origin.unwrap_or(Source::Default)));
+                    self.replaced.insert(key, Replaced { path: path.clone(), before });
+                }
             }
         }
     }
@@ -227,8 +299,12 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn replace(self, value: Value) {
-        self.map.insert(self.name.to_owned(), value);
+    fn replace(self, value: Value) -> Option<Value> {
+        self.map.insert(self.name.to_owned(), value)
+    }
+
+    fn remove(self) {
+        self.map.shift_remove(self.name);
     }
 
     fn get_or_insert_with(self, value: impl FnOnce() -> Value) {

@@ -99,6 +99,8 @@ pub struct Config {
     pub secret_places: Vec<PathBuf>,
     /// What is odd but not wrong; logged at start.
     pub warnings: Vec<String>,
+    /// Where the user sets what a project may not, as messages show it.
+    pub settings_file: String,
     /// Files of secrets and certificates that the configuration names.
     pub secret_files: Vec<PathBuf>,
     /// Secrets besides the keys of clients.
@@ -443,6 +445,20 @@ impl Config {
     /// Configuration files that were read, lowest layer first.
     pub fn files(&self) -> &[PathBuf] {
         &self.settings.files
+    }
+
+    /// What to report of keys that a project's own file sets and may not set; `None` where it sets none.
+    pub fn ignored_keys(&self) -> Option<String> {
+        guards::ignored_keys(&self.settings.ignored, &self.settings_file)
+    }
+
+    /// Why a server of a project's own file is not started, and what to do.
+    pub(crate) fn untrusted_server(&self, name: &str) -> String {
+        format!(
+            "`mcp_servers.{name}` is set by the project's own file and not started, because the file could come from an \
+             untrusted repository: set it in {}, or pass --config with the file if you trust it",
+            self.settings_file
+        )
     }
 
     /// Every secret, for masking.

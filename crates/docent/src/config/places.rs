@@ -1,6 +1,6 @@
 //! Places of the user's that the configuration knows without being told: its own folders, the cache, credentials.
 
-use super::layers::{Inputs, files_of, user_dir};
+use super::layers::{Inputs, files_of, user_dir, user_file};
 use std::path::{Path, PathBuf};
 
 /// Folders of files that may hold configuration, whether they exist or not.
@@ -10,6 +10,19 @@ pub(super) fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
         files.iter().filter_map(|file| file.parent()).map(Path::to_owned).collect();
     folders.dedup();
     folders
+}
+
+/// Where the user sets what a project may not, as messages show it: the file of `--config`, or the user's own.
+pub(super) fn settings_file(inputs: &Inputs) -> String {
+    let named = inputs.flags.config_file.as_ref().map(|file| inputs.working_dir.join(file));
+    let file = named.or_else(|| user_file(inputs));
+    file.map_or_else(|| "the file of --config".to_owned(), |file| shown(&file, inputs))
+}
+
+/// A path as messages show it: `~` stands for the home, whose name is the user's.
+pub(super) fn shown(path: &Path, inputs: &Inputs) -> String {
+    let inner = inputs.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display()))
 }
 
 /// Where programs keep credentials of the user, outside of any project: files, and folders with the files in them.

@@ -4,10 +4,10 @@ use super::{
     Auth, Collection, Config, Cors, Embedding, Key, Limits, Logging, RateLimit, Scope, Server,
     Telemetry, ToolLimits, Transport,
     error::{ConfigError, Problem, Source},
-    guards::ELSEWHERE,
+    guards::{NOT_HERE, OUTSIDE, RefusedKey, ignored_keys, without},
     keys::join,
-    layers::{Inputs, Settings, user_dir},
-    places::{cache_dir, config_folders, secret_places},
+    layers::{Inputs, Settings},
+    places::{cache_dir, config_folders, secret_places, settings_file},
     raw::{
         RawAuth, RawCollection, RawConfig, RawCors, RawEmbedding, RawKey, RawLimits, RawServer,
         RawTelemetry,
@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use std::{
     fmt, io,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -52,6 +52,8 @@ pub(super) struct Resolver<'a> {
     pub(super) settings: &'a Settings,
     pub(super) inputs: &'a Inputs,
     problems: Vec<Problem>,
+    /// What a project's own file may not set.
+    pub(super) refused: Vec<RefusedKey>,
     /// Found on the way, to be masked.
     pub(super) secrets: Vec<Secret>,
     /// Files outside the roots that are read again with the configuration.
@@ -60,7 +62,23 @@ pub(super) struct Resolver<'a> {
     pub(super) tokens: Vec<(String, String)>,
 }
 
-pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
+/// Resolves the settings, without what a project's own file may not set. Each round leaves out what the one before found.
+pub(super) fn resolve(mut settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
+    loop {
+        match resolve_once(settings, inputs)? {
+            Resolved::Config(config) => return Ok(*config),
+            Resolved::Refused(all, refused) => settings = without(*all, refused)?,
+        }
+    }
+}
+
+enum Resolved {
+    Config(Box<Config>),
+    /// The settings as they came, and the keys that must not be in force.
+    Refused(Box<Settings>, Vec<RefusedKey>),
+}
+
+fn resolve_once(settings: Settings, inputs: &Inputs) -> Result<Resolved, ConfigError> {
     let raw = RawConfig::deserialize(settings.tree()).map_err(|error| {
         // The layers were checked against the same types, so this names a gap in the check.
         let what = format!("the merged configuration doesn't hold together: {error}");
@@ -70,13 +88,15 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         settings: &settings,
         inputs,
         problems: Vec::new(),
+        refused: Vec::new(),
         secrets: Vec::new(),
         files: Vec::new(),
         tokens: Vec::new(),
     };
     resolver.reserved();
-    if !resolver.problems.is_empty() {
-        return Err(ConfigError::Problems(resolver.problems));
+    if !resolver.refused.is_empty() {
+        let refused = resolver.refused;
+        return Ok(Resolved::Refused(Box::new(settings), refused));
     }
     let server = resolver.server(raw.server);
     let limits = limits(raw.limits);
@@ -88,7 +108,9 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     let synonyms = resolver.synonyms(&raw.docs.synonyms);
     let policy = resolver.policy(raw.policy);
     let web = resolver.web(raw.web);
+    let settings_file = settings_file(inputs);
     let mut warnings = settings.warnings.clone();
+    warnings.extend(ignored_keys(&settings.ignored, &settings_file));
     let keys = server.auth.keys.iter();
     resolver.tokens = keys.map(|key| (key.name.clone(), key.token.expose().to_owned())).collect();
     let hub = resolver.hub(&raw.hub);
@@ -96,11 +118,14 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
     resolver.check_ways(&raw.roots, &servers);
     warnings.extend(faults.iter().map(|fault| fault.told.clone()));
     warnings.extend(resolver.idle_listener(&server));
-    let Resolver { problems, secrets: other_secrets, files: secret_files, .. } = resolver;
+    let Resolver { problems, refused, secrets: other_secrets, files: secret_files, .. } = resolver;
+    if !refused.is_empty() {
+        return Ok(Resolved::Refused(Box::new(settings), refused));
+    }
     if !problems.is_empty() {
         return Err(ConfigError::Problems(problems));
     }
-    Ok(Config {
+    Ok(Resolved::Config(Box::new(Config {
         server,
         limits,
         audit,
@@ -121,8 +146,9 @@ pub(super) fn resolve(settings: Settings, inputs: &Inputs) -> Result<Config, Con
         secret_files,
         other_secrets,
         warnings,
+        settings_file,
         settings,
-    })
+    })))
 }
 
 fn limits(raw: RawLimits) -> Limits {
@@ -382,7 +408,7 @@ impl Resolver<'_> {
                 return None;
             }
             if !is_near(host) && self.is_of_a_project(KEY) {
-                self.problem(KEY, ELSEWHERE);
+                self.refuse(KEY, Some(NOT_HERE));
                 return None;
             }
             // The protocol's own rule: a bare address stands for the trace endpoint under it.
@@ -393,6 +419,7 @@ impl Resolver<'_> {
 
     fn embedding(&mut self, raw: RawEmbedding) -> Option<Embedding> {
         const URL: &str = "embedding.url";
+        const MODEL: &str = "embedding.model";
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (url, model) = match (given(raw.url), given(raw.model)) {
             (Some(url), Some(model)) => (url, model),
@@ -403,7 +430,7 @@ impl Resolver<'_> {
             }
             (None, Some(_)) => {
                 let what = "is set without an address: add `embedding.url`, such as http://localhost:11434/v1";
-                self.problem("embedding.model", what);
+                self.problem(MODEL, what);
                 return None;
             }
             (None, None) => return None,
@@ -416,7 +443,10 @@ impl Resolver<'_> {
             return None;
         }
         if !is_near(host.unwrap_or_default()) && self.is_of_a_project(URL) {
-            self.problem(URL, ELSEWHERE);
+            self.refuse(URL, Some(NOT_HERE));
+            if self.is_of_a_project(MODEL) {
+                self.refuse(MODEL, Some("for an endpoint elsewhere"));
+            }
             return None;
         }
         let key = match given(raw.key_env) {
@@ -445,44 +475,6 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether a project's own file sets a key: it may come with a repository that somebody else wrote.
-    pub(super) fn is_of_a_project(&self, key: &str) -> bool {
-        let Source::File(file) = self.settings.origin(key) else { return false };
-        let named = self.inputs.flags.config_file.is_some();
-        let user = user_dir(self.inputs);
-        !named && !user.is_some_and(|user| file.starts_with(user))
-    }
-
-    /// The folder of the project whose own file sets a key.
-    fn project_of(&self, key: &str) -> Option<PathBuf> {
-        let Source::File(file) = self.settings.origin(key) else { return None };
-        let folder = file.parent().filter(|_| self.is_of_a_project(key))?;
-        folder.canonicalize().ok()
-    }
-
-    /// A project's own file says where its log is kept, inside the project.
-    fn log_file(&mut self, raw: Option<String>) -> Option<PathBuf> {
-        const KEY: &str = "server.logging.file";
-        let path = self.path(KEY, &raw?);
-        let climbs =
-            path.is_symlink() || path.components().any(|part| part == Component::ParentDir);
-        // Folders that are not there yet are made below the first that is.
-        let folder = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
-        let is_outside =
-            |project: PathBuf| climbs || !folder.is_some_and(|at| at.starts_with(project));
-        if self.is_of_a_project(KEY) && path.metadata().is_ok_and(|found| !found.is_file()) {
-            let what = format!("is {}, which is not a regular file: remove it", path.display());
-            self.problem(KEY, what);
-        }
-        if self.project_of(KEY).is_some_and(is_outside) {
-            self.problem(
-                KEY,
-                format!("is {}, outside the project: it {ELSEWHERE}", path.display()),
-            );
-        }
-        Some(path)
-    }
-
     fn roots(&mut self, raw: &[String]) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = raw.iter().map(|root| self.path("roots", root)).collect();
         if paths.is_empty() {
@@ -493,11 +485,7 @@ impl Resolver<'_> {
         for path in paths {
             match path.canonicalize() {
                 Ok(real) if inside.as_ref().is_some_and(|inside| !real.starts_with(inside)) => {
-                    let what = format!(
-                        "holds {}, which lies outside the project; its own file can't open that, because it may be somebody else's: pass --root, or set `roots` in ~/.config/docent/docent.toml",
-                        path.display()
-                    );
-                    self.problem("roots", what);
+                    self.refuse("roots", Some(OUTSIDE));
                 }
                 Ok(real) if real.is_dir() => {
                     if !roots.contains(&real) {

@@ -245,15 +245,21 @@ impl Resolver<'_> {
         extra: &mut Extra,
         base: &Path,
     ) -> Result<Server, Vec<Fault>> {
+        let withheld = RefCell::new(Vec::new());
         let told = |problems: Vec<Problem>| -> Vec<Fault> {
-            problems.iter().map(|problem| Fault::of(problem, true)).collect()
+            let withheld = withheld.borrow();
+            let explained = problems.into_iter().map(|problem| explain(problem, &withheld));
+            explained.map(|problem| Fault::of(&problem, true)).collect()
         };
         let inputs = self.inputs;
         let used = RefCell::new(Vec::new());
         let lookup = |name: &str| {
-            // What lets clients in to docent is nobody else's.
-            let own = name.starts_with("DOCENT_") || name == "MCP_API_KEY";
-            let value = inputs.environment.get(name).filter(|_| !own).map(str::to_owned);
+            // The key of docent's own clients is for docent alone.
+            if name.starts_with("DOCENT_") || name == "MCP_API_KEY" {
+                withheld.borrow_mut().push(name.to_owned());
+                return None;
+            }
+            let value = inputs.environment.get(name).map(str::to_owned);
             used.borrow_mut().extend(value.clone());
             value
         };
@@ -382,6 +388,15 @@ fn beside(path: &Path, base: &Path, inputs: &Inputs) -> io::Result<()> {
     let what = "a registry names files beside itself alone, in a folder without other credentials: put both into one of \
                 their own, or take the server over with `docent servers import`";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
+}
+
+/// A variable that was withheld from a server may well be set: explains why the server can't have it.
+fn explain(problem: Problem, withheld: &[String]) -> Problem {
+    let is_about = |name: &&String| problem.what == Problem::unset_variable(name).what;
+    let Some(name) = withheld.iter().find(is_about) else { return problem };
+    let what = format!("the variable {name} is docent's own, and no server gets it");
+    let remedy = "give the server's key in a variable of another name".to_owned();
+    Problem { what, remedy, ..problem }
 }
 
 /// Puts variables and the secret in place where an entry says how to sign in.

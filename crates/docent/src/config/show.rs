@@ -7,7 +7,11 @@ use super::{
     masked::{MASK, Masks},
 };
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 struct Row {
     key: String,
@@ -16,11 +20,13 @@ struct Row {
     /// What holds where the key is left alone, if that is not a plain value.
     default_words: Option<&'static str>,
     source: Source,
+    /// The project's file that sets the key in vain.
+    ignored: Option<PathBuf>,
 }
 
 /// One aligned line a key.
 pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
-    let rows: Vec<(String, Source)> = screened(settings, masks)
+    let rows: Vec<(String, String)> = screened(settings, masks)
         .into_iter()
         .map(|row| {
             let value = match (row.value, row.default_words) {
@@ -28,7 +34,9 @@ pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
                 (Some(value), _) => value.to_string(),
                 (None, _) => "(unset)".to_owned(),
             };
-            (format!("{} = {value}", row.key), row.source)
+            let ignored = row.ignored.map(|file| format!(", ignored in {}", file.display()));
+            let source = format!("{}{}", row.source, ignored.unwrap_or_default());
+            (format!("{} = {value}", row.key), source)
         })
         .collect();
     // One very long value must not push every source off the screen.
@@ -53,7 +61,11 @@ pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
             Source::Environment(name) => json!({"kind": "environment", "name": name}),
             Source::Flag(flag) => json!({"kind": "flag", "name": flag}),
         };
-        (row.key, json!({"value": row.value, "source": source}))
+        let mut shown = json!({"value": row.value, "source": source});
+        if let Some(file) = &row.ignored {
+            shown["ignored"] = json!({"kind": "file", "name": file.to_string_lossy()});
+        }
+        (row.key, shown)
     });
     Value::Object(rows.collect())
 }
@@ -111,6 +123,7 @@ fn spread(
             value: value.map(|value| mask(plain, kind.1, value)),
             default_words: None,
             source: settings.origin(path).clone(),
+            ignored: settings.ignored_in(path).map(Path::to_owned),
         }),
     }
 }

@@ -256,6 +256,24 @@ fn an_env_file_is_read_only_where_it_is_asked_for() {
 }
 
 #[test]
+fn the_file_of_another_server_is_read_only_where_it_is_named() {
+    const NAME: &str = ".ast-copilot-helper.json";
+    let world = World::new().root_file(NAME, r#"{"server": {"port": 3001}}"#);
+    let config = world.load();
+    let ignored = format!(
+        "docent ignores {}; pass --config {NAME} to read it, if you trust the project",
+        world.root().join(NAME).display()
+    );
+    assert_eq!((config.server.port, config.warnings), (8001, vec![ignored]));
+    let mut inputs = world.inputs();
+    inputs.flags.config_file = Some(world.root().join(NAME));
+    let config = Config::load(&inputs).unwrap();
+    assert_eq!((config.server.port, config.warnings.len()), (3001, 0));
+    let world = world.root_file("docent.json", "{}");
+    assert_eq!(world.load().warnings, Vec::<String>::new());
+}
+
+#[test]
 fn auth_is_required_once_a_key_is_configured() {
     let required = |world: World| world.load().server.auth.required;
     assert!(!required(World::new()));
@@ -511,18 +529,122 @@ fn a_project_does_not_say_where_code_is_sent() {
         let text = format!("[embedding]\n{model}\n{keys}");
         World::new().env("KEY", "sekrit").root_file("docent.toml", &text)
     };
-    let elsewhere = "can't be set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml or in the environment, or name the file with --config";
     for url in ["https://evil.example/v1", "http://localhost.evil.example", "http://10.0.0.1/v1"] {
-        world(&format!("url = {url:?}"))
-            .refuses(&format!("root/docent.toml: `embedding.url` {elsewhere}"));
+        let config = world(&format!("url = {url:?}")).load();
+        assert!(config.embedding.is_none(), "{url}");
+        let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+        assert!(
+            told.contains("sets `embedding.url` (not on this machine), `embedding.model`"),
+            "{told}"
+        );
     }
-    world("url = \"http://localhost:1/v1\"\nkey_env = \"KEY\"")
-        .refuses(&format!("root/docent.toml: `embedding.key_env` {elsewhere}"));
+    let config = world("url = \"http://localhost:1/v1\"\nkey_env = \"KEY\"").load();
+    assert_eq!(config.embedding.unwrap().key, None, "a project takes no key from the environment");
+    assert!(
+        config.warnings[0].contains("sets `embedding.key_env`, which"),
+        "{:?}",
+        config.warnings
+    );
     for url in ["http://localhost:1/v1", "http://127.0.0.1/v1", "http://[::1]:8/v1"] {
         assert!(world(&format!("url = {url:?}")).load().embedding.is_some(), "{url}");
     }
     let user = format!("[embedding]\n{model}\nurl = \"https://x/v1\"");
-    assert!(World::new().user_file("docent.toml", &user).load().embedding.is_some());
+    let both = world("url = \"https://evil.example/v1\"").user_file("docent.toml", &user).load();
+    assert_eq!(both.embedding.unwrap().url, "https://x/v1", "what the user set counts");
+}
+
+#[test]
+fn a_key_that_a_project_may_not_set_leaves_what_the_user_set() {
+    let user = "policy.network.hosts = [\"docs.example.com\"]\npolicy.tools.deny = [\"fetch_page\"]\n\
+                audit.file = \"/var/log/docent.jsonl\"\nserver.port = 1\nmcp_servers.mine.command = \"a\"";
+    let project = "policy.network.hosts = [\"evil.example\"]\npolicy.redaction.secrets = false\naudit.file = \"x\"\n\
+                   server.port = 2\nserver.logging.file = \"../x.log\"\nroots = [\"..\"]\n\
+                   mcp_servers.mine.command = \"b\"\nmcp_servers.theirs.command = \"c\"";
+    let world = World::new()
+        .user_file("docent.toml", user)
+        .root_file("docent.toml", project)
+        .check("policy.network.hosts", "[\"docs.example.com\"] home/.config/docent/docent.toml")
+        .check("policy.tools.deny", "[\"fetch_page\"] home/.config/docent/docent.toml")
+        .check("policy.redaction.secrets", "true default")
+        .check("audit.file", "\"/var/log/docent.jsonl\" home/.config/docent/docent.toml")
+        .check("server.logging.file", "null default")
+        .check("mcp_servers.mine", "{\"command\":\"a\"} home/.config/docent/docent.toml")
+        .check("server.port", "2 root/docent.toml");
+    let config = world.load();
+    assert_eq!(config.roots, [world.root().canonicalize().unwrap()]);
+    let servers = config.servers.iter();
+    let servers: Vec<_> =
+        servers.map(|entry| (entry.server.name.as_str(), entry.of_a_project)).collect();
+    assert_eq!(servers, [("mine", false), ("theirs", true)]);
+    let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    let file = world.root().join("docent.toml").display().to_string();
+    let keys = "`policy.network.hosts`, `policy.redaction.secrets`, `audit.file`, \
+                `mcp_servers.mine` (your own settings have a server of that name), \
+                `server.logging.file` (outside the project), `roots` (outside the project)";
+    let mut want: Vec<&str> = keys.split(", ").collect();
+    let start = format!("{file} sets ");
+    let (named, rest) =
+        told.strip_prefix(&start).unwrap().split_once(", which docent ignores").unwrap();
+    let mut named: Vec<&str> = named.split(", ").collect();
+    want.sort_unstable();
+    named.sort_unstable();
+    assert_eq!(named, want);
+    let remedy = "Set them in ~/.config/docent/docent.toml or in the environment, or pass --config";
+    assert!(rest.contains(remedy), "{rest}");
+    let row = &config.show_json()["policy.network.hosts"];
+    assert_eq!(row["ignored"], json!({"kind": "file", "name": file}), "{row}");
+    assert!(config.show_json()["server.port"]["ignored"].is_null());
+    assert!(config.show_text().contains(&format!(", ignored in {file}\n")));
+    let named = Inputs {
+        flags: Flags { config_file: Some("docent.toml".into()), ..Flags::default() },
+        ..world.inputs()
+    };
+    let named = Config::load(&named).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!named.policy.redaction.secrets && named.ignored_keys().is_none());
+}
+
+/// The address goes first: on this machine the project may choose the rest.
+#[test]
+fn a_project_opens_no_door_beyond_this_machine() {
+    let project = "server.host = \"0.0.0.0\"\nserver.port = 9\nserver.auth.required = false\n\
+                   server.tls = { certificate = \"a\", key = \"b\", client_ca = \"c\" }\n\
+                   server.auth.certificates = [{ name = \"x\", subject = \"*\", scopes = [\"*\"] }]";
+    let world = World::new()
+        .root_file("docent.toml", project)
+        .check("server.host", "\"127.0.0.1\" default")
+        .check("server.port", "9 root/docent.toml")
+        .check("server.auth.certificates", "[] default");
+    assert!(world.load().server.tls.is_none());
+    let world = world
+        .user_file("docent.toml", "server.host = \"192.0.2.1\"\nserver.auth.token = \"mine\"")
+        .check("server.host", "\"192.0.2.1\" home/.config/docent/docent.toml")
+        .check("server.port", "8001 default");
+    let config = world.load();
+    assert!(config.server.auth.required && config.server.auth.certificates.is_empty());
+    let told = config.ignored_keys().unwrap();
+    assert!(told.contains("`server.port` (docent listens beyond this machine)"), "{told}");
+}
+
+#[test]
+fn hints_name_the_file_that_the_user_has() {
+    let setting = |world: &World| world.load().policy.network.setting.to_string();
+    assert_eq!(setting(&World::new()), "~/.config/docent/docent.toml");
+    assert_eq!(
+        setting(&World::new().user_file("docent.json", "{}")),
+        "~/.config/docent/docent.json"
+    );
+    let world = World::new().env("XDG_CONFIG_HOME", "/x");
+    assert_eq!(setting(&world), "/x/docent/docent.toml");
+    let world = world.root_file("own.toml", "");
+    let mut inputs = world.inputs();
+    inputs.flags.config_file = Some("own.toml".into());
+    let named = inputs.working_dir.join("own.toml").display().to_string();
+    assert_eq!(Config::load(&inputs).unwrap().policy.network.setting.to_string(), named);
+    let world = World::new().env("DOCENT_POLICY_NETWORK_HOSTS", "a.test");
+    assert_eq!(setting(&world), "the environment variable DOCENT_POLICY_NETWORK_HOSTS");
+    // What a project's own file says is no place to add to.
+    let world = World::new().root_file("docent.toml", "policy.network.hosts = [\"a.test\"]");
+    assert_eq!(setting(&world), "~/.config/docent/docent.toml");
 }
 
 #[test]
@@ -783,7 +905,7 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
         ),
         (
             "client_secret_env = \"MCP_API_KEY\"",
-            "\"a\", oauth.client_secret_env: the variable MCP_API_KEY is not set; set MCP_API_KEY, or write a default: ${MCP_API_KEY:-…}",
+            "\"a\", oauth.client_secret_env: the variable MCP_API_KEY is docent's own, and no server gets it; give the server's key in a variable of another name",
         ),
     ] {
         let config = entry(oauth);

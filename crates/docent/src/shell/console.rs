@@ -5,6 +5,7 @@ use super::peer::Note;
 use anyhow::Context as _;
 use docent_screen::{one_line, visible};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::Value;
 use std::{
     borrow::Cow,
     io::{self, BufRead, IsTerminal as _, Read as _, Write},
@@ -135,7 +136,7 @@ impl Console {
             }
             Note::Log { level, logger, data } if self.verbose => {
                 let logger = logger.map_or_else(String::new, |logger| format!(" {logger}:"));
-                let data = data.as_str().map_or_else(|| data.to_string(), str::to_owned);
+                let data = log_line(data);
                 self.tell(&one_line(&format!("[{level}]{logger} {data}")));
             }
             Note::Other(message) if self.verbose => self.tell(&one_line(&message.to_string())),
@@ -202,6 +203,23 @@ impl Console {
     /// All of standard input.
     pub(crate) fn read_input(&self) -> io::Result<Vec<u8>> {
         read_bounded(&mut **held(&self.input))
+    }
+}
+
+/// The data of a log line for people: the sentence first, where the data has one, and the other fields after it.
+fn log_line(data: Value) -> String {
+    match data {
+        Value::String(text) => text,
+        Value::Object(mut fields) if fields.get("message").is_some_and(Value::is_string) => {
+            let message = fields.shift_remove("message").unwrap_or_default();
+            let message = message.as_str().unwrap_or_default();
+            if fields.is_empty() {
+                message.to_owned()
+            } else {
+                format!("{message} {}", Value::Object(fields))
+            }
+        }
+        other => other.to_string(),
     }
 }
 

@@ -32,6 +32,7 @@ mod tests;
 
 use crate::{
     analyze::{self, UsedWrongly},
+    cli,
     config::{Config, Environment, Inputs},
     logging, serve,
     servers::{self, Dial, Means},
@@ -95,7 +96,7 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
         working_dir: working_dir.clone(),
         flags: typed.flags(),
     };
-    let mut config = Config::load(&inputs)?;
+    let mut config = cli::load(&inputs)?;
     check_usable(command, &config)?;
     let _logging = logging::traces(&config).then(|| logging::init(&config)).transpose()?;
     if !command.is_call() && config.audit.file.is_none() {

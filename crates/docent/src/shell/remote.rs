@@ -47,9 +47,7 @@ pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
                 bail!(UsedWrongly(format!("there is no server {name:?}")));
             };
             if entry.of_a_project {
-                bail!(
-                    "`mcp_servers.{name}` is set by a project's own file, which may be somebody else's: set it in ~/.config/docent/docent.toml, or name the file with --config"
-                );
+                bail!("{}", config.untrusted_server(name));
             }
             servers::one(entry, config)
         }

@@ -20,7 +20,10 @@ pub(crate) fn values(schema: Schema<'_>, texts: &[String]) -> Result<Value, Stri
     }
     let array = schema.branches().into_iter().find(|branch| branch.kind == Kind::Array);
     let Some(array) = array else {
-        return Err(format!("is given {} times, and is no array", texts.len()));
+        let count = texts.len();
+        return Err(format!(
+            "is given {count} times and takes one value; a word without `=` is one"
+        ));
     };
     let member = |text: &String| match array.schema.members() {
         Some(members) => value(members, text),

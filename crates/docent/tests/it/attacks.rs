@@ -146,8 +146,13 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` names it");
     place.run(&["run", "nobody"]).ends(2).says("a program comes after --");
     // A repository says of no program what it is.
-    place.write("docent.toml", &format!("mcp_servers.told.command = {python:?}\n"));
-    place.run(&["run", "told"]).ends(1).says("somebody else's");
+    let theirs =
+        "mcp_servers.told.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";
+    place.write("docent.toml", theirs);
+    let run = place.run(&["run", "told"]);
+    assert_eq!(serde_json::from_str::<Value>(&run.ends(0).out).unwrap()[1]["PLAIN"], "1");
+    assert!(run.err.contains("`mcp_servers.told` (your own settings have"), "{}", run.err);
+    place.run(&["run", "theirs"]).ends(1).says("untrusted repository");
 }
 
 #[test]

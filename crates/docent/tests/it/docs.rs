@@ -221,6 +221,22 @@ fn answer(mut stream: &TcpStream) {
 }
 
 #[test]
+fn a_site_that_can_t_be_added_leaves_nothing_behind() {
+    let place = Place::new();
+    let host = site();
+    let entries = || fs::read_dir(place.project()).unwrap().count();
+    let add = |path: &str| place.run(&["docs", "add", "zoo", &format!("http://{host}{path}")]);
+    add("/docs/").ends(1).says("in ~/.config/docent/docent.toml; zoo was not added");
+    assert_eq!(entries(), 0, "something was written before the policy was asked");
+    place.settings(&format!("policy.network.hosts = [\"{host}\"]\n"));
+    add("/none/").ends(1).says("zoo was not added");
+    assert!(!place.project().join("docent.toml").exists());
+    assert!(!place.project().join(".docent/web/zoo").exists());
+    place.run(&["docs", "list"]).ends(0).prints("No documentation is configured");
+    add("/docs/").ends(0).prints("zoo: 2 documents");
+}
+
+#[test]
 fn a_site_is_fetched_where_the_user_allows_its_host() {
     let place = Place::new();
     let host = site();
@@ -229,7 +245,11 @@ fn a_site_is_fetched_where_the_user_allows_its_host() {
     place.write("manual/vacuum.md", VACUUM);
     place.run(&["docs", "add", "pg", "manual"]).ends(0);
     place.write("manual/new.md", "# New\n\nNews.\n");
-    place.run(&["docs", "add", "zoo", &url]).ends(1);
+    let file = place.project().join("docent.toml");
+    let before = fs::read_to_string(&file).unwrap();
+    place.run(&["docs", "add", "zoo", &url]).ends(1).says("zoo was not added");
+    assert_eq!(fs::read_to_string(&file).unwrap(), before, "an empty collection is left behind");
+    place.write("docent.toml", &format!("{before}\n[docs.collections.zoo]\nurl = \"{url}\"\n"));
     // One that can't be fetched keeps the others from nothing.
     let run = place.run(&["docs", "sync"]);
     run.ends(1)
@@ -238,15 +258,12 @@ fn a_site_is_fetched_where_the_user_allows_its_host() {
         .prints("pg: 2 documents (1 new");
     let allowed = format!("policy.network.hosts = [\"{host}\"]\n");
     // A project's own file can't open the network.
-    let before = fs::read_to_string(place.project().join("docent.toml")).unwrap();
+    let before = fs::read_to_string(&file).unwrap();
     place.write("docent.toml", &format!("{allowed}{before}"));
     let run = place.run(&["docs", "sync"]);
-    run.ends(1);
-    assert!(
-        run.err.contains("`policy.network.hosts` can't be set by a project's own file"),
-        "{}",
-        run.err
-    );
+    run.ends(1).prints("zoo can't be fetched: the policy does not name");
+    let ignored = "sets `policy.network.hosts`, which docent ignores";
+    assert!(run.err.contains(ignored), "{}", run.err);
     place.write("docent.toml", &before);
     let own = place.0.path().join(".config/docent");
     fs::create_dir_all(&own).unwrap();

@@ -309,7 +309,7 @@ async fn a_page_speaks_to_docent_and_starts_nothing_unasked() {
 }
 
 /// Starts `docent inspect`, and gives the address that it prints.
-fn inspect(place: &Place, args: &[&str]) -> (Inspecting, String) {
+pub(crate) fn inspect(place: &Place, args: &[&str]) -> (Inspecting, String) {
     let mut command: Command = place.command(&["inspect", "--no-open"]);
     let mut child =
         command.args(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -318,7 +318,7 @@ fn inspect(place: &Place, args: &[&str]) -> (Inspecting, String) {
     (Inspecting(child), line.trim().to_owned())
 }
 
-struct Inspecting(std::process::Child);
+pub(crate) struct Inspecting(std::process::Child);
 
 impl Drop for Inspecting {
     fn drop(&mut self) {

@@ -158,6 +158,16 @@ fn what_is_not_docent_s_is_left_alone() {
 }
 
 #[test]
+fn what_can_t_be_written_is_not_asked_about() {
+    let place = Place::new();
+    // Without a terminal a question would be an error of its own.
+    let want = "is the client installed? Start it once, or pass --force";
+    place.run(&["install", "cursor"]).ends(1).says(want);
+    place.run(&["install", "cursor", "--dry-run"]).ends(0).prints("mcpServers");
+    place.run(&["install", "cursor", "--force", "--yes"]).ends(0).prints("installed");
+}
+
+#[test]
 fn one_client_that_fails_hides_none_of_the_others() {
     let place = Place::new();
     let file = cursor(&place);

@@ -8,6 +8,7 @@ mod behind;
 mod bounds;
 mod code_mode;
 mod confined;
+mod container;
 mod docs;
 mod doors;
 mod ending;
@@ -334,7 +335,7 @@ fn doctor_reports_each_control() {
     let details: Vec<&str> = findings.iter().map(|f| f["detail"].as_str().unwrap()).collect();
     for want in [
         "not required; stdio alone is served",
-        "no host is named, so that none of docent's own tools reaches the network",
+        "off: the policy names no host; to allow one, add it to policy.network.hosts in ~/.config/docent/docent.toml",
         "denied are names of secrets",
         "every program may be started as a server",
         "a call that can't be recorded goes on and is counted (audit.on_full)",

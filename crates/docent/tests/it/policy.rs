@@ -1,13 +1,14 @@
 //! The policy of the user's own settings: what it refuses, what says so, and what a reload changes.
 
 use crate::{
-    Place,
+    Place, Run,
     serving::{LEGACY, call, serve, signal},
     web::Site,
 };
+use docent_testkit::Child;
 use rustix::process::Signal;
-use serde_json::json;
-use std::fs;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, fs, process::Command};
 
 #[test]
 fn a_project_s_own_file_sets_no_policy() {
@@ -29,10 +30,38 @@ fn a_project_s_own_file_sets_no_policy() {
         ("roots = [\".\", \"../lib\"]", "roots"),
         ("roots = [\"/\"]", "roots"),
     ] {
+        place.write("docent.toml", "");
+        let before = values(&place.run(&["config", "show", "--json"]));
         place.write("docent.toml", text);
-        place.run(&["config", "show"]).ends(1).says(&format!("`{key}`")).says("somebody else's");
-        place.run(&["config", "show", "--config", "docent.toml"]).ends(0);
+        let shown = place.run(&["config", "show", "--json"]);
+        assert_eq!(values(&shown), before, "{text} has an effect");
+        let ignored = &shown.json()[key]["ignored"]["name"];
+        assert!(
+            ignored.as_str().is_some_and(|file| file.ends_with("docent.toml")),
+            "{text}: {ignored}"
+        );
+        let named = format!("sets `{key}`");
+        for command in [&["config", "show"][..], &["policy", "test", "outline"], &["docs", "list"]]
+        {
+            let run = place.run(command);
+            run.ends(0);
+            assert!(run.err.contains("warning: ") && run.err.contains(&named), "{}", run.err);
+            assert!(run.err.contains("~/.config/docent/docent.toml"), "{}", run.err);
+        }
+        place.run(&["doctor", "--port", "0"]).ends(0).prints("docent ignores").prints(&named);
+        let run = place.run(&["config", "show", "--config", "docent.toml", "--json"]);
+        assert_ne!(values(&run), before, "the user may set {key}");
+        assert_eq!(run.err, "");
     }
+    let run = Run::of(place.command(&["serve"]).stdin(std::process::Stdio::null()));
+    run.ends(0).says("sets `roots` (outside the project), which docent ignores");
+}
+
+/// The value of every key.
+fn values(shown: &Run) -> BTreeMap<String, Value> {
+    let rows = shown.ends(0).json();
+    let rows = rows.as_object().unwrap().iter();
+    rows.map(|(key, row)| (key.clone(), row["value"].clone())).collect()
 }
 
 #[test]
@@ -40,14 +69,21 @@ fn a_project_loosens_nothing_that_the_user_has_set() {
     let place = Place::new();
     place.settings("server.auth.token = \"my-own-token-0123456789\"\n");
     place.write("docent.toml", "server.auth.required = false\n");
-    place.run(&["config", "show"]).ends(1).says("`server.auth.required`");
+    let loosened = |want: &str| {
+        let run = place.run(&["config", "show"]);
+        assert!(run.ends(0).err.contains(want), "{want}: {}", run.err);
+    };
+    loosened("`server.auth.required` (it turns off the auth that you set up)");
     place.settings("server.host = \"0.0.0.0\"\nserver.auth.token = \"my-own-token-0123456789\"\n");
-    for text in ["server.auth.token = \"known\"\n", "server.rate_limit.enabled = false\n"] {
+    for (text, key) in [
+        ("server.auth.token = \"known\"\n", "server.auth.token"),
+        ("server.rate_limit.enabled = false\n", "server.rate_limit.enabled"),
+    ] {
         place.write("docent.toml", text);
-        place.run(&["config", "show"]).ends(1).says("somebody else's");
+        loosened(&format!("sets `{key}` (docent listens beyond this machine)"));
     }
     place.write("docent.toml", "server.logging.level = \"debug\"\n");
-    place.run(&["config", "show"]).ends(0);
+    assert_eq!(place.run(&["config", "show"]).ends(0).err, "");
 }
 
 #[tokio::test]
@@ -112,6 +148,7 @@ fn a_call_is_judged_without_being_made() {
         policy.tools.deny = ["web:*"]
         policy.tools.approve = ["analyze_repository"]
         policy.filesystem.deny = ["drafts"]
+        policy.network.hosts = ["html.duckduckgo.com"]
         limits.tools.parse_files.rate_per_minute = 7
 
         [[policy.rules]]
@@ -179,6 +216,90 @@ fn a_call_is_judged_without_being_made() {
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(2).says(want);
     }
+}
+
+#[test]
+fn a_tool_that_is_off_is_not_allowed() {
+    let place = Place::new();
+    let test = |args: &[&str]| place.run(&[&["policy", "test"], args].concat());
+    for tool in ["web_search", "fetch_page"] {
+        test(&[tool])
+            .ends(1)
+            .prints(&format!("off: {tool} for anonymous\n  because the network is off"))
+            .prints("~/.config/docent/docent.toml")
+            .prints("note: once it is on: allowed (the scope \"*\" of `anonymous`; no rule speaks of it)");
+        let answer = test(&[tool, "--json"]).ends(1).json();
+        assert_eq!(answer["allowed"], false, "{answer}");
+        assert_eq!(answer["rulings"][0]["verdict"], "off", "{answer}");
+    }
+    place.settings("policy.tools.deny = [\"web:*\"]\n");
+    let run = test(&["web_search"]);
+    run.ends(1).prints("denied: web_search").prints("off: web_search");
+    assert!(!run.out.contains("once it is on"), "{}", run.out);
+    place.settings("policy.network.hosts = [\"docs.example.com\"]\n");
+    test(&["web_search"])
+        .ends(1)
+        .prints("names none of the search providers")
+        .prints("to the list");
+    test(&["fetch_page"]).ends(0).prints("allowed: fetch_page");
+    test(&["outline", "--key", "ci"]).ends(2).says("\"ci\"; server.auth.keys has none");
+    place.settings("web.providers = []\npolicy.network.hosts = [\"docs.example.com\"]\n");
+    test(&["web_search"]).ends(1).prints("off: web_search").prints("web.providers");
+}
+
+#[test]
+fn a_hint_names_the_file_that_the_user_has() {
+    let place = Place::new();
+    let hint = |command: &mut Command, want: &str| {
+        let run = Run::of(command);
+        assert!(run.ends(1).out.contains(want), "no {want:?} in {}", run.out);
+    };
+    let test = ["policy", "test", "web_search"];
+    hint(&mut place.command(&test), "adds to ~/.config/docent/docent.toml:\n");
+    let elsewhere = place.0.path().join("xdg");
+    let file = "adds to ~/xdg/docent/docent.toml:\n[policy.network]\nhosts = [";
+    hint(place.command(&test).env("XDG_CONFIG_HOME", &elsewhere), file);
+    fs::create_dir_all(elsewhere.join("docent")).unwrap();
+    fs::write(elsewhere.join("docent/docent.json"), "{}").unwrap();
+    let file = "adds to ~/xdg/docent/docent.json:\n{\"policy\": {\"network\": {\"hosts\": [";
+    hint(place.command(&test).env("XDG_CONFIG_HOME", &elsewhere), file);
+    fs::write(place.0.path().join("own.toml"), "").unwrap();
+    let named = [&test[..], &["--config", "../own.toml"]].concat();
+    hint(&mut place.command(&named), "project/../own.toml:\n[policy.network]");
+    // What is fetched for a collection as well.
+    let add = place.run(&["docs", "add", "api", "https://docs.example.com/"]);
+    add.ends(1).says("add it to policy.network.hosts in ~/.config/docent/docent.toml");
+}
+
+#[tokio::test]
+async fn a_tool_that_is_off_says_so_in_its_description() {
+    let place = Place::new();
+    let mut server = serve(&place, &[], &[]);
+    server.open(LEGACY).await.unwrap();
+    let off = ["web_search", "fetch_page"].map(str::to_owned).to_vec();
+    assert_eq!(listed_as_off(&mut server).await, off);
+    let answer = server.ask("tools/call", call("web_search", json!({"query": "x"}))).await.unwrap();
+    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(told.contains("adds to ~/.config/docent/docent.toml:\n[policy.network]"), "{told}");
+    for (hosts, want) in [
+        ("[\"html.duckduckgo.com\"]", &off[..0]),
+        ("[\"docs.example.com\"]", &off[..1]),
+        ("[]", &off[..]),
+    ] {
+        place.settings(&format!("policy.network.hosts = {hosts}\n"));
+        signal(&server, Signal::HUP);
+        // A reload notifies more than once: the last list is the one that counts.
+        while listed_as_off(&mut server).await != want {
+            server.notification("notifications/tools/list_changed").await.unwrap();
+        }
+    }
+}
+
+async fn listed_as_off(server: &mut Child) -> Vec<String> {
+    let listed = server.ask("tools/list", json!({})).await.unwrap();
+    let tools = listed["result"]["tools"].as_array().unwrap().iter();
+    let is_off = |tool: &&Value| tool["description"].as_str().unwrap().starts_with("Off: ");
+    tools.filter(is_off).map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[test]

@@ -1,6 +1,9 @@
-//! The tables of docs/seeds.md, for the tests that walk the seed documents.
+//! The tables of docs/seeds.md, for the tests that walk the seed documents, and what several of these walks need.
 
-use std::{collections::VecDeque, fs, path::Path};
+use crate::{Place, Run};
+use docent_testkit::Child;
+use serde_json::{Value, json};
+use std::{collections::VecDeque, fs, io::Write as _, path::Path, process::Stdio};
 
 /// A walk through one seed's table, row by row, in the document's order.
 pub(crate) struct Walk {
@@ -31,14 +34,22 @@ impl Walk {
         let Some(row) = self.rows.pop_front() else {
             panic!("docs/seeds.md has no row {lines} at the end of the table of seed {}", self.seed)
         };
-        assert_eq!(row.lines, lines, "next in docs/seeds.md, seed {}: {}", self.seed, row.statement);
+        assert_eq!(
+            row.lines, lines,
+            "next in docs/seeds.md, seed {}: {}",
+            self.seed, row.statement
+        );
     }
 
     /// Ends the walk, at the end of the table.
     #[track_caller]
     pub(crate) fn end(&self) {
         let left: Vec<&str> = self.rows.iter().map(|row| row.lines.as_str()).collect();
-        assert!(left.is_empty(), "rows of seed {} that no step of the walk shows: {left:?}", self.seed);
+        assert!(
+            left.is_empty(),
+            "rows of seed {} that no step of the walk shows: {left:?}",
+            self.seed
+        );
     }
 }
 
@@ -50,4 +61,85 @@ fn parse_row(line: &str) -> Row {
     let has_reason = verdict.strip_prefix("differs: ").is_some_and(|reason| !reason.is_empty());
     assert!(verdict == "works" || has_reason, "neither works nor differs: {line}");
     Row { lines: lines.to_owned(), statement: statement.to_owned() }
+}
+
+/// Sends a request as a document has it, line breaks and all, and awaits its answer.
+pub(crate) async fn ask(server: &mut Child, request: &str) -> Value {
+    let parsed: Value = serde_json::from_str(request).unwrap();
+    server.send_text(request).await.unwrap();
+    let answer = server.answer_to(&parsed["id"]).await.unwrap();
+    assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
+    answer
+}
+
+/// Sends a notification as a document has it, and checks that nothing answers it.
+pub(crate) async fn notify(server: &mut Child, notification: &str) {
+    server.send_text(notification).await.unwrap();
+    let pong = server.ask("ping", json!({})).await.unwrap();
+    assert_eq!(pong["result"], json!({}), "{pong}");
+    let answers: Vec<Value> =
+        server.heard().into_iter().filter(|message| message.get("method").is_none()).collect();
+    assert!(answers.is_empty(), "{notification} is answered: {answers:?}");
+}
+
+/// The texts of a result's content, one after the other.
+pub(crate) fn text_of(answer: &Value) -> String {
+    let blocks = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let texts = blocks.iter().filter_map(|block| block["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Runs the program with this as its whole input, as `echo … | docent …` does.
+pub(crate) fn run_with_input(place: &Place, args: &[&str], input: &str) -> Run {
+    let mut command = place.command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(format!("{input}\n").as_bytes()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    Run {
+        code: ended.status.code().expect("ended by a signal"),
+        out: String::from_utf8(ended.stdout).unwrap(),
+        err: String::from_utf8(ended.stderr).unwrap(),
+    }
+}
+
+/// A server in the shell's own words, which answers a message by the first of its patterns.
+const ANSWERING: &str = r#"say() { printf '%s\n' '{"jsonrpc":"2.0","id":'"$id"','"$1"'}'; }
+while IFS= read -r line; do
+  id="${line#*\"id\":}"; id="${id%%[,\}]*}"
+  case "$line" in
+CASES
+    *'"id":'*) say '"error":{"code":-32601,"message":"Method not found"}' ;;
+  esac
+done
+"#;
+
+/// Writes a server whose tools answer with one member of a response each, `"result": …` or `"error": …`, and returns its
+/// settings.
+pub(crate) fn answering_server(place: &Place, name: &str, tools: &[(&str, &str)]) -> String {
+    let definition =
+        |(tool, _): &(&str, &str)| json!({"name": tool, "inputSchema": {"type": "object"}});
+    let definitions: Vec<Value> = tools.iter().map(definition).collect();
+    let opening = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+        "serverInfo": {"name": name, "version": "1"},
+    });
+    let opening = format!("\"result\":{opening}");
+    let list = format!("\"result\":{}", json!({"tools": definitions}));
+    let mut answers = vec![
+        ("\"method\":\"initialize\"".to_owned(), opening.as_str()),
+        ("\"method\":\"tools/list\"".to_owned(), &list),
+    ];
+    answers.extend(tools.iter().map(|(tool, answer)| (format!("\"name\":\"{tool}\""), *answer)));
+    let case = |(pattern, answer): &(String, &str)| {
+        assert!(!answer.contains('\''), "the shell would end it there: {answer}");
+        // One message is one line.
+        format!("    *'{pattern}'*) say '{}' ;;", answer.replace('\n', " "))
+    };
+    let cases: Vec<String> = answers.iter().map(case).collect();
+    let file = format!("{name}.sh");
+    place.write(&file, &ANSWERING.replace("CASES", &cases.join("\n")));
+    let file = place.project().join(file);
+    let file = file.to_str().unwrap();
+    format!("[mcp_servers.{name}]\ncommand = \"/bin/sh\"\nargs = [{file:?}]\n")
 }

@@ -238,7 +238,8 @@ fn the_block_of_an_editor_s_settings_is_imported() {
 fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
     let place = Place::new();
     place.settings("[mcp_servers.docs]\ncommand = \"true\"\n");
-    for args in [&["call", "search_documentation", "docs", "query=x"][..], &["tools", "-s", "docs"]] {
+    for args in [&["call", "search_documentation", "docs", "query=x"][..], &["tools", "-s", "docs"]]
+    {
         place.run(args).ends(1).says(
             "the server \"docs\" can't be used: \"docs\": it is the name of one of docent's own suites",
         );

@@ -1,7 +1,7 @@
 //! A tool of a server, as docent's own clients use it.
 
 use super::{Downstream, cache, exchange::Asking, known::Definition};
-use crate::parts::{CollectedParts, content_blocks};
+use crate::parts::{CollectedParts, MAX_BLOCKS, content_blocks};
 use docent_dial::headers;
 use docent_screen::{visible, visible_json};
 use docent_tool::{
@@ -62,6 +62,7 @@ impl AnyTool for Proxied {
             hidden: self.hidden,
             // The hub watches the time of each call by itself, and ends it before this.
             patience: Some(self.server.spec().longest_exchange(definition.is_task())),
+            off: None,
             extra: Object::new(),
         };
         // docent runs a task of the server's as an ordinary call.
@@ -146,6 +147,14 @@ impl Downstream {
             None | Some(Value::Null) => vec![json!({"type": "text", "text": bare_text(&result)})],
             Some(content) => content_blocks(content),
         };
+        let left_out = content.len().saturating_sub(MAX_BLOCKS);
+        if left_out > 0 {
+            content.truncate(MAX_BLOCKS);
+            let text = format!(
+                "{left_out} more blocks of this answer are left out: an answer may have {MAX_BLOCKS}."
+            );
+            content.push(json!({"type": "text", "text": text}));
+        }
         if is_partial {
             let name = self.name();
             let text =

@@ -18,9 +18,9 @@ async fn outcome(answers: Vec<Value>) -> Outcome {
     scripts.put(
         "one",
         session(json!([tool("act")]), move |message| {
-            let answers = answers.iter().map(
-                |answer| json!({"jsonrpc": "2.0", "id": message["id"], "result": answer}),
-            );
+            let answers = answers
+                .iter()
+                .map(|answer| json!({"jsonrpc": "2.0", "id": message["id"], "result": answer}));
             Does::Says(answers.collect())
         }),
     );
@@ -62,16 +62,31 @@ async fn parts_without_a_last_one_are_an_answer_that_says_so() {
 #[tokio::test]
 async fn a_part_starts_the_timeout_again_and_is_kept_when_it_passes() {
     let scripts = Arc::new(Scripts::default());
-    scripts.put(
-        "one",
-        session(json!([tool("act")]), |message| result(message, part("const ", true))),
-    );
+    scripts
+        .put("one", session(json!([tool("act")]), |message| result(message, part("const ", true))));
     let mut impatient = spec("one");
     impatient.timeout = Duration::from_millis(200);
     let hub = hub(&scripts, Memory::none(), vec![impatient]);
     let cut = call(&hub, "one__act", &nobody()).await.unwrap();
     assert!(cut.partial && words(&cut).starts_with("const "), "{cut:?}");
     until(|| !scripts.of("notifications/cancelled").is_empty()).await;
+}
+
+#[tokio::test]
+async fn an_answer_has_a_bounded_number_of_blocks() {
+    let blocks = |count: usize| {
+        let block = json!({"type": "image", "data": "", "mimeType": "image/png"});
+        vec![block; count]
+    };
+    let whole = outcome(vec![json!({"content": blocks(10_002)})]).await;
+    assert_eq!(whole.content.len(), 10_001);
+    assert_eq!(
+        words(&whole),
+        "2 more blocks of this answer are left out: an answer may have 10000."
+    );
+    let part = json!({"content": blocks(6000), "partial": true});
+    let cut = outcome(vec![part.clone(), part.clone(), part]).await;
+    assert!(cut.partial && words(&cut).starts_with("2000 more blocks"), "{}", words(&cut));
 }
 
 #[tokio::test]
@@ -96,7 +111,8 @@ async fn a_result_without_content_is_its_json_as_text() {
 
 #[tokio::test]
 async fn a_flat_resource_is_wrapped() {
-    let flat = json!({"type": "resource", "uri": "file:///a", "mimeType": "text/plain", "text": "t"});
+    let flat =
+        json!({"type": "resource", "uri": "file:///a", "mimeType": "text/plain", "text": "t"});
     let answer = outcome(vec![json!({"content": [flat]})]).await;
     let [Block::Raw(block)] = answer.content.as_slice() else { panic!("{answer:?}") };
     let resource = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "t"});
@@ -135,7 +151,11 @@ async fn calls_are_repeated_where_the_user_says_so() {
     assert_eq!(calls(writes(), -32603, retry(2)).await, 1, "the tool says that it writes");
     let begin = tokio::time::Instant::now();
     calls(None, -32603, retry(2)).await;
-    assert_eq!(begin.elapsed().as_secs(), 3, "1 s before the first repetition, 2 s before the second");
+    assert_eq!(
+        begin.elapsed().as_secs(),
+        3,
+        "1 s before the first repetition, 2 s before the second"
+    );
 }
 
 #[tokio::test]

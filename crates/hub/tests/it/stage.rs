@@ -106,7 +106,7 @@ impl Dialer for Scripts {
                                 }
                             }
                         }
-                        said = says.recv() => said.into_iter().collect(),
+                        Some(said) = says.recv() => vec![said],
                     };
                     for message in out {
                         writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();

@@ -79,6 +79,7 @@ class Tools {
       mcp.on('state', () => mcp.state === 'ready' && this.load()),
       mcp.on('noise', (line) => {
         this.noise = line.slice(0, 300)
+        if (this.late) this.wait()
       }),
     ]
     if (mcp.state === 'ready') this.load()
@@ -93,7 +94,10 @@ class Tools {
     const {mcp, ctx} = this
     clearTimeout(this.timer)
     this.timer = 0
-    const slow = setTimeout(() => this.wait(), SLOW)
+    const slow = setTimeout(() => {
+      this.late = true
+      this.wait()
+    }, SLOW)
     try {
       const all = await mcp.list('tools/list', 'tools')
       const named = all.filter(({name}) => name)
@@ -108,6 +112,7 @@ class Tools {
       if (mcp.state === 'ready') put(this.problem, showFailure(error, ctx))
     } finally {
       clearTimeout(slow)
+      this.late = false
     }
   }
 

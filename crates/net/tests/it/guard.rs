@@ -84,7 +84,7 @@ fn what_is_not_named_is_not_asked() {
     let client = Client::new(Policy::parse(["docs.example.com"]).unwrap(), bounded());
     let told = get(&client, &server.url("/")).unwrap_err().to_string();
     let want = format!(
-        "the policy does not name {}; add it to policy.network.hosts in docent.toml",
+        "the policy does not name {}; add it to policy.network.hosts in ~/.config/docent/docent.toml",
         server.address
     );
     assert_eq!(told, want);
@@ -123,7 +123,8 @@ fn names_that_lead_inside_are_refused() {
 /// A client for which `docs.test` may lead to this machine.
 fn at_home(server: &Server, lookup: Arc<Scripted>) -> (Client, Url) {
     let rule = format!("docs.test:{}", server.address.port());
-    let policy = Policy { hosts: vec![HostRule::parse(&rule).unwrap().with_private()] };
+    let hosts = vec![HostRule::parse(&rule).unwrap().with_private()];
+    let policy = Policy { hosts, ..Policy::default() };
     (
         Client::with_lookup(policy, bounded(), lookup),
         Url::parse(&format!("http://{rule}/")).unwrap(),

@@ -27,7 +27,8 @@ impl Listener {
     pub(super) fn report_piece(&self, message: String) {
         let mut notes = self.notes();
         let done = notes.progress.unwrap_or(0.0) + PIECE;
-        self.offer(&mut notes, Progress { done, total: None, message, extra: Object::new() });
+        let total = notes.total.filter(|total| done < *total);
+        self.offer(&mut notes, Progress { done, total, message, extra: Object::new() });
     }
 
     /// With the notes locked, so that no step overtakes another.
@@ -36,6 +37,7 @@ impl Listener {
             return;
         }
         notes.progress = Some(step.done);
+        notes.total = step.total;
         match notes.pace.offer(step, Instant::now()) {
             Some(step) => self.send_step(step),
             // `tell` looks when it is due.

@@ -9,7 +9,8 @@ use serde_json::json;
 
 #[tokio::test]
 async fn every_list_has_pages() {
-    let server = Server::new(Setup { list_page: 2, ..setup(Fixture::new()) }).unwrap();
+    let server =
+        Server::new(Setup { list_page: 2, resource_page: 2, ..setup(Fixture::new()) }).unwrap();
     let whole = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     let mut all = Wire::legacy(&whole, "2025-11-25").await;

@@ -127,9 +127,10 @@ async fn a_thread_stays_taken_until_its_work_has_ended() {
     let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
     let server = server(limits, heavy.tools());
     let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
-    // The call is answered at its deadline; its work goes on.
-    ann.call("heavy", json!({})).await;
-    begins.recv().await.unwrap();
+    // The call is answered at its deadline; its work goes on. On a busy machine a call may end before its work begins.
+    while begins.try_recv().is_err() {
+        ann.call("heavy", json!({})).await;
+    }
     let waits = bob.begin("tools/call", json!({"name": "light"})).await;
     bob.ask("ping", json!({})).await;
     assert!(bob.seen.is_empty(), "{:?}", bob.seen);

@@ -37,6 +37,7 @@ pub(crate) fn setup(provider: Arc<crate::fixture::Fixture>) -> Setup {
         audit: Audit::off(),
         screening: Screening::default(),
         list_page: 0,
+        resource_page: 0,
         adopt_trace: None,
     }
 }

@@ -11,7 +11,8 @@ fn providers() -> (tempfile::TempDir, Vec<Arc<dyn Provider>>) {
     let collections = vec![Collection::new("manual", ".", "The manual")];
     let index = test_index(&root.path().join(".docent"));
     let (synonyms, web) = (Arc::default(), web::Settings::off());
-    (root, suites(Options { roots, collections, synonyms, index, web }).providers)
+    let options = Options { roots, collections, synonyms, index, index_when_listed: false, web };
+    (root, suites(options).providers)
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod analyze_code;
 mod find_references;
 mod graph;
 mod index_status;
+mod listing;
 mod outline;
 mod own_rules;
 mod parse_files;
@@ -52,7 +53,7 @@ pub(crate) use project::LARGEST_FILE;
 use project::{Project, Unread};
 use query_annotations::QueryAnnotations;
 use read_symbol::ReadSymbol;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 use tokio::sync::broadcast;
 
 /// As many values as a completion may have.
@@ -63,6 +64,8 @@ const LOOKED_AT: usize = 5000;
 /// Tools and resources about source code.
 pub struct CodeSuite {
     project: Arc<Project>,
+    /// Whether a list of the source files starts to build the index.
+    pub(crate) index_when_listed: bool,
     tools: Vec<Arc<dyn AnyTool>>,
 }
 
@@ -85,7 +88,7 @@ impl CodeSuite {
             erase(Outline { project: Arc::clone(&project) }),
             erase(IndexStatus { project: Arc::clone(&project) }),
         ];
-        Self { project, tools }
+        Self { project, index_when_listed: false, tools }
     }
 }
 
@@ -104,10 +107,20 @@ impl Provider for CodeSuite {
 
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
         let project = Arc::clone(&self.project);
+        if self.index_when_listed {
+            project.live.start();
+        }
         Box::pin(async move {
-            let list = move |context: &CallContext| Ok(known(&project, context));
-            let listed = nobody().blocking(list).await.unwrap_or_default();
-            listed.into_iter().map(resource).collect()
+            let list = move |context: &CallContext| Ok(listing::resources(&project, context));
+            nobody().blocking(list).await.unwrap_or_default()
+        })
+    }
+
+    fn describe(&self, uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+        let project = Arc::clone(&self.project);
+        Box::pin(async move {
+            let work = move |context: &CallContext| Ok(listing::describe(&project, &uris, context));
+            nobody().blocking(work).await.unwrap_or_default()
         })
     }
 
@@ -136,7 +149,7 @@ impl Provider for CodeSuite {
             let work = move |context: &CallContext| match uri.as_str() {
                 address::ANNOTATIONS => {
                     project.live.ready(context)?;
-                    json_resource(&uri, &totals(&known(&project, context))).map(|all| vec![all])
+                    json_resource(&uri, &totals(&project, context)?).map(|all| vec![all])
                 }
                 _ => read_file(&project, &uri, &path, context),
             };
@@ -174,42 +187,17 @@ impl Provider for CodeSuite {
     }
 }
 
-/// What a file holds: its language and its definitions by kind.
-type Known = (String, (&'static str, Counts));
-
-/// Every file of the index, as far as it is open, and every one that was parsed by name.
-fn known(project: &Project, context: &CallContext) -> BTreeMap<String, (&'static str, Counts)> {
-    let indexed = project.live.sources(CODE, context).unwrap_or_default().into_iter().map(|one| {
-        let language = Language::of(&one.path).or_else(|| Language::named(&one.language));
-        let kinds = one.kinds.iter().filter_map(|(kind, count)| Some((Kind::named(kind)?, *count)));
-        (one.path, (language.map_or("", Language::name), kinds.collect()))
-    });
-    let parsed = project.parsed().into_iter();
-    let parsed = parsed.map(|report| (report.path, (report.language.name(), report.counts)));
-    indexed.chain(parsed).collect()
-}
-
-fn resource((path, (language, counts)): Known) -> ResourceInfo {
-    let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
-    let kinds = counts.words();
-    let about = if kinds.is_empty() { "no definitions".to_owned() } else { kinds };
-    ResourceInfo {
-        uri: address::of(&path),
-        name,
-        title: Some(path),
-        about: Some(format!("{language}: {about}")),
-        mime: Some("application/json".into()),
-        size: None,
-        ..ResourceInfo::default()
-    }
-}
-
-fn totals(all: &BTreeMap<String, (&'static str, Counts)>) -> Totals {
+/// What all files of the index hold together.
+fn totals(project: &Project, context: &CallContext) -> Result<Totals, ToolError> {
+    let sources = project.live.sources(CODE, context)?;
     let mut counts = Counts::default();
-    for (_, of_file) in all.values() {
-        counts.merge(of_file);
+    for source in &sources {
+        let kinds = source.kinds.iter();
+        counts
+            .merge(&kinds.filter_map(|(kind, count)| Some((Kind::named(kind)?, *count))).collect());
     }
-    Totals { total_files: all.len(), total_annotations: counts.total(), summary: counts.summary() }
+    let (total_files, total_annotations) = (sources.len(), counts.total());
+    Ok(Totals { total_files, total_annotations, summary: counts.summary() })
 }
 
 fn read_file(

@@ -243,7 +243,11 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
         .into()
 }
 
-fn answer(sweep: Sweep, reading: Reading, generation: u64) -> Result<Answer<ParseFilesAnswer>, ToolError> {
+fn answer(
+    sweep: Sweep,
+    reading: Reading,
+    generation: u64,
+) -> Result<Answer<ParseFilesAnswer>, ToolError> {
     let mut counts = Counts::default();
     sweep.reports.iter().for_each(|(_, report)| counts.merge(&report.counts));
     let text = text(&sweep, &counts, reading);
@@ -293,6 +297,7 @@ fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
     let parsed = match (broken, sweep.problems.is_empty()) {
         (0, true) => format!("Successfully parsed {}", counted(sweep.reports.len(), "file")),
         (0, false) => format!("Parsed {}", counted(sweep.reports.len(), "file")),
+        (n, _) if n == sweep.reports.len() => format!("Parsed {} in part", counted(n, "file")),
         (n, _) => format!("Parsed {}, {n} of them in part,", counted(sweep.reports.len(), "file")),
     };
     let mut text = format!(
@@ -342,7 +347,8 @@ fn definitions_text(sweep: &Sweep) -> Option<String> {
         let _ok = write!(
             text,
             "\n\n{} not shown: parse fewer files at once, read ast://project/<path>, or call outline.",
-            counted(total - shown, "more definition") + if total - shown == 1 { " is" } else { " are" },
+            counted(total - shown, "more definition")
+                + if total - shown == 1 { " is" } else { " are" },
         );
     }
     Some(text)

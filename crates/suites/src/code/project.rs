@@ -1,6 +1,6 @@
 //! The project whose code is asked about: its files, its index, and who wants to hear of changes.
 
-use super::{address, graph::Memory, own_rules::OwnRules};
+use super::{address, graph::Memory, listing::Listing, own_rules::OwnRules};
 use crate::{
     files::{Kind as EntryKind, Place, Problem, Roots},
     indexing::{Heard, Live},
@@ -67,6 +67,8 @@ pub(crate) struct Project {
     pub(crate) rules: OwnRules,
     /// What files imported when they were last asked.
     pub(crate) imports: Mutex<Memory>,
+    /// Its source files, as a client pages through them.
+    pub(super) listing: Listing,
     /// Files and folders that somebody wants to hear of.
     subscribed: Mutex<BTreeSet<String>>,
 }
@@ -80,6 +82,7 @@ impl Project {
             changes: broadcast::Sender::new(CHANGES),
             rules: OwnRules::default(),
             imports: Mutex::default(),
+            listing: Listing::default(),
             subscribed: Mutex::default(),
         });
         let listener = Arc::downgrade(&project);
@@ -149,7 +152,8 @@ impl Project {
     }
 
     /// Tells that the set of files is another one.
-    pub(crate) fn announce_set(&self) {
+    fn announce_set(&self) {
+        self.listing.clear();
         self.tell(Change::Resources);
     }
 
@@ -172,6 +176,7 @@ impl Project {
 
     /// Tells of every subscription that a batch of changes is about.
     fn touched(&self, batch: &Batch) {
+        self.listing.clear();
         let places: Vec<Place> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
         let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,13 +1,15 @@
-//! Where a name stands in the whole project. Files are read as they are now: the index only says which ones there are.
+//! Where a name stands in the whole project. Files are read as they are now.
 
-use super::project::{Parsed, Project, Unread};
+use super::{
+    listing,
+    project::{Parsed, Project, Unread},
+};
 use crate::{
-    files::{Kind, Place, Problem},
-    indexing::{CODE, Phase},
+    files::{Place, Problem},
     lanes,
 };
 use docent_syntax::{
-    Annotation, Language,
+    Annotation,
     references::{Role, references},
 };
 use docent_tool::{CallContext, ToolError};
@@ -91,29 +93,15 @@ pub(crate) fn find(
     Ok(known)
 }
 
-/// Every source file: as the index lists them where it is whole, else by a walk. Also returns whether the walk was cut short.
+/// Every source file. Also returns whether the list was cut short.
 fn files(project: &Project, context: &CallContext) -> Result<(Vec<Place>, bool), ToolError> {
+    // From then on the list is kept until a file changes.
     project.live.start();
-    if project.live.phase() == Phase::InStep {
-        let sources = project.live.sources(CODE, context)?;
-        let mut places: Vec<Place> =
-            sources.iter().filter_map(|one| project.roots.parse(&one.path).ok()).collect();
-        places.sort();
-        return Ok((places, false));
-    }
-    let tops = project.roots.paths().filter_map(|path| project.roots.locate(path));
-    let is_code = |path: &str| Language::of(path).is_some_and(|one| one.settings().searched);
-    let mut places = Vec::new();
-    for entry in tops.flat_map(|top| project.roots.walk(&top)) {
-        if super::sweep::stopped(context)? {
-            return Ok((places, true));
-        }
-        let Ok(entry) = entry else { continue };
-        if entry.kind == Kind::File && is_code(entry.place.relative()) {
-            places.push(entry.place);
-        }
-    }
-    Ok((places, false))
+    let paths = listing::paths(project, context);
+    let mut places: Vec<Place> =
+        paths.iter().filter_map(|path| project.roots.parse(path).ok()).collect();
+    places.sort();
+    Ok((places, super::sweep::stopped(context)?))
 }
 
 type InFile = (Vec<Occurrence>, Vec<Defined>);

@@ -72,7 +72,9 @@ pub(crate) struct Targets<'a> {
     context: &'a CallContext,
     reading: Reading,
     recursive: bool,
-    files: BTreeSet<Place>,
+    /// In the order in which they were named; those of a folder are sorted.
+    files: Vec<Place>,
+    seen: BTreeSet<Place>,
     sweep: Sweep,
 }
 
@@ -84,8 +86,8 @@ impl<'a> Targets<'a> {
         recursive: bool,
         context: &'a CallContext,
     ) -> Self {
-        let (files, sweep) = (BTreeSet::new(), Sweep::default());
-        Self { project, context, reading, recursive, files, sweep }
+        let (files, seen, sweep) = (Vec::new(), BTreeSet::new(), Sweep::default());
+        Self { project, context, reading, recursive, files, seen, sweep }
     }
 
     /// Adds a file, what lies in a folder, or what a pattern fits.
@@ -102,7 +104,7 @@ impl<'a> Targets<'a> {
     fn add_place(&mut self, place: &Place) -> Result<(), ToolError> {
         let kind = self.project.roots.kind(place);
         if kind.map_err(|problem| problem.into_tool_error("files"))? != Kind::Folder {
-            self.files.insert(place.clone());
+            self.add_file(place.clone());
             self.sweep.by_name.insert(place.clone());
             return Ok(());
         }
@@ -110,6 +112,12 @@ impl<'a> Targets<'a> {
         self.walk(place, &|entry| {
             recursive || entry.place.below(place).is_some_and(|rest| !rest.contains('/'))
         })
+    }
+
+    fn add_file(&mut self, place: Place) {
+        if self.seen.insert(place.clone()) {
+            self.files.push(place);
+        }
     }
 
     /// `src/**/*.ts`: from the folder that the pattern starts with.
@@ -139,7 +147,7 @@ impl<'a> Targets<'a> {
             }
             match entry {
                 Ok(entry) if entry.kind == Kind::File && self.reads(&entry) && takes(&entry) => {
-                    self.files.insert(entry.place);
+                    self.add_file(entry.place);
                 }
                 Ok(_) => {}
                 Err(problem) => self.sweep.problems.push(problem),
@@ -166,7 +174,7 @@ impl<'a> Targets<'a> {
     /// Parses them all, telling how far it is.
     pub(crate) fn parse(mut self) -> Result<Sweep, ToolError> {
         let (project, context) = (self.project, self.context);
-        let files: Vec<Place> = std::mem::take(&mut self.files).into_iter().collect();
+        let files = std::mem::take(&mut self.files);
         let total = files.len() as u64;
         let mut done = 0_u64;
         for some in files.chunks(AT_ONCE) {
@@ -221,7 +229,9 @@ fn report(
     let mut definitions: Vec<Annotation> =
         definitions.into_iter().take(MAX_DEFINITIONS).map(|one| one.annotation).collect();
     if !reading.comments {
-        definitions.iter_mut().for_each(|one| (one.description, one.doc) = (None, None));
+        for one in &mut definitions {
+            (one.description, one.doc) = (None, None);
+        }
     }
     Ok(Report { path: file.path, language: file.language, counts, definitions, broken_at })
 }

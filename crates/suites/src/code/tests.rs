@@ -1,7 +1,13 @@
 use super::*;
+use crate::indexing::Phase;
 use docent_tool::{Audience, Block, Level, Outcome, Progress, Stop, nobody};
 use serde_json::{Value, json};
-use std::{fs, path::Path, sync::Mutex, time::Instant};
+use std::{
+    fs,
+    path::Path,
+    sync::Mutex,
+    time::{Duration, Instant},
+};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +62,21 @@ fn put(root: &Path, path: &str, text: &str) {
 }
 
 async fn call(suite: &CodeSuite, tool: &str, args: Value) -> Result<Outcome, ToolError> {
+    if matches!(tool, "query_annotations" | "read_symbol" | "index_status") {
+        index_is_built(suite).await;
+    }
     call_in(suite, tool, args, &nobody()).await
+}
+
+/// Waits for the index: a call waits for a moment only, which is too short on a busy machine.
+async fn index_is_built(suite: &CodeSuite) {
+    let live = &suite.project.live;
+    live.start();
+    let end = Instant::now() + Duration::from_mins(1);
+    while !matches!(live.phase(), Phase::InStep | Phase::Failed(_)) {
+        assert!(Instant::now() < end, "{:?}", live.phase());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 async fn call_in(
@@ -113,8 +133,8 @@ async fn files_are_parsed_and_counted() {
     assert_eq!(
         text_of(&got),
         "Successfully parsed 2 files and extracted 6 annotations.\n\nFiles processed:\n\
-         - src/auth.ts: 3 annotations (3 functions)\n\
-         - src/users.ts: 3 annotations (1 function, 1 interface, 1 enum)\n\n\
+         - src/users.ts: 3 annotations (1 function, 1 interface, 1 enum)\n\
+         - src/auth.ts: 3 annotations (3 functions)\n\n\
          Annotations are now available for querying."
     );
     let summary = json!({"functions": 4, "interfaces": 1, "enums": 1});
@@ -124,13 +144,22 @@ async fn files_are_parsed_and_counted() {
     );
     let mut structured = got.structured.unwrap();
     assert!(structured.as_object_mut().unwrap().remove("generation").is_some());
+    let files = structured["files"].as_array_mut().unwrap().iter_mut();
+    let definitions: Vec<Value> =
+        files.map(|file| file.as_object_mut().unwrap().remove("definitions").unwrap()).collect();
+    let get_user = &definitions[0][2];
+    assert_eq!(
+        (&get_user["name"], &get_user["type"], &get_user["line"], &get_user["description"]),
+        (&json!("getUserById"), &json!("function"), &json!(7), &json!("Retrieves user by ID"))
+    );
+    assert_eq!(definitions[1].as_array().unwrap().len(), 3);
     assert_eq!(
         structured,
         json!({
             "totalFiles": 2, "totalAnnotations": 6, "summary": summary,
             "files": [
-                {"path": "src/auth.ts", "annotations": 3, "summary": {"functions": 3}},
-                {"path": "src/users.ts", "annotations": 3, "summary": {"functions": 1, "interfaces": 1, "enums": 1}}
+                {"path": "src/users.ts", "annotations": 3, "summary": {"functions": 1, "interfaces": 1, "enums": 1}},
+                {"path": "src/auth.ts", "annotations": 3, "summary": {"functions": 3}}
             ],
             "problems": []
         })
@@ -169,15 +198,15 @@ async fn options_choose_what_is_parsed() {
     }
     let said = annotations(&suite, "ast://project/src/deep/x.py").await.unwrap();
     assert_eq!(said["annotations"][0]["description"], "Says.");
-    call(
-        &suite,
-        "parse_files",
-        json!({"files": ["src/deep"], "options": {"includeComments": false}}),
-    )
-    .await
-    .unwrap();
+    let definition = async |comments: bool| {
+        let args = json!({"files": ["src/deep"], "options": {"includeComments": comments}});
+        let got = call(&suite, "parse_files", args).await.unwrap();
+        got.structured.unwrap()["files"][0]["definitions"][0].clone()
+    };
+    assert_eq!(definition(true).await["description"], "Says.");
+    assert_eq!(definition(false).await.get("description"), None);
     let said = annotations(&suite, "ast://project/src/deep/x.py").await.unwrap();
-    assert_eq!(said["annotations"][0].get("description"), None);
+    assert_eq!(said["annotations"][0]["description"], "Says.", "an option concerns one answer");
 }
 
 #[tokio::test]
@@ -478,10 +507,8 @@ async fn findings_say_where_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn parsed_files_are_resources() {
+async fn source_files_are_resources_before_anything_is_parsed() {
     let (_folder, suite) = project();
-    assert_eq!(suite.resources().await, []);
-    call(&suite, "parse_files", json!({"files": ["src"]})).await.unwrap();
     let listed = suite.resources().await;
     assert_eq!(listed.len(), 2);
     assert_eq!(
@@ -490,12 +517,14 @@ async fn parsed_files_are_resources() {
             uri: "ast://project/src/users.ts".into(),
             name: "users.ts".into(),
             title: Some("src/users.ts".into()),
-            about: Some("TypeScript: 1 function, 1 interface, 1 enum".into()),
             mime: Some("application/json".into()),
-            size: None,
             ..ResourceInfo::default()
         }
     );
+    let uris =
+        ["src/users.ts", "src/none.ts", "../x.ts"].map(|path| format!("ast://project/{path}"));
+    let about = "TypeScript: User, Role, getUserById".to_owned();
+    assert_eq!(suite.describe(uris.to_vec()).await, [Some(about), None, None]);
     let users = annotations(&suite, "ast://project/src/users.ts").await.unwrap();
     let names: Vec<&Value> =
         users["annotations"].as_array().unwrap().iter().map(|one| &one["name"]).collect();

@@ -255,13 +255,22 @@ impl Provider for DocsSuite {
     }
 
     fn watch(&self, uri: &str) -> bool {
-        let Some(Ok(address)) = address::parse(uri) else { return false };
-        let known = self.library.shelves().iter().any(|shelf| address.is_in(&shelf.collection));
+        let known = self.can_watch(uri);
         if known {
             self.library.live.ground().watch(uri);
             self.library.live.listening();
         }
         known
+    }
+
+    /// Whether the address is in a collection. A document that it names may come later.
+    fn can_watch(&self, uri: &str) -> bool {
+        let Some(Ok(address)) = address::parse(uri) else { return false };
+        self.library.shelves().iter().any(|shelf| address.is_in(&shelf.collection))
+    }
+
+    fn unwatch(&self, uri: &str) {
+        self.library.live.ground().unwatch(uri);
     }
 
     fn complete<'a>(&'a self, asked: &'a Completing) -> Running<'a, Completed> {

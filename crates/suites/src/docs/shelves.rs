@@ -80,6 +80,11 @@ impl Shelves {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.to_owned());
     }
 
+    /// No client wants to hear when this changes.
+    pub(crate) fn unwatch(&self, uri: &str) {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+    }
+
     fn keep_problems(&self, report: &DocsReport) {
         let mut kept = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         for one in &report.collections {

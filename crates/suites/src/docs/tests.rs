@@ -181,8 +181,9 @@ async fn a_long_query_without_hits_is_not_repeated_whole() {
     let (_folder, suite) = project();
     let query = "zq ".repeat(333);
     let got = call(&suite, "search_documentation", json!({"query": query})).await.unwrap();
+    // Its first 80 characters.
     let quoted = "zq ".repeat(27);
-    let want = format!("Nothing in the documentation (all) matches \"{}…\".", &quoted[..80]);
+    let want = format!("Nothing in the documentation (all) matches \"{}…\".", quoted.trim_end());
     assert_eq!(text_of(&got), want);
 }
 
@@ -537,6 +538,28 @@ async fn a_changed_document_is_announced() {
     }
     let document = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;
     assert!(matches!(&document[0], Contents::Text { text, .. } if text == "# Short"));
+}
+
+#[tokio::test]
+async fn a_subscription_that_has_ended_is_forgotten() {
+    let (folder, suite) = project();
+    let ended = "techdoc://postgresql/docs/indexes.html";
+    let kept = "techdoc://postgresql/docs/vacuum.md";
+    let mut changes = suite.changes().unwrap();
+    assert!(suite.watch(ended) && suite.watch(kept));
+    assert!(suite.can_watch(kept), "looking ends nothing");
+    suite.unwatch(ended);
+    put(folder.path(), "docs/postgresql/indexes.html", "<h1>Short</h1>");
+    put(folder.path(), "docs/postgresql/vacuum.md", "# Short\n");
+    let heard = async {
+        loop {
+            match changes.recv().await.unwrap() {
+                Change::Updated(uri) if uri == kept => return,
+                change => assert_ne!(change, Change::Updated(ended.into())),
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
 }
 
 /// Hears nothing.

@@ -136,7 +136,9 @@ impl Subscriptions {
         }
         for (uri, paths) in &state.files {
             if paths.iter().any(|path| touches(path)) {
-                paths.iter().for_each(|path| drop(self.listen(&state, path)));
+                for path in paths {
+                    self.listen(&state, path);
+                }
                 // There may be no client that listens any more.
                 drop(self.changes.send(Change::Updated(uri.clone())));
             }
@@ -144,7 +146,7 @@ impl Subscriptions {
     }
 }
 
-fn refuse(error: &dyn std::error::Error) -> bool {
+fn refuse(error: &(dyn std::error::Error + 'static)) -> bool {
     tracing::warn!(error, "changes to a file can't be followed");
     false
 }

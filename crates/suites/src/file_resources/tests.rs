@@ -67,6 +67,18 @@ async fn text_is_sent_as_text_and_the_rest_as_base64() {
     }
 }
 
+#[test]
+fn secrets_do_not_hide_behind_zeros() {
+    let text = format!("key = 1\n{}", "# more\n".repeat(200));
+    let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+    assert_eq!(decode(wide(u16::to_le_bytes)).unwrap(), text);
+    assert_eq!(decode(wide(u16::to_be_bytes)).unwrap(), text);
+    assert_eq!(decode(format!("{text}\0").into_bytes()).unwrap(), format!("{text}\0"));
+    for data in [&b"\0\0\0\x01sqlite\0\0"[..], b"ab\0", b"\x01\0\x02\0\x03\0\x04\0"] {
+        assert_eq!(decode(data.to_vec()), Err(data.to_vec()));
+    }
+}
+
 #[tokio::test]
 async fn what_may_not_be_read_is_refused_or_left_to_others() {
     let project = Project::new();

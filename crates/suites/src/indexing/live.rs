@@ -21,8 +21,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A question waits this long for an index that is being built, and then answers from what is ready.
+/// A question waits this long for an index that is being updated, and then answers from what is ready.
 const PATIENCE: Duration = Duration::from_millis(1500);
+/// The same for an index that is built for the first time: until then hardly anything is ready.
+const FIRST_BUILD_PATIENCE: Duration = Duration::from_secs(10);
 /// How often whoever waits looks whether nobody waits for it any more.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
@@ -111,6 +113,8 @@ pub(crate) struct Following<'a, R> {
 struct State<R> {
     phase: Phase,
     opened: Option<Opened>,
+    /// Whether the store was empty when it was opened, and has not been filled yet.
+    is_first_build: bool,
     report: Option<R>,
     /// Whether changes are heard; `None` until that is known.
     listening: Option<bool>,
@@ -145,7 +149,13 @@ impl<G: Ground> Drop for Live<G> {
 impl<G: Ground> Live<G> {
     /// An index of this ground. Nothing is opened or read until somebody asks.
     pub(crate) fn on(ground: G, opener: Opener) -> Arc<Self> {
-        let state = State { phase: Phase::Idle, opened: None, report: None, listening: None };
+        let state = State {
+            phase: Phase::Idle,
+            opened: None,
+            is_first_build: false,
+            report: None,
+            listening: None,
+        };
         Arc::new(Self {
             ground: Arc::new(ground),
             opener,
@@ -216,6 +226,7 @@ impl<G: Ground> Live<G> {
                 // The first run is announced in any case: the index can be asked from now on.
                 let set = is_other_set || state.report.is_none();
                 state.phase = Phase::InStep;
+                state.is_first_build = false;
                 state.report = Some(report);
                 set
             }
@@ -242,6 +253,11 @@ impl<G: Ground> Live<G> {
         state.listening.unwrap_or(false)
     }
 
+    /// Whether changes are heard of at this moment.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.state().listening == Some(true)
+    }
+
     /// How far it is.
     pub(crate) fn phase(&self) -> Phase {
         self.state().phase.clone()
@@ -255,14 +271,15 @@ impl<G: Ground> Live<G> {
     /// Waits until the index is built, or for as long as a question should wait.
     pub(crate) fn ready(self: &Arc<Self>, context: &CallContext) -> Result<Phase, ToolError> {
         self.start();
-        let end = Instant::now() + PATIENCE;
+        let begin = Instant::now();
         let mut told = None;
         let mut state = self.state();
         loop {
             let opened = state.opened.is_some();
+            let patience = if state.is_first_build { FIRST_BUILD_PATIENCE } else { PATIENCE };
             match &state.phase {
                 Phase::InStep | Phase::Failed(_) => return Ok(state.phase.clone()),
-                phase if opened && Instant::now() >= end => return Ok(phase.clone()),
+                phase if opened && begin.elapsed() >= patience => return Ok(phase.clone()),
                 _ => {}
             }
             if let Phase::Building(done, total @ 1..) = state.phase
@@ -365,7 +382,11 @@ fn keep<G: Ground>(live: &Weak<Live<G>>, ended: &AtomicBool) {
         Ok(opened) => opened,
         Err(error) => return strong.fail(error.to_string()),
     };
-    strong.state().opened = Some(opened.clone());
+    let is_first_build = opened.store.status().is_ok_and(|status| status.generation == 0);
+    {
+        let mut state = strong.state();
+        (state.opened, state.is_first_build) = (Some(opened.clone()), is_first_build);
+    }
     let (ground, pending) = (Arc::clone(&strong.ground), Arc::clone(&strong.pending));
     drop(strong);
     // Questions are answered on the pool that all share, and must not wait for files to be parsed.

@@ -148,11 +148,11 @@ async fn an_answer_comes_with_what_was_found() {
     let question = "q".repeat(2000);
     let answer =
         render(&configured, "answer_from_docs", json!({"question": question})).await.unwrap();
-    assert_eq!(texts(&answer)[1], "early 1000\nlate all 8");
+    assert_eq!(texts(&answer)[1], "early 1000\n\nlate all 8");
     assert!(texts(&answer)[0].contains(&question));
     let wanted = json!({"question": "why", "collection": "ubuntu"});
     let answer = render(&configured, "answer_from_docs", wanted).await.unwrap();
-    assert_eq!(texts(&answer)[1], "early 3\nlate ubuntu 8");
+    assert_eq!(texts(&answer)[1], "early 3\n\nlate ubuntu 8");
     let (_root, bare) = suite(&[]);
     let answer = render(&bare, "answer_from_docs", json!({"question": "why"})).await.unwrap();
     assert_eq!(texts(&answer)[1], "No documentation is configured, so nothing was found.");

@@ -20,7 +20,7 @@ use std::{
 };
 use tokei::LanguageType;
 
-/// Entries seen between two steps of progress.
+/// Entries that are one step of progress.
 const STEP: u64 = 500;
 /// Files read between two steps of progress.
 const READ_STEP: u64 = 10;
@@ -35,7 +35,12 @@ pub(super) struct Analysis {
     pub(super) report: Report,
     parts: Parts,
     scan: Scan,
+    /// Files and folders that the walk has come by.
+    entries: u64,
+    /// Steps of progress so far.
     done: u64,
+    /// Steps in all, known once every name has been seen.
+    total: Option<u64>,
 }
 
 impl Analysis {
@@ -45,7 +50,8 @@ impl Analysis {
             .file_name()
             .map_or_else(|| "/".into(), |name| name.to_string_lossy().into_owned());
         let report = Report { name, path: top.to_string(), depth, ..Report::default() };
-        Self { tree: Tree::new(roots, top), report, parts, scan: Scan::default(), done: 0 }
+        let tree = Tree::new(roots, top);
+        Self { tree, report, parts, scan: Scan::default(), entries: 0, done: 0, total: None }
     }
 
     /// Whether the call was cut short.
@@ -75,7 +81,7 @@ impl Analysis {
                 Some(Ok(entry)) => self.take(&entry, &mut survey),
             }
             seen = true;
-            self.step(context, |seen| format!("{seen} files and folders seen"));
+            self.count_entry(context);
         };
         survey.finish(&self.tree, &mut self.report);
         for path in &submodules {
@@ -83,7 +89,22 @@ impl Analysis {
             self.report.trouble(Problem { path: self.tree.shown(path), reason });
         }
         self.report.structure.submodules = submodules;
+        self.total = Some(self.done + self.steps_ahead());
         Ok(())
+    }
+
+    /// Steps of progress after the walk: what is announced, each file that is read, and the conclusion.
+    fn steps_ahead(&self) -> u64 {
+        let Parts { contents, links, history, drift, .. } = self.parts;
+        // Manifests and contents are announced each.
+        let announced = [contents, contents, links, history, drift];
+        let announced = announced.into_iter().map(u64::from).sum::<u64>();
+        announced + if contents { self.readable_files() } else { 0 } + 1
+    }
+
+    /// How many files are in a language that is known, and so are read.
+    fn readable_files(&self) -> u64 {
+        self.tree.files().iter().filter(|file| file.language.is_some()).count() as u64
     }
 
     fn take(&mut self, entry: &Entry, survey: &mut Survey) {
@@ -156,9 +177,9 @@ impl Analysis {
         if !self.parts.contents || !self.may_go_on(context, "lines and documents")? {
             return Ok(());
         }
-        let total = self.tree.files().iter().filter(|file| file.language.is_some()).count() as u64;
+        let total = self.readable_files();
         self.announce(context, &format!("0 of {total} files read"));
-        let (base, told) = (self.done, Mutex::new(0));
+        let (base, steps, told) = (self.done, self.total, Mutex::new(0));
         let halt = || context.stop().is_some();
         let progress = |done: usize| {
             let done = done as u64;
@@ -170,7 +191,7 @@ impl Analysis {
             if done > *told {
                 *told = done;
                 let message = format!("{done} of {total} files read");
-                context.progress(base + done, Some(base + total + 1), message);
+                context.progress(base + done, steps, message);
             }
         };
         let (mut scan, left) = scan::scan(&self.tree, self.parts, &halt, &progress);
@@ -302,9 +323,13 @@ impl Analysis {
         }
         self.report.next_steps = gaps::next_steps(&self.report);
         self.done += 1;
-        let message =
-            if self.is_partial() { "Stopped at the deadline" } else { "Analysis complete" };
-        context.progress(self.done, Some(self.done), message);
+        if self.is_partial() {
+            context.progress(self.done, self.total, "Stopped at the deadline");
+        } else {
+            // All steps count as done, also those for which there was nothing to do.
+            let total = self.total.unwrap_or(self.done);
+            context.progress(total, Some(total), "Analysis complete");
+        }
     }
 
     fn troubles(&mut self, problems: Vec<Problem>) {
@@ -316,14 +341,14 @@ impl Analysis {
     /// Tells what is done next, as one step.
     fn announce(&mut self, context: &CallContext, message: &str) {
         self.done += 1;
-        context.progress(self.done, None, message);
+        context.progress(self.done, self.total, message);
     }
 
-    /// Counts one thing as done, and tells of every few hundred.
-    fn step(&mut self, context: &CallContext, message: impl Fn(u64) -> String) {
-        self.done += 1;
-        if self.done.is_multiple_of(STEP) {
-            context.progress(self.done, None, message(self.done));
+    /// Counts one entry of the walk. Some hundreds are one step of progress, because reading a file takes so much longer.
+    fn count_entry(&mut self, context: &CallContext) {
+        self.entries += 1;
+        if self.entries.is_multiple_of(STEP) {
+            self.announce(context, &format!("{} files and folders seen", self.entries));
         }
     }
 

@@ -87,7 +87,9 @@ pub(super) async fn report(
     depth: Depth,
     context: &CallContext,
 ) -> Result<Report, ToolError> {
-    let start = json!({"event": "start", "path": place.relative(), "depth": depth});
+    let start = json!({
+        "message": "Repository analysis started", "path": place.relative(), "depth": depth,
+    });
     context.log(Level::Debug, LOGGER, start);
     let analysis = Analysis::new(roots.clone(), place.clone(), depth, Parts::of(depth));
     let analysis = phase(analysis, context, Analysis::walk).await?;
@@ -100,7 +102,7 @@ pub(super) async fn report(
     analysis.conclude(context);
     let report = analysis.report;
     let end = json!({
-        "event": "end", "path": report.path, "depth": report.depth, "files": report.structure.files,
+        "message": text::completion(&report), "path": report.path, "depth": report.depth, "files": report.structure.files,
         "gaps": report.gaps.len(), "problems": report.problem_count, "partial": !report.missing.is_empty(),
     });
     context.log(Level::Info, LOGGER, end);

@@ -88,8 +88,10 @@ impl Tool for CheckDocumentation {
         let mut analysis = phase(analysis, context, Analysis::compare).await?;
         analysis.conclude(context);
         let findings = collect(analysis.report, checks);
-        let event =
-            json!({"event": "checked", "path": findings.path, "findings": findings.finding_count});
+        let event = json!({
+            "message": format!("Documentation check completed: {}", counted(findings.finding_count, "finding")),
+            "path": findings.path, "findings": findings.finding_count,
+        });
         context.log(Level::Info, LOGGER, event);
         let partial = !findings.missing.is_empty();
         let told = told(&findings, args.format)?;

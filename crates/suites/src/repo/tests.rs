@@ -333,10 +333,21 @@ async fn progress_grows_and_sections_come_early() {
         steps.iter().all(|step| step.total.is_none_or(|total| step.done <= total)),
         "{steps:?}"
     );
+    // From the end of the walk on, every step has the same total, which the last one reaches.
+    let walked = steps.iter().position(|step| step.message == "Reading manifests").unwrap();
+    let last = steps.last().unwrap();
+    assert_eq!((Some(last.done), &*last.message), (last.total, "Analysis complete"));
+    assert!(steps[walked..].iter().all(|step| step.total == last.total), "{steps:?}");
     let logs = listener.logs.lock().unwrap();
     let levels: Vec<_> = logs.iter().map(|(level, logger, _)| (*level, logger.as_str())).collect();
     assert_eq!(levels, [(Level::Debug, "docent.repo"), (Level::Info, "docent.repo")]);
     assert_eq!(logs[1].2["files"], 1116);
+    let (first, sentence) = logs[1].2.as_object().unwrap().iter().next().unwrap();
+    let sentence = sentence.as_str().unwrap();
+    assert!(
+        first == "message" && sentence.starts_with("Repository analysis completed: 1,116 files, "),
+        "{sentence}"
+    );
     assert_eq!(listener.blocks.lock().unwrap().len(), 3);
     assert!(
         matches!(answer.content.as_slice(), [Block::Text { .. }, Block::Link(_)]),

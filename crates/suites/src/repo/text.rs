@@ -489,6 +489,16 @@ fn past(history: &History, out: &mut String) {
     }
 }
 
+/// One sentence for a log: how the analysis ended, and what it found.
+pub(super) fn completion(report: &Report) -> String {
+    let files = counted(report.structure.files, "file");
+    if !report.missing.is_empty() {
+        return format!("Repository analysis stopped at the deadline: {files} seen");
+    }
+    let gaps = counted(report.gaps.len() as u64, "documentation gap");
+    format!("Repository analysis completed: {files}, {gaps}")
+}
+
 /// What is lacking and what to do.
 pub(super) fn conclusion(report: &Report) -> String {
     let mut out = String::new();

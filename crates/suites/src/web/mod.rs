@@ -11,7 +11,7 @@ pub use fetch_page::{FetchPage, FetchPageAnswer, FetchPageArgs, Link, Section};
 pub use search::{Page, SearchAnswer, SearchArgs, Span, WebSearch};
 
 use docent_net::{Client, Limits, Policy};
-use docent_tool::{AnyTool, CallContext, Provider, Stop, ToolError, erase};
+use docent_tool::{AnyTool, CallContext, Change, Provider, Stop, ToolError, erase};
 use docent_web::PageLimits;
 use std::{
     error::Error,
@@ -21,7 +21,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, broadcast, oneshot};
 
 /// Gives the client of a call. Asked once for each, so that a policy that was read again takes effect.
 pub type Reach = Arc<dyn Fn() -> Client + Send + Sync>;
@@ -44,6 +44,9 @@ pub struct Settings {
 
 /// Requests that run at one time.
 const THREADS: usize = 16;
+
+/// Changes that may wait for a listener; all are the same.
+const CHANGES: usize = 4;
 
 impl Settings {
     /// `DuckDuckGo`, and a policy that names no host: both tools say how to allow one.
@@ -70,12 +73,19 @@ impl fmt::Debug for Settings {
 #[derive(Debug, Clone)]
 pub struct WebSuite {
     settings: Arc<Settings>,
+    changes: broadcast::Sender<Change>,
 }
 
 impl WebSuite {
     /// Searches and reads as the settings say.
     pub fn new(settings: Settings) -> Self {
-        Self { settings: Arc::new(settings) }
+        Self { settings: Arc::new(settings), changes: broadcast::Sender::new(CHANGES) }
+    }
+
+    /// Reports that the policy was replaced, which may have turned a tool on or off.
+    pub fn policy_changed(&self) {
+        // Without a server, no one listens.
+        drop(self.changes.send(Change::Tools));
     }
 }
 
@@ -90,6 +100,10 @@ impl Provider for WebSuite {
             search::telling_errors(erase(WebSearch { settings: settings() })),
             erase(FetchPage { settings: settings() }),
         ]
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.changes.subscribe())
     }
 }
 

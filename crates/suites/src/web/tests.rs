@@ -110,6 +110,48 @@ async fn the_network_is_off_until_it_is_allowed() {
     assert!(told.contains("the network is off") && told.contains("\"docs.example.com\""), "{told}");
 }
 
+/// Which tools are off under a policy, each with the reason.
+fn off(settings: &Settings, hosts: &[&str]) -> Vec<(String, String)> {
+    let policy = Policy::parse(hosts.iter().copied()).unwrap();
+    let client = move || Client::new(policy.clone(), Limits::default());
+    let suite = WebSuite::new(Settings { client: Arc::new(client), ..settings.clone() });
+    let tools = suite.tools();
+    let off = |tool: &Arc<dyn AnyTool>| {
+        let info = tool.info();
+        let off = info.off.clone()?;
+        assert!(info.description().starts_with(&format!("Off: {}; ", off.reason)));
+        Some((info.name, off.remedy))
+    };
+    tools.iter().filter_map(off).collect()
+}
+
+#[test]
+fn a_tool_that_is_off_is_described_as_such() {
+    let settings = Settings::off();
+    let none = off(&settings, &[]);
+    assert_eq!(none.len(), 2, "{none:?}");
+    assert!(
+        none.iter().all(|(_, remedy)| remedy.contains("~/.config/docent/docent.toml")),
+        "{none:?}"
+    );
+    let other = off(&settings, &["docs.example.com"]);
+    assert!(other.len() == 1 && other[0].0 == "web_search", "{other:?}");
+    assert_eq!(off(&settings, &["lite.duckduckgo.com"]), []);
+    let nobody = Settings { providers: Vec::new(), ..settings };
+    let nobody = off(&nobody, &["docs.example.com"]);
+    assert!(nobody.len() == 1 && nobody[0].1.contains("web.providers"), "{nobody:?}");
+}
+
+#[test]
+fn a_policy_that_is_replaced_is_reported() {
+    let suite = WebSuite::new(Settings::off());
+    suite.policy_changed();
+    let mut changes = suite.changes().unwrap();
+    suite.clone().policy_changed();
+    assert_eq!(changes.try_recv(), Ok(Change::Tools));
+    assert!(changes.try_recv().is_err());
+}
+
 #[tokio::test]
 async fn results_are_told_with_where_they_come_from() {
     let address = serve(RESULTS);

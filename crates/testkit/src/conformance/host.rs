@@ -54,6 +54,7 @@ pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
         audit: Audit::off(),
         screening: Screening::default(),
         list_page: 0,
+        resource_page: 0,
         adopt_trace: None,
     })
 }

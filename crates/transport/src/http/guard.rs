@@ -287,7 +287,7 @@ fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {
 /// Whether a conversation begins with a POST to this path.
 fn takes_opening(web: &Web, path: &str) -> bool {
     match path {
-        "/" | "/mcp" => web.spoken.http,
+        "/" | "/mcp" | "/rpc" => web.spoken.http,
         "/message" => web.spoken.sse,
         _ => false,
     }

@@ -55,7 +55,7 @@ const BETWEEN_LOOKS: (Duration, Duration) = (Duration::from_millis(10), Duration
 /// Which protocols the listener speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken {
-    /// Streamable HTTP and plain POST on `/mcp`.
+    /// Streamable HTTP and plain POST on `/mcp`, and on `/` and `/rpc` as well.
     pub http: bool,
     /// `GET /sse` and `POST /message`.
     pub sse: bool,
@@ -254,6 +254,8 @@ fn router<H: ServerHandler>(
         router
             .route("/mcp", any(mcp::handle::<H>))
             .route("/", get(page::root::<H>).post(mcp::handle::<H>))
+            // Where clients post that know JSON-RPC and no revision.
+            .route("/rpc", post(mcp::handle::<H>))
     } else {
         router.route("/", get(page::root::<H>))
     };

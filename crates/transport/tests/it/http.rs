@@ -35,6 +35,7 @@ async fn hosts_and_origins_are_checked_on_every_route() {
         "GET /ws",
         "GET /metrics",
         "POST /mcp",
+        "POST /rpc",
         "POST /message",
     ] {
         for (header, status) in
@@ -73,6 +74,7 @@ async fn every_route_but_health_wants_a_token() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     for route in [
         "POST /mcp",
+        "POST /rpc",
         "GET /mcp",
         "DELETE /mcp",
         "GET /sse",
@@ -304,6 +306,7 @@ async fn the_header_of_a_socket_opens_no_other_route() {
     let upgrade = [("Upgrade", "websocket"), ("Content-Type", "application/json")];
     for route in [
         "POST /mcp",
+        "POST /rpc",
         "GET /mcp",
         "GET /sse",
         "GET /metrics",

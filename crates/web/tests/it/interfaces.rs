@@ -218,7 +218,8 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     // Named or not: what goes to another machine unencrypted can be read on the way.
     let port = server.address.port();
     let rule = HostRule::parse(&format!("localhost:{port}")).unwrap().with_private();
-    let open = Client::new(Policy { hosts: vec![rule] }, Limits::default());
+    let policy = Policy { hosts: vec![rule], ..Policy::default() };
+    let open = Client::new(policy, Limits::default());
     let base = Url::parse(&format!("http://localhost:{port}/")).unwrap();
     let providers = [Provider::SearXng { base, key: Key::parse(KEY) }];
     let told = search(&query, &providers, &open, &|| false).unwrap_err().to_string();

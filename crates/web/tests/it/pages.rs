@@ -238,7 +238,7 @@ fn redirects_are_followed_only_where_the_policy_leads() {
     let place = inside.url("/latest/meta-data").to_string();
     let server = Server::start(move |_| Reply::to(&place));
     let error = fetch(&server, "/", None).unwrap_err();
-    let FetchPageError::NotAllowed { host, is_off: false, redirected_from: Some(_) } = &error
+    let FetchPageError::NotAllowed { host, is_off: false, redirected_from: Some(_), .. } = &error
     else {
         panic!("{error:?}")
     };

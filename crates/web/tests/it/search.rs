@@ -221,7 +221,7 @@ fn the_network_is_off_until_the_policy_names_the_hosts() {
     }
     let server = playing(Reply::html(HTML), Reply::new(500));
     let told = search(&query(), &[provider, duck(&server)], &off, &|| false).unwrap_err();
-    let SearchError::NotAllowed { is_off: true, hosts } = &told else { panic!("{told:?}") };
+    let SearchError::NotAllowed { is_off: true, hosts, .. } = &told else { panic!("{told:?}") };
     assert_eq!(hosts.len(), 3, "each host once: {hosts:?}");
     assert!(server.asked().is_empty());
 }

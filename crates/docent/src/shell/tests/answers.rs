@@ -116,6 +116,7 @@ fn bytes_are_saved_and_never_over_others() {
 fn what_a_server_says_meanwhile_is_told() {
     let said = vec![
         json!({"method": "notifications/message", "params": {"level": "warning", "logger": "db", "data": "slow\nvery"}}),
+        json!({"method": "notifications/message", "params": {"level": "info", "data": {"message": "All read", "files": 5}}}),
         json!({"method": "notifications/progress", "params": {"progress": 1, "total": 2, "message": "half"}}),
         json!({"method": "notifications/odd"}),
         json!({"result": text("done")}),
@@ -127,6 +128,7 @@ fn what_a_server_says_meanwhile_is_told() {
         .run(&["call", "echo", "hi", "-v"])
         .code(0)
         .tells("[warning] db: slow\\nvery\n")
+        .tells("[info] All read {\"files\":5}\n")
         .tells("notifications/odd");
     Scene::new(script).on(SCREEN).run(&["call", "echo", "hi"]).code(0).says("done");
 }

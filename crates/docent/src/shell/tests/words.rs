@@ -71,7 +71,10 @@ fn wrong_words_are_told() {
         Err("mood takes one of glad, sad; \"gald\" is not; did you mean glad?"),
     );
     check("echo hi times=many", Err("times takes an integer"));
-    check("echo hi hello", Err("message is given 2 times"));
+    check(
+        "echo hi hello",
+        Err("message is given 2 times and takes one value; a word without `=` is one"),
+    );
     check("echo hi deep.a=1 deep={}", Err("deep is given, and so is"));
     check("echo hi any:=[", Err("any:= takes JSON"));
     check("echo message=@nowhere", Err("write message:='\"@…\"'"));

@@ -1,6 +1,6 @@
 //! Paths that come from the command line and from configuration.
 
-use super::{Fixture, Session, Way, is_error, pipe, run};
+use super::{Fixture, Session, Way, Writer, is_error, pipe, run};
 use crate::Place;
 use serde_json::json;
 use std::fs;
@@ -51,6 +51,26 @@ fn a_project_s_settings_may_be_a_pipe() {
             assert!(told.contains(name), "{args:?}: {told}");
         }
     }
+}
+
+/// A project's `.env` file is looked at in every start, for the variables that are ignored without `--env-file`.
+#[test]
+fn a_project_s_env_file_may_be_a_pipe() {
+    let place = Place::new();
+    let at = place.project().join(".env");
+    pipe(&at);
+    let writer = Writer::wait_at(at);
+    for (args, code, want) in [
+        (&["config", "show"][..], 0, "server.port"),
+        (&["index"], 0, ""),
+        (&["config", "show", "--env-file"], 1, "not a regular file (named pipe)"),
+        (&["serve", "--env-file"], 1, "not a regular file (named pipe)"),
+    ] {
+        let (ended, told) = run(&place, args);
+        assert_eq!(ended, code, "{args:?}: {told}");
+        assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
+    }
+    writer.was_not_woken();
 }
 
 /// A pipe on the command line is the user's own: `docent --config <(generate)`.

@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Names that something reads: manifests, lock files, settings of tools, rules, documents, what git has, docent's own.
-const READ_BY_NAME: [&str; 78] = [
+const READ_BY_NAME: [&str; 79] = [
     "README.md",
     "README.rst",
     "LICENSE",
@@ -36,6 +36,7 @@ const READ_BY_NAME: [&str; 78] = [
     ".gitmodules",
     ".mailmap",
     ".editorconfig",
+    ".env",
     ".nvmrc",
     ".python-version",
     ".tool-versions",

@@ -1,7 +1,6 @@
 //! What changes on disk is heard of and answered with.
 
 use super::*;
-use std::time::Duration;
 
 const SOON: Duration = Duration::from_secs(15);
 
@@ -64,17 +63,17 @@ async fn files_that_come_and_go_change_the_list() {
     put(folder.path(), "scratch/a.ts", "function no() {}");
     put(folder.path(), "src/new/deep/late.ts", "function late() {}");
     hear(&mut changes, &Change::Resources).await;
-    listed(&suite, &["src/auth.ts", "src/new/deep/late.ts", "src/users.ts"]).await;
+    listed(&suite, &["src/auth.ts", "src/users.ts", "src/new/deep/late.ts"]).await;
     put(folder.path(), "src/new/deep/later.ts", "function later() {}");
     listed(
         &suite,
-        &["src/auth.ts", "src/new/deep/late.ts", "src/new/deep/later.ts", "src/users.ts"],
+        &["src/auth.ts", "src/users.ts", "src/new/deep/late.ts", "src/new/deep/later.ts"],
     )
     .await;
     fs::rename(folder.path().join("src/new"), folder.path().join("src/old")).unwrap();
     listed(
         &suite,
-        &["src/auth.ts", "src/old/deep/late.ts", "src/old/deep/later.ts", "src/users.ts"],
+        &["src/auth.ts", "src/users.ts", "src/old/deep/late.ts", "src/old/deep/later.ts"],
     )
     .await;
     fs::remove_dir_all(folder.path().join("src/old")).unwrap();
