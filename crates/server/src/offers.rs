@@ -164,7 +164,8 @@ impl Server {
         cursor: Option<&str>,
     ) -> Result<ListResourcesResult, ErrorData> {
         self.settled().await;
-        let providers = self.seen_by(guest);
+        let mut providers = self.seen_by(guest);
+        providers.sort_by_key(|provider| provider.is_listed_last());
         // Each with the index of its provider.
         let mut resources: Vec<(Option<usize>, Resource)> = Vec::new();
         if guest.shows_apps {

@@ -40,6 +40,11 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
+    /// Whether its resources are so many that they are listed after those of all others.
+    fn is_listed_last(&self) -> bool {
+        false
+    }
+
     /// Describes some of its resources, in their order, where a description takes work: only those on the page that is
     /// shown are described. `None` leaves a resource as `resources` lists it.
     fn describe(&self, _uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {

@@ -5,7 +5,12 @@ use crate::{
     wire::{Wire, code, legacy_dialects, setup},
 };
 use docent_server::{Server, Setup};
+use docent_tool::{Provider, ResourceInfo, Running};
 use serde_json::json;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 #[tokio::test]
 async fn every_list_has_pages() {
@@ -43,6 +48,70 @@ async fn every_list_has_pages() {
             "{method}"
         );
     }
+}
+
+/// Lists some resources, and counts the addresses that it describes.
+struct Lister {
+    key: &'static str,
+    names: &'static [&'static str],
+    is_listed_last: bool,
+    described: Arc<AtomicUsize>,
+}
+
+impl Provider for Lister {
+    fn key(&self) -> &str {
+        self.key
+    }
+
+    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+        let about = Some("short".to_owned());
+        let one = |name: &&str| ResourceInfo {
+            uri: format!("{}:{name}", self.key),
+            name: (*name).to_owned(),
+            about: about.clone(),
+            ..ResourceInfo::default()
+        };
+        Box::pin(std::future::ready(self.names.iter().map(one).collect()))
+    }
+
+    fn is_listed_last(&self) -> bool {
+        self.is_listed_last
+    }
+
+    fn describe(&self, uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+        self.described.fetch_add(uris.len(), Ordering::Relaxed);
+        let one = |uri: String| (!uri.ends_with('c')).then(|| format!("about {uri}"));
+        Box::pin(std::future::ready(uris.into_iter().map(one).collect()))
+    }
+}
+
+#[tokio::test]
+async fn resources_are_described_on_their_page_and_the_many_come_last() {
+    let described = Arc::new(AtomicUsize::new(0));
+    let lister = |key, names, is_listed_last| -> Arc<dyn Provider> {
+        Arc::new(Lister { key, names, is_listed_last, described: Arc::clone(&described) })
+    };
+    let providers =
+        vec![lister("many", &["a", "b", "c", "d", "e"], true), lister("few", &["x"], false)];
+    let setup = Setup { providers, resource_page: 4, ..setup(Fixture::new()) };
+    let mut wire = Wire::legacy(&Server::new(setup).unwrap(), "2025-11-25").await;
+    let page = wire.ask("resources/list", json!({})).await["result"].clone();
+    let shown: Vec<&str> = page["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["description"].as_str().unwrap())
+        .collect();
+    assert_eq!(shown, ["about few:x", "about many:a", "about many:b", "short"]);
+    assert_eq!(described.load(Ordering::Relaxed), 4, "only what is shown");
+    let rest = wire.ask("resources/list", json!({"cursor": page["nextCursor"]})).await;
+    let uris: Vec<&str> = rest["result"]["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris, ["many:d", "many:e"]);
 }
 
 #[tokio::test]

@@ -116,6 +116,10 @@ impl Provider for CodeSuite {
         })
     }
 
+    fn is_listed_last(&self) -> bool {
+        true
+    }
+
     fn describe(&self, uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
         let project = Arc::clone(&self.project);
         Box::pin(async move {

@@ -25,6 +25,10 @@ pub(super) struct Keeper<'a> {
     store: &'a dyn Store,
     known: Known,
     most: usize,
+    /// What can't be read, as far as every file was looked at.
+    problems: Vec<Problem>,
+    /// What was left out when every file was last looked at.
+    left_out: LeftOut,
 }
 
 /// What is to be done in one go.
@@ -35,9 +39,21 @@ struct Work {
     start: Instant,
 }
 
+/// Whether a path is this one, or lies under it.
+fn is_in(path: &str, at: &str) -> bool {
+    path.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 impl<'a> Keeper<'a> {
     pub(super) fn new(roots: &'a Roots, store: &'a dyn Store) -> Self {
-        Self { roots, store, known: Known::default(), most: BATCH }
+        Self {
+            roots,
+            store,
+            known: Known::default(),
+            most: BATCH,
+            problems: Vec::new(),
+            left_out: LeftOut::default(),
+        }
     }
 
     #[cfg(test)]
@@ -60,10 +76,13 @@ impl<'a> Keeper<'a> {
         self.known = known;
         // A walk that was cut short does not tell what is gone.
         let gone = if survey.stopped { Vec::new() } else { self.known.gone(&survey.files) };
-        self.run(Work { survey, gone, repairs, start }, callbacks)
+        let report = self.run(Work { survey, gone, repairs, start }, callbacks)?;
+        (self.problems, self.left_out) = (report.problems.clone(), report.left_out);
+        Ok(report)
     }
 
-    /// Looks at these places, and at what lies under them. Gives the folders among them as well.
+    /// Looks at these places, and at what lies under them. Gives the folders among them as well. The report lists the problems
+    /// of all files.
     pub(super) fn some(
         &mut self,
         places: &BTreeSet<Place>,
@@ -90,7 +109,13 @@ impl<'a> Keeper<'a> {
         let gone = self.known.gone_but(self.roots, places, &survey.files);
         let folders = std::mem::take(&mut survey.folders);
         let work = Work { survey, gone, repairs: Repairs::default(), start };
-        Ok((self.run(work, callbacks)?, folders))
+        let mut report = self.run(work, callbacks)?;
+        // The others are as they were.
+        let looked_at: Vec<String> = places.iter().map(|place| self.roots.name(place)).collect();
+        self.problems.retain(|problem| !looked_at.iter().any(|at| is_in(&problem.path, at)));
+        self.problems.append(&mut report.problems);
+        (report.problems, report.left_out) = (self.problems.clone(), self.left_out);
+        Ok((report, folders))
     }
 
     fn run(&mut self, work: Work, callbacks: Callbacks<'_>) -> Result<Report, StoreError> {

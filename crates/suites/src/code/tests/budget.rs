@@ -58,7 +58,7 @@ async fn a_file_over_its_budget_that_was_named_is_an_error_with_the_reason() {
 
 #[tokio::test]
 async fn the_index_lists_a_file_over_its_budget_and_has_the_rest() {
-    let (_folder, suite) = hostile();
+    let (folder, suite) = hostile();
     let got = loop {
         let got = call(&suite, "index_status", json!({})).await.unwrap().structured.unwrap();
         if got["freshness"] != "building" {
@@ -71,4 +71,15 @@ async fn the_index_lists_a_file_over_its_budget_and_has_the_rest() {
     let want = format!("src/deep.py: {SKIPPED}");
     assert!(problems[0].as_str().unwrap().starts_with(&want), "{got}");
     assert_eq!(got["languages"], json!({"TypeScript": 2}));
+
+    // A look at another file does not forget it.
+    put(folder.path(), "src/later.ts", "export function later() {}\n");
+    let got = loop {
+        let got = call(&suite, "index_status", json!({})).await.unwrap().structured.unwrap();
+        if got["languages"]["TypeScript"] == 3 {
+            break got;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!(got["problems"].as_array().unwrap(), problems, "{got}");
 }
