@@ -78,10 +78,21 @@ pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawle
         return Ok(None);
     };
     let Some(url) = &one.url else { return Ok(None) };
+    fetch_pages(config, name, url, &one.include, &one.exclude).map(Some)
+}
+
+/// Fetches the pages of a site to where the collection of this name keeps them, whether it is configured yet or not.
+pub(crate) fn fetch_pages(
+    config: &Config,
+    name: &str,
+    url: &str,
+    include: &[String],
+    exclude: &[String],
+) -> anyhow::Result<Crawled> {
     let wrong = || format!("docs.collections.{name}.url is no address: {url}");
     let mut site = Site::new(parse_url(url).with_context(wrong)?);
-    site.include.clone_from(&one.include);
-    site.exclude.clone_from(&one.exclude);
+    site.include = include.to_vec();
+    site.exclude = exclude.to_vec();
     let folder = mirrors(config).join(name);
     let failed = || format!("cannot create {}", folder.path().display());
     folder.make(Access::Private).with_context(failed)?;
@@ -97,5 +108,5 @@ pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawle
         let why = crawled.problems.first().map(|problem| problem.reason.as_str());
         bail!("{name} can't be fetched: {}", why.unwrap_or("nothing answers"));
     }
-    Ok(Some(crawled))
+    Ok(crawled)
 }

@@ -140,10 +140,15 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
     check_address(flags, &config)?;
     let (keys, outside) = keys(flags, &inputs, &config)?;
     let of_the_user = flags.user || outside;
+    let fetched = is_address(&flags.place).then(|| fetch_new(flags, &config)).transpose()?;
     let edited = config::add_collection(&inputs, of_the_user, &flags.name, &keys)?;
-    let synced = Config::load(&inputs)
-        .map_err(anyhow::Error::from)
-        .and_then(|config| sync(std::slice::from_ref(&flags.name), &inputs, &config));
+    let synced = match fetched {
+        Some(fetched) => run_sync(&inputs, &|one| one.name == flags.name)
+            .map(|(_, report)| Synced { report, ..fetched }),
+        None => Config::load(&inputs)
+            .map_err(anyhow::Error::from)
+            .and_then(|config| sync(std::slice::from_ref(&flags.name), &inputs, &config)),
+    };
     if is_address(&flags.place)
         && let Some(why) = empty(&synced)
     {
@@ -169,6 +174,25 @@ fn check_address(flags: &AddFlags, config: &Config) -> anyhow::Result<()> {
         .and_then(|url| config.policy.network.check(&url).map_err(|refusal| refusal.to_string()));
     let name = &flags.name;
     checked.map_err(|why| anyhow!("{name} can't be fetched: {why}; {name} was not added"))
+}
+
+/// Fetches the pages of a new collection. It is not configured before: a crawl that is interrupted leaves no empty
+/// collection behind, and continues when the collection is added again.
+fn fetch_new(flags: &AddFlags, config: &Config) -> anyhow::Result<Synced> {
+    let AddFlags { name, place, url, include, exclude, .. } = flags;
+    let url = url.as_ref().unwrap_or(place);
+    let fetched = collections::fetch_pages(config, name, url, include, exclude).map(|crawled| {
+        Synced { fetched: vec![(name.clone(), crawled)], is_configured: true, ..Synced::default() }
+    });
+    let has_pages = |synced: &Synced| {
+        synced.fetched.iter().any(|(_, crawled)| crawled.fetched + crawled.unchanged > 0)
+    };
+    if fetched.as_ref().is_ok_and(has_pages) {
+        return fetched;
+    }
+    remove_pages(name, config)?;
+    let why = empty(&fetched).unwrap_or_default();
+    bail!("{why}; {name} was not added");
 }
 
 /// Why nothing was fetched of a new collection; `None` where something was.
@@ -198,9 +222,13 @@ fn withdraw(name: &str, edited: &config::Edited, inputs: &Inputs) -> anyhow::Res
 fn clear(name: &str, inputs: &Inputs) -> anyhow::Result<()> {
     // With no collection named, only those that are no longer configured are taken out of the index.
     let (site, _) = run_sync(inputs, &|_| false)?;
-    match collections::mirrors(&site.config).remove_all(name) {
+    remove_pages(name, &site.config)
+}
+
+fn remove_pages(name: &str, config: &Config) -> anyhow::Result<()> {
+    match collections::mirrors(config).remove_all(name) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            let mirror = collections::mirror(&site.config, name);
+            let mirror = collections::mirror(config, name);
             Err(error).with_context(|| format!("cannot remove {}", mirror.display()))
         }
         _ => Ok(()),

@@ -158,12 +158,20 @@ fn print_wait(wait: &LockWait<'_>) {
     writeln!(io::stderr(), "{}", describe_wait(wait, began)).unwrap_or_default();
 }
 
+/// Whether a process of this number is here, and runs this program.
+fn is_docent(process: u32) -> bool {
+    let name = |link: &str| Some(std::fs::read_link(link).ok()?.file_name()?.to_owned());
+    let own = name("/proc/self/exe");
+    own.is_some() && own == name(&format!("/proc/{process}/exe"))
+}
+
 fn describe_wait(wait: &LockWait<'_>, began: SystemTime) -> String {
     let (holder, advice) = match wait.holder {
-        Some(holder) => {
+        Some(holder) if is_docent(holder) => {
             (format!("process {holder}"), format!("let it finish, or end it with: kill {holder}"))
         }
-        None => ("another process".into(), "let it finish, or end that process".into()),
+        // The number may be of a process in a container, or of one that has ended.
+        _ => ("another process".into(), "let it finish, or end that process".into()),
     };
     let second = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() % (24 * 60 * 60);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);

@@ -241,7 +241,8 @@ fn hint_on_terminal(config: &Config) {
 /// The folders that tools may read, under the operator's rules.
 pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
     let rules = config.policy.files.clone();
-    let kept_back = [config.secret_places.as_slice(), config.audit.file.as_slice()].concat();
+    let log = config.server.logging.file.as_slice();
+    let kept_back = [config.secret_places.as_slice(), config.audit.file.as_slice(), log].concat();
     Ok(Roots::open(&config.roots)?.guarded(rules, &kept_back))
 }
 

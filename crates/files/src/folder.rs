@@ -384,14 +384,22 @@ fn fill(
     if durability == Durability::Synced { file.sync_all() } else { Ok(()) }
 }
 
-/// Gives a file the mode and the owner of another one.
+/// Gives a file the mode of another one, and its owner and group as far as this user may.
 fn keep_rights(file: &File, old: &File) -> io::Result<()> {
     let (new, old) = (file.metadata()?, old.metadata()?);
-    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
-        let owner = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-        rustix::fs::fchown(file, Some(owner.0), Some(owner.1))?;
-    }
+    let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
+    let group = (new.gid() != old.gid()).then(|| Gid::from_raw(old.gid()));
+    allowed(owner.map_or(Ok(()), |owner| rustix::fs::fchown(file, Some(owner), None)))?;
+    allowed(group.map_or(Ok(()), |group| rustix::fs::fchown(file, None, Some(group))))?;
     file.set_permissions(Permissions::from_mode(old.permissions().mode()))
+}
+
+/// An ordinary user can't give a file away: whoever replaces a file of another user's owns the new one.
+fn allowed(changed: rustix::io::Result<()>) -> io::Result<()> {
+    match changed {
+        Err(Errno::PERM) | Ok(()) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Opens a folder by a path in which nothing is a link.

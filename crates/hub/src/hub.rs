@@ -197,6 +197,10 @@ impl Provider for Hub {
         Box::pin(std::future::ready(crate::discover::resources(self)))
     }
 
+    fn needs_thread(&self) -> bool {
+        false
+    }
+
     fn read<'a>(
         &'a self,
         uri: &'a str,

@@ -143,7 +143,8 @@ pub(crate) struct Core {
 }
 
 struct Pending {
-    reply: oneshot::Sender<Result<Value, RequestError>>,
+    /// `None` once the request has its answer, though the server has not sent the last of it.
+    reply: Option<oneshot::Sender<Result<Value, RequestError>>>,
     progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
     heard: Arc<Notify>,
     caller: Option<u64>,
@@ -155,10 +156,17 @@ struct Pending {
 
 impl Pending {
     /// Ends a request whose answer will not come. The parts that came are its answer, where there are any.
-    fn fail(self, error: RequestError) {
-        let reply = self.parts.map(CollectedParts::into_result).ok_or(error);
-        // The caller may be gone.
-        drop(self.reply.send(reply));
+    fn fail(mut self, error: RequestError) {
+        let parts = self.parts.take();
+        self.answer(parts.map(CollectedParts::into_result).ok_or(error));
+    }
+
+    /// Hands the answer over, the first time.
+    fn answer(&mut self, answer: Result<Value, RequestError>) {
+        if let Some(reply) = self.reply.take() {
+            // The caller may be gone.
+            drop(reply.send(answer));
+        }
     }
 }
 
@@ -248,14 +256,14 @@ impl Core {
             && let Some(pending) = all.get_mut(&id)
         {
             pending.heard.notify_one();
-            if pending.parts.get_or_insert_default().add(part.clone()) {
-                return;
+            // What comes after the answer was too large is dropped.
+            let is_full =
+                pending.reply.is_some() && !pending.parts.get_or_insert_default().add(part.clone());
+            if let Some(parts) = pending.parts.take_if(|_| is_full) {
+                // It stays among the pending requests, so that it is cancelled at the server.
+                pending.answer(Ok(parts.into_result()));
             }
-            let failure = Failure::Malformed("its parts are too large together".into());
-            return all
-                .remove(&id)
-                .into_iter()
-                .for_each(|pending| pending.fail(failure.clone().into()));
+            return;
         }
         let Some(mut pending) = all.remove(&id) else { return };
         drop(all);
@@ -270,8 +278,7 @@ impl Core {
             }
             (None, None) => Err(Failure::Malformed("neither a result nor an error".into()).into()),
         };
-        // The caller may be gone.
-        drop(pending.reply.send(reply));
+        pending.answer(reply);
     }
 
     fn stream(&self, request: Option<&Value>) -> Stream {
@@ -424,8 +431,9 @@ impl Peer {
         }
         let (reply, answered) = oneshot::channel();
         let is_task = params.contains_key("task");
+        let (reply, parts) = (Some(reply), None);
         let pending =
-            Pending { reply, progress, heard: Arc::clone(&heard), caller, is_task, parts: None };
+            Pending { reply, progress, heard: Arc::clone(&heard), caller, is_task, parts };
         self.core.pending().insert(id, pending);
         let mut open = InFlight { peer: self, id, done: false, cancels: method != "initialize" };
         if let Some(failure) = self.core.closed.get() {
@@ -449,7 +457,8 @@ impl Peer {
         }
         match waiting::for_answer(answered, patience, &heard, limit.as_deref()).await {
             Ok(result) => {
-                open.done = true;
+                // Of an answer that is too large, the server has more to send.
+                open.done = !self.core.pending().contains_key(&id);
                 result
             }
             // The parts that came in time are the answer; the rest is cancelled.

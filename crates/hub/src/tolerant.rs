@@ -1,7 +1,7 @@
 //! Looser dialects of the field, read as what they mean: fields in `snake_case`, notifications without their prefix,
 //! resources that are not wrapped.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 type Aliases = &'static [(&'static str, &'static str)];
 
@@ -87,6 +87,7 @@ pub(crate) fn message(message: &mut Value) {
     for block in objects(result.get_mut("content")) {
         wrap_resource(block);
     }
+    add_error_text(result);
     if let Some(templates) = result.remove("resource_templates") {
         result.entry("resourceTemplates").or_insert(templates);
     }
@@ -159,6 +160,21 @@ fn wrap_resource(block: &mut Map<String, Value>) {
     block.insert("resource".to_owned(), resource.into());
 }
 
+/// Adds the reason of a failed call to its content, where some servers leave it out and models look for it.
+fn add_error_text(result: &mut Map<String, Value>) {
+    let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
+    let Some(reason) = result.get("error").and_then(Value::as_str).filter(|_| is_error) else {
+        return;
+    };
+    let text = json!({"type": "text", "text": reason});
+    let content = result.entry("content").or_insert_with(|| json!([]));
+    if let Value::Array(blocks) = content
+        && !blocks.iter().any(|block| block["text"].as_str().is_some_and(|text| !text.is_empty()))
+    {
+        blocks.insert(0, text);
+    }
+}
+
 fn rename(fields: &mut Map<String, Value>, aliases: Aliases) {
     // Most objects have no such field: then nothing is touched.
     if !fields.keys().any(|name| name.contains('_') && name != "_meta") {
@@ -174,7 +190,6 @@ fn rename(fields: &mut Map<String, Value>, aliases: Aliases) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn loose_words_are_heard_as_what_they_mean() {
@@ -196,6 +211,26 @@ mod tests {
                     {"type": "resource", "annotations": {"priority": 1}, "resource": {"uri": "a:b", "mimeType": "a/b", "text": "t"}},
                     {"type": "resource", "uri": "a:b"}, {"type": "resource", "resource": {"uri": "a:b", "text": "t"}},
                 ]}}),
+            ),
+            (
+                json!({"id": 1, "result": {"content": [], "is_error": true, "error": "it broke"}}),
+                json!({"id": 1, "result": {
+                    "content": [{"type": "text", "text": "it broke"}], "isError": true, "error": "it broke",
+                }}),
+            ),
+            (
+                json!({"id": 1, "result": {"isError": true, "error": "it broke"}}),
+                json!({"id": 1, "result": {
+                    "content": [{"type": "text", "text": "it broke"}], "isError": true, "error": "it broke",
+                }}),
+            ),
+            (
+                json!({"id": 1, "result": {"content": [{"type": "text", "text": "t"}], "isError": true, "error": "e"}}),
+                json!({"id": 1, "result": {"content": [{"type": "text", "text": "t"}], "isError": true, "error": "e"}}),
+            ),
+            (
+                json!({"id": 1, "result": {"content": [], "error": "e"}}),
+                json!({"id": 1, "result": {"content": [], "error": "e"}}),
             ),
             (
                 json!({"id": 1, "result": {"isError": false, "is_error": true}}),

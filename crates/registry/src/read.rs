@@ -46,8 +46,9 @@ pub struct Input {
 }
 
 /// Keys under which blocks of servers are found in a file of no known client.
-const BLOCKS: [&str; 5] =
-    ["mcpServers", "mcp_servers", "mcp.servers", "servers", "context_servers"];
+const BLOCKS: [&str; 5] = ["mcpServers", "mcp_servers", EDITOR_BLOCK, "servers", "context_servers"];
+/// The block of servers in an editor's settings.
+const EDITOR_BLOCK: &str = "mcp.servers";
 
 impl Form {
     /// The form that a file of this path has.
@@ -129,12 +130,7 @@ fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
             )),
         },
         Form::Block => {
-            // Editors write settings with dots in their names or as objects within objects.
-            if let Some(Value::Object(mut mcp)) = root.shift_remove("mcp")
-                && let Some(block) = mcp.shift_remove("servers")
-            {
-                root.insert("mcp.servers".to_owned(), block);
-            }
+            join_editor_blocks(&mut root, reading);
             let key = BLOCKS.into_iter().find(|key| root.contains_key(*key));
             match key.and_then(|key| Some((key, root.shift_remove(key)?))) {
                 Some((key, block)) => add_block(reading, key, block, Manner::OWN, None),
@@ -148,6 +144,10 @@ fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
             let manner = Manner::of(client);
             if client == Client::VsCode {
                 add_inputs(reading, root.shift_remove("inputs"));
+                join_editor_blocks(&mut root, reading);
+                if let Some(block) = root.shift_remove(EDITOR_BLOCK) {
+                    merge_block(&mut root, client.block(), block, reading);
+                }
             }
             if let Some(block) = root.shift_remove(client.block()) {
                 add_block(reading, client.block(), block, manner, None);
@@ -159,6 +159,51 @@ fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
             }
         }
     }
+}
+
+/// Editors write settings with dots in their names or as objects within objects: both are one block.
+fn join_editor_blocks(root: &mut Map<String, Value>, reading: &mut Reading) {
+    if let Some(Value::Object(mut mcp)) = root.shift_remove("mcp")
+        && let Some(block) = mcp.shift_remove("servers")
+    {
+        merge_block(root, EDITOR_BLOCK, block, reading);
+    }
+}
+
+/// Adds the entries of a block to those under a key. Of two entries of one name, the one under the key stays.
+fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: &mut Reading) {
+    let kept = match root.get_mut(key) {
+        Some(Value::Object(kept)) => kept,
+        Some(other) if !other.is_null() => {
+            reading.problems.push(not_a_block(key));
+            *other = block;
+            return;
+        }
+        _ => {
+            root.insert(key.to_owned(), block);
+            return;
+        }
+    };
+    match block {
+        Value::Object(entries) => {
+            for (name, entry) in entries {
+                if kept.contains_key(&name) {
+                    let what =
+                        format!("there is another entry of this name under `{key}`, which is used");
+                    reading.problems.push(Problem::new(what, "take one out").in_entry(&name));
+                } else {
+                    kept.insert(name, entry);
+                }
+            }
+        }
+        Value::Null => {}
+        _ => reading.problems.push(not_a_block(EDITOR_BLOCK)),
+    }
+}
+
+fn not_a_block(key: &str) -> Problem {
+    let remedy = "write the entries between { and }, each under its name";
+    Problem::new("it is not an object of entries", remedy).in_field(key)
 }
 
 /// `~/.claude.json` keeps a block for each folder.
@@ -186,9 +231,7 @@ fn add_block(
         Value::Object(entries) => entries,
         Value::Null => return,
         _ => {
-            let remedy = "write the entries between { and }, each under its name";
-            let problem = Problem::new("it is not an object of entries", remedy);
-            reading.problems.push(problem.in_field(key));
+            reading.problems.push(not_a_block(key));
             return;
         }
     };
@@ -256,6 +299,7 @@ fn note_repeated_keys(form: Form, text: &str, reading: &mut Reading) {
     let Ok(tree) = parse::json(syntax, text) else { return };
     let Some(root) = tree.value.as_ref().and_then(|value| value.as_object()) else { return };
     let keys: &[&str] = match &form {
+        Form::Client(Client::VsCode) => &[Client::VsCode.block(), EDITOR_BLOCK],
         Form::Client(client) => &[client.block()],
         Form::Block | Form::Registry => &BLOCKS,
     };

@@ -59,6 +59,7 @@ pub(crate) struct Listener {
     guest: Guest,
     client: Option<String>,
     name: String,
+    client_key: String,
     cancel: CancellationToken,
     peer: Peer<RoleServer>,
     request: RequestId,
@@ -122,12 +123,14 @@ impl Listener {
             server.set_level(level);
         }
         let name = format!("{}#{session}", guest.principal().name);
+        let client_key = guest.caller.client().to_string();
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             server: Arc::clone(server),
             guest: guest.clone(),
             client,
             name,
+            client_key,
             cancel,
             token: meta.get_progress_token(),
             level,
@@ -460,10 +463,14 @@ impl Audience for Listener {
         &self.name
     }
 
+    fn client_key(&self) -> &str {
+        &self.client_key
+    }
+
     fn work_slot(&self) -> Running<'_, WorkSlot> {
         Box::pin(async {
             let permit = self.server.shares().threads.take(self.guest.caller.client()).await;
-            WorkSlot { lane: permit.lane(), held: Some(Box::new(permit)) }
+            WorkSlot { lane: Some(permit.lane()), held: Some(Box::new(permit)) }
         })
     }
 

@@ -83,6 +83,7 @@ impl Finish<'_> {
                 self.tell_partial(&mut result);
             }
             mark_partial(&mut result);
+            result.is_error = Some(is_error || !self.is_as_promised(&result));
         }
         match (is_error, partial) {
             (true, _) => self.cap(result, Outcome::Error, Some("failed")),
@@ -102,16 +103,16 @@ impl Finish<'_> {
             CallToolResult::success(emitted.into_iter().map(convert::content).collect());
         self.tell_partial(&mut result);
         mark_partial(&mut result);
-        let structured = result.structured_content.as_ref();
-        let promised = self
-            .route
-            .output
-            .as_ref()
-            .zip(structured)
-            .is_none_or(|(output, value)| output.accepts(value));
-        // A client that checks answers against the schema would refuse this one, unless it is told that it is no answer.
-        result.is_error = Some(!promised);
+        result.is_error = Some(!self.is_as_promised(&result));
         self.cap(result, Outcome::Partial, Some(self.cut_by()))
+    }
+
+    /// Whether an incomplete answer still fits the tool's schema. A client that checks answers would reject it otherwise,
+    /// unless it is marked as an error.
+    fn is_as_promised(&self, result: &CallToolResult) -> bool {
+        let structured = result.structured_content.as_ref();
+        let checked = self.route.output.as_ref().zip(structured);
+        checked.is_none_or(|(output, value)| output.accepts(value))
     }
 
     fn tell_partial(&self, result: &mut CallToolResult) {

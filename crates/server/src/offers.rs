@@ -34,6 +34,9 @@ use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
+/// The field of `_meta` that names the providers whose items a list lacks, because they did not answer.
+const INCOMPLETE: &str = "docent/incomplete";
+
 /// One list as its page shows it.
 macro_rules! listed {
     ($result:ident, $scope:expr, $page:expr) => {{
@@ -131,16 +134,25 @@ impl Server {
         Ok((items, next))
     }
 
-    /// Runs what is not a call, in the client's turn: providers may need a thread for it.
-    async fn in_turn<T>(&self, guest: &Guest, work: Running<'_, T>, what: &str) -> Option<T>
+    /// Runs what is not a call, in the client's turn where the provider needs a thread for it.
+    async fn in_turn<T>(
+        &self,
+        guest: &Guest,
+        provider: &dyn Provider,
+        work: Running<'_, T>,
+    ) -> Option<T>
     where
         T: Send,
     {
         let in_turn = async {
-            let _permit = self.shares().threads.take(guest.caller.client()).await;
+            let _permit = if provider.needs_thread() {
+                Some(self.shares().threads.take(guest.caller.client()).await)
+            } else {
+                None
+            };
             work.await
         };
-        in_time(Box::pin(in_turn), self.limits().tool_timeout, what).await
+        in_time(Box::pin(in_turn), self.limits().tool_timeout, provider.key()).await
     }
 
     pub(crate) async fn list_tools(
@@ -171,9 +183,14 @@ impl Server {
         if guest.shows_apps {
             resources.extend(self.apps(guest).iter().map(|app| (None, apps::resource(app))));
         }
+        // The providers whose resources could not be listed.
+        let mut failed = Vec::new();
         for (index, provider) in providers.iter().enumerate() {
-            let found = self.in_turn(guest, provider.resources(), provider.key()).await;
-            let found = found.unwrap_or_default().into_iter().map(convert::resource);
+            let found = self.in_turn(guest, provider.as_ref(), provider.resources()).await;
+            if found.is_none() {
+                failed.push(provider.key());
+            }
+            let found = found.into_iter().flatten().map(convert::resource);
             resources.extend(found.map(|resource| (Some(index), resource)));
         }
         let place = self.place("resources", guest, cursor);
@@ -187,7 +204,13 @@ impl Server {
         }
         let page = Ok((page.into_iter().map(|(_, resource)| resource).collect(), next));
         let page = self.screened(page, Screening::resource);
-        listed!(ListResourcesResult, self.list_scope(guest), page)
+        let listed: Result<ListResourcesResult, ErrorData> =
+            listed!(ListResourcesResult, self.list_scope(guest), page);
+        let mut listed = listed?;
+        if !failed.is_empty() {
+            listed.meta.get_or_insert_default().0.insert(INCOMPLETE.to_owned(), json!(failed));
+        }
+        Ok(listed)
     }
 
     /// Adds the descriptions that a provider makes only for resources that are shown.
@@ -198,7 +221,7 @@ impl Server {
         page: &mut [(T, Resource)],
     ) {
         let uris = page.iter().map(|(_, resource)| resource.uri.clone()).collect();
-        let described = self.in_turn(guest, provider.describe(uris), provider.key()).await;
+        let described = self.in_turn(guest, provider, provider.describe(uris)).await;
         for ((_, resource), description) in page.iter_mut().zip(described.unwrap_or_default()) {
             if description.is_some() {
                 resource.description = description;
@@ -278,7 +301,7 @@ impl Server {
         asked.known = known.into_iter().map(|(name, value)| (name, value.into())).collect();
         asked.meta = meta;
         let found = provider.complete(&asked);
-        let found = self.in_turn(guest, found, provider.key()).await;
+        let found = self.in_turn(guest, provider.as_ref(), found).await;
         let Completed { mut values, total, more, meta } = found.unwrap_or_default();
         let is_cut = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);

@@ -170,8 +170,14 @@ impl Session {
         visited.map(|(answer, ..)| answer).map_err(screened)
     }
 
-    async fn has_tool(&self, name: &str) -> bool {
-        self.server.catalogue_for(name).await.find(name).is_some()
+    /// Whether a plain request's method is a tool. Methods of the protocol, and misspelled ones, don't wait for slow servers.
+    async fn has_tool(&self, method: &str) -> bool {
+        let catalogue = if method.contains('/') {
+            self.server.catalogue_with(method)
+        } else {
+            self.server.catalogue_for(method).await
+        };
+        catalogue.find(method).is_some()
     }
 
     /// Calls the tool that a plain request names as its method, with the request's parameters as arguments.
@@ -186,9 +192,13 @@ impl Session {
             call = call.with_arguments(arguments);
         }
         let answer = ServerResult::from(self.call_tool(call, context).await?);
-        serde_json::to_value(answer)
-            .map(CustomResult)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        let mut answer = serde_json::to_value(answer)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        if let Value::Object(fields) = &mut answer {
+            // A field of the newest revision, which the SDK removes from typed results only.
+            fields.remove("resultType");
+        }
+        Ok(CustomResult(answer))
     }
 
     /// Leaves the line of a call whose parameters could not be read.

@@ -61,7 +61,7 @@ mod tests {
             None
         }
         fn work_slot(&self) -> Running<'_, WorkSlot> {
-            Box::pin(std::future::ready(WorkSlot { lane: self.0, held: None }))
+            Box::pin(std::future::ready(WorkSlot { lane: Some(self.0), held: None }))
         }
     }
 

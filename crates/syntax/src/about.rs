@@ -1,12 +1,13 @@
 //! What a file is about: the first sentence of its own documentation, or the names of its main definitions.
 
 use crate::{
-    Language,
-    comment::{Comment, end_row, is_comment, without_marks},
+    Annotation, Kind, Language,
+    comment::{Comment, end_row, is_block, is_comment, without_marks},
     language::text_of,
     pack::{Place, Settings},
     parse::{self, SyntaxTree},
 };
+use std::collections::HashSet;
 use tree_sitter::Node;
 
 /// A longer sentence is cut.
@@ -17,18 +18,39 @@ const MAX_NAMES: usize = 5;
 const FILE_TAGS: [&str; 5] =
     ["@fileoverview", "@file", "@overview", "@packageDocumentation", "@module"];
 /// Words by which a comment is recognized as a license, or as a heading that says nothing of the file.
-const NOT_ABOUT_THE_FILE: [&str; 7] = [
+const NOT_ABOUT_THE_FILE: [&str; 12] = [
     "copyright",
     "license",
     "all rights reserved",
+    "redistribution and use",
+    "permission is hereby granted",
+    "this program is free software",
+    "spdx-",
+    "\"as is\"",
     "module dependencies",
     "code generated",
     "@generated",
     "eslint",
 ];
 /// Starts of comments that are for tools.
-const DIRECTIVES: [&str; 9] =
-    ["@ts-", "prettier", "@flow", "jshint", "-*-", "vim:", "pylint", "global ", "istanbul"];
+const DIRECTIVES: [&str; 16] = [
+    "@ts-",
+    "prettier",
+    "@flow",
+    "jshint",
+    "-*-",
+    "vim:",
+    "pylint",
+    "global ",
+    "istanbul",
+    "frozen_string_literal",
+    "coding:",
+    "coding=",
+    "encoding:",
+    "typed:",
+    "shellcheck",
+    "todo:",
+];
 
 /// One line on what a file is about; `None` where it has neither documentation nor definitions. A text that ends in
 /// the middle of the file will do.
@@ -49,11 +71,42 @@ fn main_definitions(
     let definitions = parse::definitions(language, path, text, tree);
     let mut top: Vec<_> = definitions.iter().map(|one| &one.annotation).collect();
     top.retain(|one| one.parent.is_none());
-    top.sort_by_key(|one| !one.exported);
-    let names: Vec<&str> = top.iter().take(MAX_NAMES).map(|one| one.name.as_str()).collect();
-    let more = top.len().saturating_sub(MAX_NAMES);
+    top.sort_by_key(|one| (is_internal(&one.name), !one.exported, is_value(one)));
+    let mut names: Vec<&str> = top.iter().map(|one| one.name.as_str()).collect();
+    if names.is_empty() {
+        names = assigned_names(text, tree);
+        names.sort_by_key(|name| is_internal(name));
+    }
+    // An overloaded function has a definition for each of its signatures.
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    let more = names.len().saturating_sub(MAX_NAMES);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    names.truncate(MAX_NAMES);
     (!names.is_empty()).then(|| format!("{}: {}{more}", language.name(), cut(&names.join(", "))))
+}
+
+fn is_internal(name: &str) -> bool {
+    name.starts_with('_')
+}
+
+fn is_value(one: &Annotation) -> bool {
+    matches!(one.kind, Kind::Constant | Kind::Property)
+}
+
+/// The names that a script assigns at its top, which are no definitions where they are not written as constants.
+fn assigned_names<'text>(text: &'text str, tree: &SyntaxTree) -> Vec<&'text str> {
+    let root = tree.root_node();
+    let mut cursor = root.walk();
+    let statements =
+        root.named_children(&mut cursor).filter(|node| node.kind() == "expression_statement");
+    statements
+        .filter_map(|statement| statement.named_child(0))
+        .filter(|node| node.kind() == "assignment")
+        .filter_map(|assignment| assignment.child_by_field_name("left"))
+        .filter(|left| left.kind() == "identifier")
+        .map(|left| text_of(left, text))
+        .collect()
 }
 
 /// The first sentence of the file's own documentation.
@@ -110,22 +163,37 @@ fn sentence(
     let said = group.iter().map(|node| text_of(*node, text).trim_end());
     let is_inner = |said: &str| said.starts_with("//!") || said.starts_with("/*!");
     let said = said.filter(|said| !said.starts_with("#!"));
-    let said: Vec<&str> =
-        said.filter(|said| language != Language::Rust || is_inner(said)).collect();
+    let said: Vec<&str> = said
+        .filter(|said| language != Language::Rust || is_inner(said))
+        .skip_while(|said| is_skipped(said))
+        .collect();
     let whole = said.iter().map(|said| without_marks(said)).collect::<Vec<_>>().join("\n");
     let is_tagged = FILE_TAGS.iter().any(|tag| whole.contains(tag));
     let is_attached = below.is_some_and(|below| {
         let last = group.last().map(|last| end_row(*last) + 1);
         last == Some(below.start_position().row) && !is_header(below, text)
     });
-    let is_files_own = is_tagged || language == Language::Rust || !is_attached;
-    let lower = whole.to_lowercase();
-    let is_other = NOT_ABOUT_THE_FILE.iter().any(|words| lower.contains(words))
-        || DIRECTIVES.iter().any(|start| lower.trim_start().starts_with(start));
+    let is_below_shebang = text.starts_with("#!")
+        && group.first().is_some_and(|first| first.start_position().row <= 1);
+    let is_files_own = is_tagged || language == Language::Rust || is_below_shebang || !is_attached;
+    let is_other = is_not_about_the_file(&whole) || whole.trim_start().starts_with("TODO");
     if !is_files_own || is_other {
         return None;
     }
     read(settings, &without_file_tags(&whole))
+}
+
+/// Whether a comment is passed over together with the ones before it: a directive, or a license in a block of its own.
+fn is_skipped(comment: &str) -> bool {
+    let plain = without_marks(comment);
+    let lower = plain.trim_start().to_lowercase();
+    DIRECTIVES.iter().any(|start| lower.starts_with(start))
+        || (is_block(comment) && is_not_about_the_file(&plain))
+}
+
+fn is_not_about_the_file(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    NOT_ABOUT_THE_FILE.iter().any(|words| lower.contains(words))
 }
 
 /// Whether a comment right above a node is the file's and not the node's: it imports, or names the package.
@@ -214,6 +282,24 @@ mod tests {
                 "Draws maps.",
             ),
             ("a.go", "// Package p counts things.\npackage p\n", "Package p counts things."),
+            (
+                "a.rb",
+                "# frozen_string_literal: true\n# Signs people in.\n\nclass A\nend\n",
+                "Signs people in.",
+            ),
+            (
+                "a.py",
+                "# coding: utf-8\n\n# Copyright me.\n\n# Redistribution and use in source and binary forms\n\n\
+                 # Draws maps.\n\nimport a\n",
+                "Draws maps.",
+            ),
+            ("a.js", "/* Copyright me. */\n/** Draws maps. */\n\nvar a = 1;\n", "Draws maps."),
+            ("a.sh", "#!/bin/sh\n# Deploys the app.\nset -e\n", "Deploys the app."),
+            (
+                "a.js",
+                "#!/usr/bin/env node\n// Starts the server.\nconst a = 1;\n",
+                "Starts the server.",
+            ),
         ];
         for (path, text, want) in cases {
             assert_eq!(about_text(path, text).as_deref(), Some(want), "{text}");
@@ -238,6 +324,26 @@ mod tests {
             ),
             ("a.rs", "/// Counts.\nfn count() {}\n", Some("Rust: count")),
             ("a.ts", many.as_str(), Some("TypeScript: f0, f1, f2, f3, f4 and 2 more")),
+            ("a.rb", "# frozen_string_literal: true\n\nclass A\nend\n", Some("Ruby: A")),
+            ("a.py", "# -*- coding: utf-8 -*-\n\ndef f(): pass\n", Some("Python: f")),
+            (
+                "a.py",
+                "# Permission is hereby granted, free of charge\n\ndef f(): pass\n",
+                Some("Python: f"),
+            ),
+            (
+                "a.py",
+                "# This program is free software: you can\n\ndef f(): pass\n",
+                Some("Python: f"),
+            ),
+            ("a.py", "# SPDX-FileCopyrightText: me\n\ndef f(): pass\n", Some("Python: f")),
+            ("a.py", "# TODO rewrite\n# all of it\n\ndef f(): pass\n", Some("Python: f")),
+            (
+                "a.py",
+                "def _own(): pass\nF = TypeVar('F')\n@overload\ndef f(a): pass\n@overload\ndef f(b): pass\nclass A: pass\n",
+                Some("Python: f, A, F, _own"),
+            ),
+            ("a.py", "_held: A = 1\nrequest = 2\nrequest = 3\n", Some("Python: request, _held")),
             ("a.ts", "", None),
         ];
         for (path, text, want) in cases {

@@ -238,7 +238,8 @@ pub(crate) fn end_row(node: Node<'_>) -> usize {
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
 }
 
-fn is_block(said: &str) -> bool {
+/// Whether a comment is a block and not a line.
+pub(crate) fn is_block(said: &str) -> bool {
     ["/*", "<!--", "--[", "{-", "(*", "=begin"].iter().any(|lead| said.starts_with(lead))
 }
 

@@ -92,8 +92,8 @@ pub type Slot = Box<dyn Send>;
 /// A turn on a blocking thread.
 #[derive(Default)]
 pub struct WorkSlot {
-    /// A small number that tells clients apart that are at work at the same time.
-    pub lane: usize,
+    /// A small number that tells clients apart that are at work at the same time; `None` for work of no client.
+    pub lane: Option<usize>,
     /// The share itself, where threads are shared out.
     pub held: Option<Slot>,
 }
@@ -124,6 +124,10 @@ pub trait Audience: Send + Sync {
     #[expect(clippy::unnecessary_literal_bound, reason = "others name a client that they hold")]
     fn client(&self) -> &str {
         ""
+    }
+    /// Names what limits per client count by: the same for all sessions and requests of one client.
+    fn client_key(&self) -> &str {
+        self.client()
     }
     /// What the client says of this request in `_meta`, without the protocol's own keys.
     fn meta(&self) -> Object {
@@ -314,6 +318,11 @@ impl CallContext {
         self.audience.client()
     }
 
+    /// Names what limits per client count by: the same for all sessions and requests of one client.
+    pub fn client_key(&self) -> &str {
+        self.audience.client_key()
+    }
+
     /// What the client says of this request in `_meta`, without the protocol's own keys.
     pub fn meta(&self) -> Object {
         self.audience.meta()
@@ -423,18 +432,51 @@ impl CallContext {
         T: Send + 'static,
         F: FnOnce(&CallContext) -> Result<T, ToolError> + Send + 'static,
     {
-        let slot = tokio::select! {
-            biased;
-            slot = self.audience.work_slot() => slot,
-            stop = self.stopped() => return Err(self.never_started(stop)),
+        let slot = self.wait_for_work_slot().await?;
+        let lane = slot.lane;
+        let run = move |context: &Self| {
+            // The thread is busy for as long as the work takes, even where the call has ended by then.
+            let _busy = slot;
+            work(context)
         };
+        self.run_on_thread(lane, run).await
+    }
+
+    /// Waits for the client's turn on a blocking thread, for work of several steps: see [`Self::blocking_in`].
+    pub async fn wait_for_work_slot(&self) -> Result<WorkSlot, ToolError> {
+        tokio::select! {
+            biased;
+            slot = self.audience.work_slot() => Ok(slot),
+            stop = self.stopped() => Err(self.never_started(stop)),
+        }
+    }
+
+    /// Does the same as [`Self::blocking`] in a slot that the call has already, and returns the slot for the next step.
+    /// A step is started even when the deadline has passed, so that it can conclude with what the steps before it found.
+    pub async fn blocking_in<T, F>(
+        &self,
+        slot: WorkSlot,
+        work: F,
+    ) -> Result<(T, WorkSlot), ToolError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&CallContext) -> Result<T, ToolError> + Send + 'static,
+    {
+        let lane = slot.lane;
+        self.run_on_thread(lane, move |context| Ok((work(context)?, slot))).await
+    }
+
+    async fn run_on_thread<T, F>(&self, lane: Option<usize>, work: F) -> Result<T, ToolError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
+    {
         let (context, _cancelled_on_drop) = self.scoped();
         let run = move || {
-            // The thread is busy for as long as the work takes, even where the call has ended by then.
-            let _busy = InLane::enter(slot);
             if context.cancel.is_cancelled() {
                 return Err(ToolError::Stopped(Stop::Cancelled));
             }
+            let _in_lane = InLane::enter(lane);
             work(&context)
         };
         match tokio::task::spawn_blocking(run).await {
@@ -458,12 +500,11 @@ pub fn current_lane() -> Option<usize> {
 /// A thread that works on a call.
 struct InLane {
     before: Option<usize>,
-    _slot: WorkSlot,
 }
 
 impl InLane {
-    fn enter(slot: WorkSlot) -> Self {
-        Self { before: LANE.replace(Some(slot.lane)), _slot: slot }
+    fn enter(lane: Option<usize>) -> Self {
+        Self { before: LANE.replace(lane) }
     }
 }
 
@@ -558,6 +599,46 @@ mod tests {
         }
         assert_eq!(has_ended.await.expect("it ends"), Some(Stop::Cancelled));
         assert_eq!(context.stop(), None, "the call itself goes on");
+    }
+
+    /// A client with a lane.
+    struct InLaneTwo;
+
+    impl Audience for InLaneTwo {
+        fn progress(&self, _: Progress) {}
+        fn log(&self, _: Level, _: &str, _: Value) {}
+        fn emit(&self, block: Block) -> Running<'_, ()> {
+            Nobody.emit(block)
+        }
+        fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
+            Nobody.ask(key, ask)
+        }
+        fn state(&self) -> Option<String> {
+            None
+        }
+        fn work_slot(&self) -> Running<'_, WorkSlot> {
+            Box::pin(std::future::ready(WorkSlot { lane: Some(2), held: None }))
+        }
+    }
+
+    #[tokio::test]
+    async fn blocking_work_is_in_its_client_s_lane_and_that_of_no_client_in_none() {
+        let of_a_client = CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), None);
+        for (context, want) in [(nobody(), None), (of_a_client, Some(2))] {
+            assert_eq!(context.blocking(|_| Ok(current_lane())).await.unwrap(), want);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_slot_serves_several_steps_the_last_of_them_past_the_deadline() {
+        let context =
+            CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), Some(Instant::now()));
+        let slot = InLaneTwo.work_slot().await;
+        let step = |context: &CallContext| Ok((current_lane(), context.stop()));
+        let (first, slot) = context.blocking_in(slot, step).await.unwrap();
+        let (second, slot) = context.blocking_in(slot, step).await.unwrap();
+        assert_eq!([first, second], [(Some(2), Some(Stop::Deadline)); 2]);
+        assert_eq!(slot.lane, Some(2));
     }
 
     #[tokio::test]

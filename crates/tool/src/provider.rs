@@ -45,6 +45,12 @@ pub trait Provider: Send + Sync {
         false
     }
 
+    /// Whether it needs a thread to list, describe and complete. One that only waits for others leaves its client's
+    /// threads to calls.
+    fn needs_thread(&self) -> bool {
+        true
+    }
+
     /// Describes some of its resources, in their order, where a description takes work: only those on the page that is
     /// shown are described. `None` leaves a resource as `resources` lists it.
     fn describe(&self, _uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {

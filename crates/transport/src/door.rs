@@ -128,6 +128,18 @@ pub struct ClientKey {
     network: Option<IpAddr>,
 }
 
+impl fmt::Display for ClientKey {
+    /// Two keys have the same text only if they are the same.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ", self.kind)?;
+        match self.network {
+            Some(network) => write!(f, "{network} ")?,
+            None => f.write_str("- ")?,
+        }
+        f.write_str(&self.principal)
+    }
+}
+
 /// What counts as one address: a host commands a whole /64 of IPv6, and IPv4 can be written as IPv6.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -313,6 +325,8 @@ mod tests {
         for (one, other, rate, share) in cases {
             assert_eq!(same_rate(&one, &other), rate, "{one:?} {other:?}");
             assert_eq!(one.client() == other.client(), share, "{one:?} {other:?}");
+            let same_text = one.client().to_string() == other.client().to_string();
+            assert_eq!(same_text, share, "{one:?} {other:?}");
         }
     }
 

@@ -65,10 +65,20 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     skips.count([tests, documentation].into_iter().sum())
 }
 
+/// Which of the tests of a name run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ignored {
+    /// Those that always run.
+    Skip,
+    /// Those that `#[ignore]` keeps out of every other run.
+    Only,
+}
+
 /// Runs the tests whose names have one of these parts.
 pub(super) fn run_named(
     workspace: &Workspace,
     names: &[&str],
+    ignored: Ignored,
     variable: (&'static str, PathBuf),
 ) -> Result<Counts> {
     let skips = SkipReport::new()?;
@@ -76,10 +86,16 @@ pub(super) fn run_named(
     let mut cargo = if has_nextest {
         let mut cargo = workspace.cargo(["nextest", "run", "--workspace"]);
         cargo.args(NEXTEST_OPTIONS);
+        if ignored == Ignored::Only {
+            cargo.args(["--run-ignored", "only"]);
+        }
         cargo
     } else {
         let mut cargo = workspace.cargo(["test", "--workspace", "--no-fail-fast", "--tests"]);
         cargo.arg("--");
+        if ignored == Ignored::Only {
+            cargo.arg("--ignored");
+        }
         cargo
     };
     cargo.args(names).envs([variable, skips.variable()]);

@@ -15,7 +15,7 @@ use std::{
     io::ErrorKind,
     os::unix::{
         ffi::OsStrExt as _,
-        fs::{DirBuilderExt as _, MetadataExt as _},
+        fs::{DirBuilderExt as _, MetadataExt as _, symlink},
     },
     path::{Path, PathBuf},
     process::Command,
@@ -119,9 +119,18 @@ fn copy_changes(source: &Path, clone: &Path) -> Result<usize> {
         if to.symlink_metadata().is_ok() {
             fs::remove_file(&to)?;
         }
-        if from.symlink_metadata().is_ok() {
-            fs::create_dir_all(to.parent().unwrap_or(clone))?;
+        let Ok(found) = from.symlink_metadata() else {
+            changes += 1;
+            continue;
+        };
+        fs::create_dir_all(to.parent().unwrap_or(clone))?;
+        if found.is_symlink() {
+            symlink(fs::read_link(&from)?, &to)?;
+        } else if found.is_file() {
             fs::copy(&from, &to).with_context(|| format!("copying {}", from.display()))?;
+        } else {
+            // A repository inside of this one.
+            continue;
         }
         changes += 1;
     }
@@ -203,12 +212,17 @@ mod tests {
         write("src/same.rs", "fn third() {}\n");
         write("new.rs", "fn fourth() {}\n");
         write("target", "what was built\n");
+        symlink("nowhere", source.join("link")).unwrap();
+        fs::create_dir(source.join("inner")).unwrap();
+        text(git(&source.join("inner")).args(["init", "--quiet"])).unwrap();
         fs::remove_file(source.join("gone.rs")).unwrap();
         place.update(&source).unwrap();
         let read = |name: &str| fs::read_to_string(clone.root.join(name)).unwrap_or_default();
         let found = ["src/changed.rs", "src/same.rs", "new.rs", "target", "gone.rs"].map(read);
         let expected = ["fn second() {}\n", "fn third() {}\n", "fn fourth() {}\n", "", ""];
         assert_eq!(found, expected);
+        assert_eq!(fs::read_link(clone.root.join("link")).unwrap(), Path::new("nowhere"));
+        assert!(!clone.root.join("inner/.git").exists());
         let second = times(&clone.root, &names);
         assert!(second.iter().all(|time| *time > hour_ago), "{second:?}");
 

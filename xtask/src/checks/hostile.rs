@@ -1,22 +1,34 @@
 //! The step that attacks the release binary with special files, work past its deadline and scripts that never end, and
 //! compares what hostile text costs the parsers at several sizes.
 
-use super::{Context, cargo_tests, clone::ClonePlace};
-use crate::report::Counts;
+use super::{
+    Context,
+    cargo_tests::{self, Ignored},
+    clone::ClonePlace,
+};
+use crate::{report::Counts, workspace::Workspace};
 use anyhow::Result;
+use std::path::PathBuf;
 
 /// Parts of the names of the tests.
 const TESTS: [&str; 2] = ["hostile_", "complexity_gate"];
+/// Sizes that take long, in tests that nothing else runs.
+const LARGE_TESTS: [&str; 1] = ["complexity_gate_large"];
 /// The program that these tests run in place of the one that was built with them.
 const BINARY: &str = "DOCENT_BINARY";
 
 pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     let variable = (BINARY, context.release_binary("docent")?);
     if !context.is_ci {
-        return cargo_tests::run_named(context.workspace, &TESTS, variable);
+        return run_in(context.workspace, &variable);
     }
     // `ci` has compiled the tests in its clone.
     let place = ClonePlace::in_temporary()?;
-    let clone = place.update(&context.workspace.root)?;
-    cargo_tests::run_named(&clone, &TESTS, variable)
+    run_in(&place.update(&context.workspace.root)?, &variable)
+}
+
+fn run_in(workspace: &Workspace, variable: &(&'static str, PathBuf)) -> Result<Counts> {
+    let usual = cargo_tests::run_named(workspace, &TESTS, Ignored::Skip, variable.clone())?;
+    let large = cargo_tests::run_named(workspace, &LARGE_TESTS, Ignored::Only, variable.clone())?;
+    Ok([usual, large].into_iter().sum())
 }

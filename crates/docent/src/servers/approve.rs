@@ -4,7 +4,7 @@ use super::{
     command::{ApproveFlags, entry},
     memory,
 };
-use crate::{analyze::Printed, config::Config};
+use crate::{analyze::Printed, cli};
 use anyhow::bail;
 use docent_hub::Memory;
 use docent_screen::{one_line, visible};
@@ -35,7 +35,7 @@ struct Decided {
 
 pub(super) fn approve(flags: &ApproveFlags) -> anyhow::Result<Printed> {
     let ApproveFlags { name, tools, yes, common } = flags;
-    let config = Config::load(&common.inputs()?)?;
+    let config = cli::load(&common.inputs()?)?;
     entry(&config, name)?;
     // Where nobody sees the question, or nobody can answer it, naming the server has to do.
     let asks = !yes && io::stdin().is_terminal() && io::stderr().is_terminal();

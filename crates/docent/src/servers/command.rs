@@ -3,6 +3,7 @@
 use super::{Dial, approve, edits, import, memory, trial};
 use crate::{
     analyze::{Printed, UsedWrongly},
+    cli,
     config::{self, Config, Fault, Flags, Inputs, Masks, ServerEntry},
 };
 use anyhow::{Context as _, bail};
@@ -192,7 +193,7 @@ pub(crate) fn run(command: ServersCommand) -> anyhow::Result<Printed> {
 }
 
 fn list(common: &Common) -> anyhow::Result<Printed> {
-    let config = Config::load(&common.inputs()?)?;
+    let config = cli::load(&common.inputs()?)?;
     let (memory, masks) = (memory(&config), Masks::new(&config.secrets()));
     let (mut rows, mut text) = (Vec::new(), String::new());
     for entry in &config.servers {
@@ -233,7 +234,10 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
             "leftOut": left_out,
         }));
     }
-    let notes: Vec<String> = config.warnings.iter().map(|note| masks.text(note)).collect();
+    // What is reported on stderr is not repeated here.
+    let ignored = config.ignored_keys();
+    let notes = config.warnings.iter().filter(|note| ignored.as_ref() != Some(*note));
+    let notes: Vec<String> = notes.map(|note| masks.text(note)).collect();
     for note in &notes {
         writeln!(text, "note: {note}").unwrap_or_default();
     }
@@ -280,7 +284,7 @@ impl docent_dial::oauth::Browser for Terminal {
 
 fn login(name: &str, common: &Common) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
-    let config = Config::load(&inputs)?;
+    let config = cli::load(&inputs)?;
     let entry = entry(&config, name)?;
     if let Some(why) = why_not_started(entry) {
         bail!("the server {name:?} is {why}");

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     analyze::{Printed, UsedWrongly},
-    config::{self, Config},
+    cli, config,
 };
 use anyhow::{Context as _, bail};
 use docent_registry::{RemoteKind, Server, Way, with_table, without_table};
@@ -42,7 +42,7 @@ pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
 
 /// What is wrong with an entry where it is written now, such as a variable that is not set.
 fn faults_of(name: &str, inputs: &config::Inputs) -> Vec<String> {
-    let faults = Config::load(inputs).map(|config| config.faults).unwrap_or_default();
+    let faults = cli::load(inputs).map(|config| config.faults).unwrap_or_default();
     let its = faults.into_iter().filter(|fault| fault.server.as_deref() == Some(name));
     its.map(|fault| fault.told).collect()
 }
@@ -104,7 +104,7 @@ pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
         bail!(UsedWrongly(format!("{} has no server {name:?}", file.display())));
     }
     config::write_file(&file, &edited.text)?;
-    if let Ok(config) = Config::load(&inputs) {
+    if let Ok(config) = cli::load(&inputs) {
         memory(&config).forget(name);
     }
     let told = format!("Removed from {}.\n", file.display());

@@ -3,6 +3,7 @@
 use super::command::{Common, places};
 use crate::{
     analyze::{Printed, UsedWrongly},
+    cli,
     config::{
         self, Inputs, Masks,
         regular::{self, MAX_REGISTRY_BYTES},
@@ -28,6 +29,8 @@ struct Source {
 
 pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
+    // Reports what the project may not set. Servers are imported even where the configuration can't be read.
+    drop(cli::load(&inputs));
     let file = common.file(&inputs, "add the entries under `mcpServers` by hand")?;
     let sources = sources(from, &inputs)?;
     let mut taking = Taking {

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     analyze::Printed,
+    cli,
     config::{Config, Fault},
 };
 use anyhow::bail;
@@ -17,7 +18,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 pub(super) fn test(names: &[String], common: &Common) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
-    let config = Config::load(&inputs)?;
+    let config = cli::load(&inputs)?;
     let is_meant = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     let faults: Vec<&Fault> = config
         .faults

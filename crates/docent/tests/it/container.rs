@@ -134,12 +134,12 @@ fn interpolate(text: &str, variables: &[(&str, &str)]) -> Result<String, String>
     Ok(out + rest)
 }
 
-/// One POST of `tools/list`, as from the machine that the container's port is published on.
-async fn list_tools(port: &str, key: Option<&str>) -> (u16, Value) {
+/// One POST of `tools/list` by a caller who knows the server by this name.
+async fn list_tools(host: &str, port: &str, key: Option<&str>) -> (u16, Value) {
     let body = json!({"jsonrpc": "2.0", "method": "tools/list", "id": "list-1"}).to_string();
     let key = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\nAccept: */*\r\n\
+        "POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\nAccept: */*\r\n\
          Connection: close\r\n{key}Content-Length: {}\r\n\r\n{body}",
         body.len()
     );
@@ -155,12 +155,16 @@ async fn the_container_serves_callers_with_the_key() {
     let line = server.log_line("listening on http://").await.unwrap();
     let (_, port) = line.trim().rsplit_once(':').unwrap();
     assert!(line.contains("http://0.0.0.0:"), "other containers reach it: {line}");
-    let (status, listed) = list_tools(port, Some(KEY)).await;
-    assert_eq!((status, &listed["id"]), (200, &json!("list-1")), "{listed}");
+    // From the machine that the port is published on, and from another container.
+    for host in ["localhost", "docent"] {
+        let (status, listed) = list_tools(host, port, Some(KEY)).await;
+        assert_eq!((status, &listed["id"]), (200, &json!("list-1")), "{host}: {listed}");
+    }
+    let (_, listed) = list_tools("localhost", port, Some(KEY)).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert!(tools.iter().any(|tool| tool["name"] == "search_documentation"), "{listed}");
     for wrong in [None, Some("another-key")] {
-        let answer = list_tools(port, wrong).await;
+        let answer = list_tools("localhost", port, wrong).await;
         assert_eq!(answer, (401, json!({"detail": "Invalid API key"})), "{wrong:?}");
     }
     let health: Vec<String> =

@@ -7,6 +7,7 @@ use std::{
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     process::Stdio,
+    sync::mpsc,
     thread,
     time::Duration,
 };
@@ -234,6 +235,29 @@ fn a_site_that_can_t_be_added_leaves_nothing_behind() {
     assert!(!place.project().join(".docent/web/zoo").exists());
     place.run(&["docs", "list"]).ends(0).prints("No documentation is configured");
     add("/docs/").ends(0).prints("zoo: 2 documents");
+}
+
+#[test]
+fn an_interrupted_crawl_leaves_no_collection_behind() {
+    let place = Place::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let (send, asked) = mpsc::channel();
+    thread::spawn(move || send.send(listener.accept()));
+    place.settings(&format!("policy.network.hosts = [\"{host}\"]\n"));
+    let mut child = place
+        .command(&["docs", "add", "zoo", &format!("http://{host}/docs/")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The crawl waits for an answer that does not come.
+    let connection = asked.recv_timeout(Duration::from_mins(1)).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(connection);
+    assert!(!place.project().join("docent.toml").exists());
+    place.run(&["docs", "list"]).ends(0).prints("No documentation is configured");
 }
 
 #[test]

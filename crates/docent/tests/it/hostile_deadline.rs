@@ -173,7 +173,7 @@ async fn with_references(place: &Place, timeout_ms: &str) -> Child {
     let calls = "    target(1, 2, 3)\n".repeat(1_000);
     fs::write(&first, format!("def target(a, b, c):\n    pass\n\ndef calls():\n{calls}")).unwrap();
     // Each core has as much to do on every machine; a release build takes as long for eight times as many.
-    let files = if std::env::var_os("DOCENT_BINARY").is_some() { 800 } else { 100 };
+    let files = if std::env::var_os("DOCENT_BINARY").is_some() { 800 } else { 150 };
     for n in 1..files * cores() {
         fs::hard_link(&first, folder.join(format!("{n}.py"))).unwrap();
     }
@@ -195,7 +195,7 @@ async fn with_references(place: &Place, timeout_ms: &str) -> Child {
 #[tokio::test]
 async fn a_search_for_references_ends() {
     let place = Place::new();
-    let server = with_references(&place, TIMEOUT_MS).await;
+    let server = with_references(&place, SHORT_TIMEOUT_MS).await;
     work_ends_with_its_call(server, "find_references", &json!({"symbol": "target"})).await;
 }
 

@@ -170,6 +170,7 @@ fn a_call_is_judged_without_being_made() {
     );
     fs::create_dir(place.project().join("drafts")).unwrap();
     place.write("main.rs", "").write("drafts/a.rs", "").write(".env", "");
+    place.write("docent.toml", "docs.collections.notes.path = \".\"\n");
     for (args, code, want) in [
         (
             &["web_search", "query=x", "--key", "ops"][..],
@@ -232,6 +233,9 @@ fn a_tool_that_is_off_is_not_allowed() {
         assert_eq!(answer["allowed"], false, "{answer}");
         assert_eq!(answer["rulings"][0]["verdict"], "off", "{answer}");
     }
+    test(&["get_document", "document_id=a.md"])
+        .ends(1)
+        .prints("off: get_document for anonymous\n  because no documentation is configured: run `docent docs add");
     place.settings("policy.tools.deny = [\"web:*\"]\n");
     let run = test(&["web_search"]);
     run.ends(1).prints("denied: web_search").prints("off: web_search");
@@ -274,6 +278,7 @@ fn a_hint_names_the_file_that_the_user_has() {
 #[tokio::test]
 async fn a_tool_that_is_off_says_so_in_its_description() {
     let place = Place::new();
+    place.write("docent.toml", "docs.collections.notes.path = \".\"\n");
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let off = ["web_search", "fetch_page"].map(str::to_owned).to_vec();

@@ -136,7 +136,7 @@ impl Seed {
         assert_eq!(capabilities["logging"], json!({}));
         assert!(capabilities["tools"].is_object() && capabilities["prompts"].is_object());
 
-        self.walk.at("22-27");
+        self.walk.differs("22-27");
         assert_eq!(capabilities["tools"], json!({"listChanged": true}));
         assert_eq!(capabilities["prompts"], json!({"listChanged": true}));
     }
@@ -151,7 +151,7 @@ impl Seed {
             assert!(result.contains_key(key), "no {key} in {result:?}");
         }
 
-        self.walk.at("83-86");
+        self.walk.differs("83-86");
         let info = &self.opened["result"]["serverInfo"];
         assert_eq!(info["name"], "docent");
         assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
@@ -234,7 +234,7 @@ impl Seed {
         assert_eq!(function["parameters"], json!([{"name": "id", "type": "string"}]));
         assert_eq!(function["returnType"], "Promise<User>");
 
-        self.walk.at("175");
+        self.walk.differs("175");
         assert_eq!(function["id"], "function:src/users.ts:getUserById");
     }
 
@@ -339,7 +339,7 @@ impl Seed {
         assert_eq!(options["properties"]["threshold"]["type"], "number");
         assert_eq!(options["properties"]["threshold"]["default"], 0.7);
 
-        self.walk.at("270");
+        self.walk.differs("270");
         assert_eq!(options["properties"]["limit"]["type"], "integer");
 
         self.walk.at("270-272");
@@ -419,7 +419,7 @@ impl Seed {
     }
 
     async fn query_annotations_example(&mut self) {
-        self.walk.at("353-371");
+        self.walk.differs("353-371");
         let answer = ask(&mut self.client, messages::QUERY_ANNOTATIONS).await;
         let results = embedded(&answer, "ast://project/query-results");
         assert_eq!(names(&results), ["loginUser"]);
@@ -430,7 +430,7 @@ impl Seed {
         assert!(text.contains(first), "{text}");
         assert!(text.ends_with("All results have similarity score > 0.8"), "{text}");
 
-        self.walk.at("383");
+        self.walk.differs("383");
         let query = "functions that handle user authentication";
         assert!(
             text.starts_with(&format!("Found 1 function related to \"{query}\":\n\n")),
@@ -442,12 +442,12 @@ impl Seed {
         assert_eq!((&login["file"], &login["line"]), (&json!("src/auth.ts"), &json!(23)));
         assert!(login["similarity"].as_f64().is_some_and(|score| score >= 0.8), "{login}");
 
-        self.walk.at("388");
+        self.walk.differs("388");
         let uri = json!({"uri": "ast://project/query-results"});
         let refused = self.client.ask("resources/read", uri).await.unwrap();
         assert_eq!(refused["error"]["code"], -32002, "{refused}");
 
-        self.walk.at("390");
+        self.walk.differs("390");
         assert_eq!(login["id"], "function:src/auth.ts:loginUser");
     }
 
@@ -523,7 +523,7 @@ impl Seed {
 
         let mut newer = serve(&self.place, &[], &[]);
         newer.open(LEGACY).await.unwrap();
-        self.walk.at("446");
+        self.walk.differs("446");
         self.place.write("src/broken.ts", "class { ] (((");
         let arguments = json!({"files": ["src/broken.ts"]});
         let failed =
@@ -537,12 +537,12 @@ impl Seed {
         let failed = newer.ask("tools/call", call("parse_files", arguments)).await.unwrap();
         assert_eq!(failed["result"]["structuredContent"]["error"]["code"], -32001, "{failed}");
 
-        self.walk.at("447");
+        self.walk.differs("447");
         let missing = json!({"uri": "ast://project/src/missing.ts"});
         let refused = self.client.ask("resources/read", missing).await.unwrap();
         assert_eq!(refused["error"]["code"], -32002, "{refused}");
 
-        self.walk.at("448");
+        self.walk.differs("448");
         let arguments = json!({"files": ["src/missing.ts"]});
         let failed =
             self.client.ask("tools/call", call("parse_files", arguments.clone())).await.unwrap();

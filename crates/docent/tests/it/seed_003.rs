@@ -205,7 +205,7 @@ async fn endpoint(walk: &mut Walk, open: &Curl, address: &str) {
     let health: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((status, &health["status"]), (200, &json!("healthy")), "{body}");
     assert_eq!(health["version"], env!("CARGO_PKG_VERSION"));
-    walk.at("95-97");
+    walk.differs("95-97");
     assert_eq!(fields(&health), ["protocol", "service", "status", "version"]);
     assert_eq!(health["service"], "docent");
     assert_eq!(health["protocol"], "MCP 2026-07-28");
@@ -218,7 +218,7 @@ async fn listed_tools(walk: &mut Walk, open: &Curl) {
     let tools = answer["result"]["tools"].as_array().unwrap();
     let tool = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     let (search, read) = (tool("search_documentation"), tool("get_document"));
-    walk.at("130");
+    walk.differs("130");
     let about = search["description"].as_str().unwrap();
     assert!(about.starts_with("Search technical documentation"), "{about}");
     assert!(about.contains("get_document"), "it says how to go on: {about}");
@@ -281,7 +281,7 @@ async fn tool_calls(walk: &mut Walk, open: &Curl) {
         )
         .await;
     assert_eq!(code, -32602, "{message}");
-    walk.at("199");
+    walk.differs("199");
     let without =
         r#"{"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "NAME"}, "id": 1}"#;
     let (code, message) = open.error(&without.replace("NAME", "search_documentation")).await;
@@ -296,7 +296,7 @@ async fn tool_calls(walk: &mut Walk, open: &Curl) {
     assert!(types["score"].as_f64().is_some_and(|score| score > 0.0 && score <= 1.0), "{types}");
     let shown = types["text"].as_str().unwrap();
     assert!(shown.contains("creates an index on the specified column(s)"), "{shown}");
-    walk.at("210");
+    walk.differs("210");
     let cited = format!(
         "source: postgresql/indexes-types.html | section: 11.2. Index Types | score: {}\n\n",
         types["score"]
@@ -324,7 +324,7 @@ async fn citations(walk: &mut Walk, open: &Curl, address: &str) {
         );
         assert!(said.contains("maximum number of concurrent connections"), "{revision}: {shown}");
     }
-    walk.at("213");
+    walk.differs("213");
     let page = open.call("search_documentation", r#"{"query": "max_connections"}"#).await;
     assert!(page["content"][0]["metadata"].get("page").is_none(), "{page}");
     let book = open
@@ -345,7 +345,7 @@ async fn tool_errors(walk: &mut Walk, open: &Curl) {
     let result = &answer["result"];
     assert_eq!((&answer["id"], &result["is_error"]), (&json!("call-1"), &json!(true)), "{answer}");
     assert_eq!(result["error"], "Document not found");
-    walk.at("230");
+    walk.differs("230");
     assert_eq!(result["content"].as_array().unwrap().len(), 1, "{answer}");
     assert!(text(&result["content"], 0).starts_with("Error: Document not found"), "{answer}");
     walk.at("238-240");
@@ -583,7 +583,7 @@ MCP_ALLOWED_ORIGINS=*
 ";
 
 async fn env_file(walk: &mut Walk, place: &Place) {
-    walk.at("372");
+    walk.differs("372");
     place.write(".env", ENV);
     let run = place.run(&["doctor", "--port", "0"]);
     run.prints(".env sets MCP_ALLOWED_ORIGINS, MCP_API_KEY, MCP_AUTH_REQUIRED, MCP_SERVER_HOST, MCP_SERVER_PORT")
@@ -593,7 +593,7 @@ async fn env_file(walk: &mut Walk, place: &Place) {
     let shown = place.run(&["config", "show", "--env-file"]);
     assert!(setting(&shown, "server.host").starts_with("\"0.0.0.0\" # MCP_SERVER_HOST in "));
     assert!(!shown.out.contains("your-api-key-here"), "{}", shown.out);
-    walk.at("374-381");
+    walk.differs("374-381");
     let serve_env = ["serve", "--transport", "http", "--port", "0", "--env-file"];
     let run = place.run(&serve_env);
     run.ends(1)
@@ -628,7 +628,7 @@ async fn variables(walk: &mut Walk, place: &Place, open: &Curl) {
         Run::of(place.command(&["config", "show"]).env(variable, value))
     };
     let default = place.run(&["config", "show"]);
-    walk.at("385");
+    walk.differs("385");
     assert_eq!(setting(&default, "server.host"), "\"127.0.0.1\" # default");
     let host = shown("MCP_SERVER_HOST", "0.0.0.0");
     assert_eq!(setting(&host, "server.host"), "\"0.0.0.0\" # environment MCP_SERVER_HOST");
@@ -636,7 +636,7 @@ async fn variables(walk: &mut Walk, place: &Place, open: &Curl) {
     assert_eq!(setting(&default, "server.port"), "8001 # default");
     let port = shown("MCP_SERVER_PORT", "8055");
     assert_eq!(setting(&port, "server.port"), "8055 # environment MCP_SERVER_PORT");
-    walk.at("387");
+    walk.differs("387");
     let required = setting(&default, "server.auth.required");
     assert_eq!(required, "(true when a key, a certificate or an issuer is configured) # default");
     let off = shown("MCP_AUTH_REQUIRED", "false");
@@ -646,7 +646,7 @@ async fn variables(walk: &mut Walk, place: &Place, open: &Curl) {
     let keyed = shown("MCP_API_KEY", "a-key-that-is-not-shown");
     assert_eq!(setting(&keyed, "server.auth.token"), "\"***\" # environment MCP_API_KEY");
     assert!(!keyed.out.contains("a-key-that-is-not-shown"), "{}", keyed.out);
-    walk.at("389");
+    walk.differs("389");
     let preflight = async |curl: &Curl, origin: &str| {
         let curl =
             curl.header(&format!("Origin: {origin}")).header("Access-Control-Request-Method: POST");
@@ -805,7 +805,7 @@ async fn integration(walk: &mut Walk, address: &str) {
         .await
         .unwrap();
     assert!(text(&read["result"]["content"], 0).contains("reclaims storage"), "{source}: {read}");
-    walk.at("482");
+    walk.differs("482");
     let mut client = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
     client.open("2025-11-25").await.unwrap();
     let asked = json!({"name": "answer_from_docs", "arguments": {"question": "What does VACUUM ANALYZE do?"}});
@@ -827,9 +827,9 @@ async fn running(walk: &mut Walk, place: &Place) {
     let mut server: Child =
         serve(place, &["--transport", "http", "--host", "0.0.0.0", "--port", "0"], &key);
     server.log_line("listening on http://0.0.0.0:").await.unwrap();
-    walk.at("498");
+    walk.differs("498");
     place.run(&["serve", "--transport", "http", "--workers", "2"]).ends(2).says("--workers");
-    walk.at("502-504");
+    walk.differs("502-504");
     // What the service starts is in the tests of the container.
     let compose = concat!(env!("CARGO_MANIFEST_DIR"), "/../../compose.yaml");
     let compose: Value = serde_saphyr::from_str(&fs::read_to_string(compose).unwrap()).unwrap();
@@ -841,7 +841,7 @@ async fn relation(walk: &mut Walk, place: &Place, open: &Curl, address: &str) {
     let mut client = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
     let opened = client.open("2025-11-25").await.unwrap();
     assert_eq!(opened["result"]["protocolVersion"], "2025-11-25");
-    walk.at("513-514");
+    walk.differs("513-514");
     open.result(LIST_TOOLS).await;
     let mut pipes = serve(place, &[], &[]);
     pipes.open("2025-11-25").await.unwrap();
@@ -861,7 +861,7 @@ async fn relation(walk: &mut Walk, place: &Place, open: &Curl, address: &str) {
     assert_eq!(failed["result"]["isError"], true, "{failed}");
     let failed = open.call("get_document", r#"{"document_id": "nope.html"}"#).await;
     assert_eq!((&failed["is_error"], &failed["isError"]), (&json!(true), &json!(true)), "{failed}");
-    walk.at("519-520");
+    walk.differs("519-520");
     let contents = open.result(&reading("techdoc://postgresql/docs")).await;
     let listed = contents["contents"][0]["text"].as_str().unwrap();
     assert!(listed.contains("(techdoc://postgresql/docs/sql-vacuum.html)"), "{listed}");

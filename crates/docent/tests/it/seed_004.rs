@@ -198,7 +198,7 @@ async fn handshake(walk: &mut Walk, server: &mut Child) {
 
 /// Lines 187 to 224.
 async fn search(walk: &mut Walk, server: &mut Child) {
-    walk.at("187-206");
+    walk.differs("187-206");
     let delivered = Place::new();
     let failed = ask(&mut opened(&delivered, &[]).await, SEARCH).await;
     assert_eq!(failed["result"]["isError"], true, "{failed}");
@@ -274,7 +274,7 @@ async fn error_codes(walk: &mut Walk, place: &Place) {
     let refused = server.ask("tools/call", json!({})).await.unwrap();
     is_error(&refused, -32602, "Invalid params");
 
-    walk.at("253");
+    walk.differs("253");
     let params = call("web_search", json!({"query": ""}));
     let failed = server.ask("tools/call", params.clone()).await.unwrap();
     assert_eq!(failed["result"]["isError"], true, "{failed}");
@@ -312,7 +312,7 @@ async fn content_types(walk: &mut Walk, place: &Place) {
     let picture = json!({"type": "image", "data": "base64-encoded-data", "mimeType": "image/png"});
     assert_eq!(answer["result"]["content"], json!([picture]));
 
-    walk.at("281-288");
+    walk.differs("281-288");
     let answer = server.ask("tools/call", call("other__file", json!({}))).await.unwrap();
     let file =
         json!({"uri": "file:///path/to/file", "mimeType": "text/plain", "text": "file contents"});
@@ -343,7 +343,7 @@ fn example_session(walk: &mut Walk, place: &Place) {
 
 /// Lines 304 to 310.
 async fn security(walk: &mut Walk, place: &Place) {
-    walk.at("306");
+    walk.differs("306");
     let mut server = serve(place, &[], &[]);
     let list = r#"{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}"#;
     let refused = ask(&mut server, list).await;

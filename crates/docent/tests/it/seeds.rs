@@ -14,6 +14,7 @@ pub(crate) struct Walk {
 struct Row {
     lines: String,
     statement: String,
+    works: bool,
 }
 
 impl Walk {
@@ -28,9 +29,20 @@ impl Walk {
         Self { seed: seed.to_owned(), rows }
     }
 
-    /// Moves on to the next row, which must have these lines of the document.
+    /// Moves on to the next row, which must have these lines of the document and say that it works.
     #[track_caller]
     pub(crate) fn at(&mut self, lines: &str) {
+        self.next(lines, true);
+    }
+
+    /// Moves on to the next row, which must have these lines of the document and say what differs.
+    #[track_caller]
+    pub(crate) fn differs(&mut self, lines: &str) {
+        self.next(lines, false);
+    }
+
+    #[track_caller]
+    fn next(&mut self, lines: &str, works: bool) {
         let Some(row) = self.rows.pop_front() else {
             panic!("docs/seeds.md has no row {lines} at the end of the table of seed {}", self.seed)
         };
@@ -39,6 +51,7 @@ impl Walk {
             "next in docs/seeds.md, seed {}: {}",
             self.seed, row.statement
         );
+        assert_eq!(row.works, works, "{lines} of seed {} works: {}", self.seed, row.statement);
     }
 
     /// Ends the walk, at the end of the table.
@@ -60,7 +73,7 @@ fn parse_row(line: &str) -> Row {
     let [lines, statement, verdict] = cells[..] else { panic!("not three cells: {line}") };
     let has_reason = verdict.strip_prefix("differs: ").is_some_and(|reason| !reason.is_empty());
     assert!(verdict == "works" || has_reason, "neither works nor differs: {line}");
-    Row { lines: lines.to_owned(), statement: statement.to_owned() }
+    Row { lines: lines.to_owned(), statement: statement.to_owned(), works: verdict == "works" }
 }
 
 /// Sends a request as a document has it, line breaks and all, and awaits its answer.

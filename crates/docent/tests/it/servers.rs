@@ -235,6 +235,26 @@ fn the_block_of_an_editor_s_settings_is_imported() {
 }
 
 #[test]
+fn a_key_that_a_project_may_not_set_is_reported_on_stderr() {
+    let place = Place::new();
+    place.write("docent.toml", "policy.network.hosts = [\"a.test\"]\n");
+    place.write("theirs.json", r#"{"mcpServers": {"mine": {"command": "true"}}}"#);
+    let told = "sets `policy.network.hosts`, which docent ignores";
+    for args in [
+        &["list"][..],
+        &["test"],
+        &["import", "theirs.json"],
+        &["add", "other", "--", "true"],
+        &["remove", "other"],
+    ] {
+        let run = place.run(&[&["servers"], args].concat());
+        let (out, err) = (&run.ends(0).out, &run.err);
+        assert!(err.starts_with("warning: ") && err.contains(told), "{args:?}: {err}");
+        assert!(!out.contains(told), "{args:?}: {out}");
+    }
+}
+
+#[test]
 fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
     let place = Place::new();
     place.settings("[mcp_servers.docs]\ncommand = \"true\"\n");

@@ -208,6 +208,22 @@ async fn a_refused_token_hears_why() {
 }
 
 #[tokio::test]
+async fn a_refused_token_counts_once() {
+    let issuer = Issuer::start();
+    let place = Place::new();
+    place.settings(&settings(&issuer));
+    let (_server, address) = listen(&place, &["--transport", "http"], &[]).await;
+    let good = issuer.token(RESOURCE, "docent.all", 600);
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    assert!(post(&address, &good, &asked).starts_with("HTTP/1.1 200"));
+    assert!(post(&address, "not-a-token", &asked).starts_with("HTTP/1.1 401"));
+    let metrics = ureq::get(format!("http://{address}/metrics"))
+        .header("Authorization", &format!("Bearer {good}"));
+    let text = metrics.call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(text.contains("docent_refused_total{reason=\"token\"} 1\n"), "{text}");
+}
+
+#[tokio::test]
 async fn an_issuer_s_algorithms_and_leeway_are_settings() {
     let issuer = Issuer::start();
     let place = Place::new();

@@ -121,7 +121,7 @@ impl Execute {
             code: &args.code,
             clients: &clients,
             limits: &limits,
-            owner: context.client(),
+            owner: context.client_key(),
         };
         let run = workers
             .start(&script, context.cancel_token())
@@ -129,7 +129,7 @@ impl Execute {
             .map_err(|error| ToolError::failed(failure(&error, &limits)))?;
         let pending = Pending { hub: Arc::downgrade(hub), known, needed: Mutex::default() };
         let pending = Arc::new(pending);
-        let client = context.client().to_owned();
+        let client = context.client_key().to_owned();
         Ok(ParkedScript { client, code: args.code, limits, run, pending })
     }
 }

@@ -84,15 +84,16 @@ impl ParkedScripts {
         code: &str,
     ) -> Option<Result<ParkedScript, ToolError>> {
         let Carried { script: id } = serde_json::from_str(state?).ok()?;
-        let found = self.all().remove(&id);
-        let Some((script, _given_up)) = found else {
+        let mut all = self.all();
+        // A script whose caller sent other code by mistake goes on waiting.
+        if all.get(&id).is_some_and(|(script, _)| script.code != code) {
+            let other = "the script waits for an answer and can't be changed: send the same code, or run the other code without `requestState`";
+            return Some(Err(ToolError::argument("code", other)));
+        }
+        let Some((script, _given_up)) = all.remove(&id) else {
             let gone = "the script waited too long for its answer, and was ended: run it again";
             return Some(Err(ToolError::failed(gone)));
         };
-        if script.code != code {
-            let other = "the script waits for an answer and can't be changed meanwhile: send the same code, or run the other code without `requestState`";
-            return Some(Err(ToolError::argument("code", other)));
-        }
         Some(Ok(script))
     }
 }

@@ -114,7 +114,7 @@ impl Downstream {
             params: &params,
             headers,
             may_repeat: definition.may_repeat(),
-            may_retry: !definition.writes(),
+            may_retry: definition.may_retry(),
             is_task: definition.is_task(),
         };
         let result = self.exchange(&asking, context).await?;
@@ -123,7 +123,9 @@ impl Downstream {
             let arguments = params.get("arguments").unwrap_or(&Value::Null);
             let public = cache::is_public(&result);
             let key = if public { shared(arguments) } else { private(arguments) };
-            if result.get("isError").and_then(Value::as_bool) != Some(true) {
+            let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
+            // The rest of an incomplete answer may come the next time.
+            if !is_error && !CollectedParts::is_partial(&result) {
                 self.cache.put(key, &result, time);
             }
         }

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Era, Request, RequestError, TimeLimit,
+    parts::CollectedParts,
     spec::{digest, hex},
 };
 use docent_dial::Failure;
@@ -344,6 +345,9 @@ impl Downstream {
     /// What an answer, or that there is none, tells of how the server does.
     fn noted(&self, connection: &Connection, began: Instant, result: &Result<Value, RequestError>) {
         match result {
+            Ok(result) if CollectedParts::is_partial(result) => {
+                self.counters.failed("the rest of an answer did not come".into());
+            }
             Ok(_) | Err(RequestError::Rpc { .. }) => self.is_well(),
             Err(error @ (RequestError::TimedOut(_) | RequestError::OverLimit(_))) => {
                 self.counters.timed_out(error.to_string());

@@ -61,6 +61,15 @@ impl Definition {
         self.only_reads() || self.hint("idempotentHint") == Some(true)
     }
 
+    /// Whether the server's `retry` setting applies: a second call does no harm, or nothing says that the tool writes.
+    /// `destructiveHint` and `idempotentHint` have a meaning only for tools that do.
+    pub(crate) fn may_retry(&self) -> bool {
+        let says_nothing = !self.writes()
+            && self.hint("destructiveHint").is_none()
+            && self.hint("idempotentHint").is_none();
+        self.may_repeat() || says_nothing
+    }
+
     /// Whether it changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
         self.hint("readOnlyHint") == Some(true)

@@ -14,6 +14,8 @@ const MOST_ITEMS: usize = 20_000;
 const MOST_BYTES: usize = 16 << 20;
 /// Items of one list that can't be used and are reported.
 const MAX_REPORTED: usize = 100;
+/// Characters of their names.
+const MAX_REPORTED_NAME_CHARS: usize = 200;
 
 /// What was read of one list.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ impl Listed {
     pub(super) fn leave_out(&mut self, item: &Object, why: String) {
         let name = item.get("name").or_else(|| item.get("uri")).and_then(Value::as_str);
         if let Some(name) = name.filter(|_| self.left_out.len() < MAX_REPORTED) {
-            self.left_out.insert(name.to_owned(), why);
+            self.left_out.insert(name.chars().take(MAX_REPORTED_NAME_CHARS).collect(), why);
         }
     }
 }
@@ -65,14 +67,14 @@ impl Downstream {
             let Value::Array(items) = items else { return Ok(all) };
             for item in items {
                 let Value::Object(item) = item else { continue };
-                if let Err(why) = check_item(&item) {
-                    all.leave_out(&item, why);
-                    continue;
-                }
                 bytes += size(&item);
                 if all.items.len() == MOST_ITEMS || bytes > MOST_BYTES {
                     self.leave_out_the_rest(method);
                     return Ok(all);
+                }
+                if let Err(why) = check_item(&item) {
+                    all.leave_out(&item, why);
+                    continue;
                 }
                 all.items.push(item);
             }

@@ -142,6 +142,10 @@ impl Provider for Part {
         Box::pin(std::future::ready(all))
     }
 
+    fn needs_thread(&self) -> bool {
+        false
+    }
+
     fn templates(&self) -> Vec<TemplateInfo> {
         let addresses = &self.server.shared.addresses;
         let info = |fields: &Object| {

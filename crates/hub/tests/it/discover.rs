@@ -1,10 +1,14 @@
 //! Four tools in the place of all others, and which of the two a list shows.
 
-use crate::stage::{Person, Scripts, context, hub, hub_set, session, spec, text, tool, words};
-use docent_hub::{Exposure, Hub, Memory, Settings};
+use crate::{
+    stage::{Person, Scripts, context, hub, hub_set, session, spec, text, tool, words},
+    threads::Threads,
+};
+use docent_hub::{Dialer, Exposure, Hub, Memory, Settings};
+use docent_script::{StartWorker, Workers};
 use docent_tool::{AnyTool, Outcome, Provider, ToolError, nobody};
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 fn own(hub: &Arc<Hub>, name: &str) -> Arc<dyn AnyTool> {
     hub.tools().into_iter().find(|tool| tool.name() == name).unwrap()
@@ -162,6 +166,31 @@ async fn what_a_script_says_is_bounded_and_says_so() {
         run("console.log(\"y\".repeat(500)); throw new Error(\"no\")", json!({"outputBytes": 60}));
     let error = refused(&hub, "execute_mcp_code", failed).await;
     assert!(error.starts_with("no (line 1") && error.ends_with("y\n(cut at 60 bytes)"), "{error}");
+}
+
+#[tokio::test]
+async fn scripts_of_all_sessions_of_a_client_count_as_its_own() {
+    let threads = Arc::new(Threads::default());
+    let workers = Workers::new(Arc::clone(&threads) as Arc<dyn StartWorker>);
+    let settings = Settings { workers: Some(workers), ..Settings::default() };
+    let scripts = Arc::new(Scripts::default());
+    scripts.put("py", session(json!([tool("add")]), |message| text(message, "ok")));
+    let hub = Hub::new(settings, Arc::clone(&scripts) as Arc<dyn Dialer>, Memory::none());
+    hub.configure(vec![spec("py")]);
+    for (session, client, started) in
+        [("ann#1", "ann", 1), ("ann#2", "ann", 1), ("bob#3", "bob", 2)]
+    {
+        let person = Arc::new(Person {
+            name: session.into(),
+            client_key: client.into(),
+            hub: Some(Arc::clone(&hub)),
+            ..Person::default()
+        });
+        let arguments = json!({"code": "return 1"}).as_object().unwrap().clone();
+        own(&hub, "execute_mcp_code").call(arguments, &context(&person)).await.unwrap();
+        // A worker runs the scripts of one client alone.
+        assert_eq!(threads.0.load(Ordering::SeqCst), started, "{session}");
+    }
 }
 
 #[tokio::test]

@@ -197,6 +197,31 @@ async fn a_tool_that_can_t_be_used_hides_no_other() {
 }
 
 #[tokio::test]
+async fn tools_that_are_left_out_count_and_are_reported_by_short_names() {
+    const PAGES: u64 = 10;
+    let scripts = Arc::new(Scripts::default());
+    let inner = session(json!([]), |message| text(message, "ok"));
+    // Each page has a tool that can be used, and one of 2 MiB that can't.
+    scripts.put("one", move |message: &Value| {
+        if message["method"] != "tools/list" {
+            return inner(message);
+        }
+        let page = message["params"]["cursor"].as_u64().unwrap_or(0);
+        let large = json!({"name": format!("{page}{}", "x".repeat(2 << 20))});
+        let mut list = json!({"tools": [tool(&format!("t{page}")), large]});
+        if page + 1 < PAGES {
+            list["nextCursor"] = json!(page + 1);
+        }
+        result(message, list)
+    });
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    assert_eq!(tools(&hub).await.len(), 8, "a list may have 16 MiB");
+    let left_out = hub.status().remove(0).left_out;
+    assert_eq!(left_out.len(), 7);
+    assert!(left_out.keys().all(|name| name.chars().count() == 200));
+}
+
+#[tokio::test]
 async fn approvals_that_can_t_be_read_are_given_anew_and_not_taken_from_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let memory = Memory::new(folder.path().to_owned());

@@ -89,6 +89,48 @@ async fn an_answer_has_a_bounded_number_of_blocks() {
     assert!(cut.partial && words(&cut).starts_with("2000 more blocks"), "{}", words(&cut));
 }
 
+/// A server that answers with parts that are too large together, and never with the last.
+fn endless(answer: Value) -> Arc<Scripts> {
+    let scripts = Arc::new(Scripts::default());
+    scripts.put(
+        "one",
+        session(json!([tool("act")]), move |message| {
+            let part = json!({"jsonrpc": "2.0", "id": message["id"], "result": answer});
+            Does::Says(vec![part.clone(), part])
+        }),
+    );
+    scripts
+}
+
+fn large_part() -> Value {
+    let block = json!({"type": "image", "data": "", "mimeType": "image/png"});
+    json!({"content": vec![block; 6000], "partial": true})
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_cancelled_at_its_server() {
+    let scripts = endless(large_part());
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    assert!(call(&hub, "one__act", &nobody()).await.unwrap().partial);
+    until(|| !scripts.of("notifications/cancelled").is_empty()).await;
+    let id = scripts.of("tools/call")[0]["id"].clone();
+    assert_eq!(scripts.of("notifications/cancelled")[0]["params"]["requestId"], id);
+}
+
+#[tokio::test]
+async fn an_incomplete_answer_is_not_kept_and_is_a_failure() {
+    let mut part = large_part();
+    part["ttlMs"] = json!(60_000);
+    let scripts = endless(part);
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    for _ in 0..2 {
+        assert!(call(&hub, "one__act", &nobody()).await.unwrap().partial);
+    }
+    assert_eq!(scripts.of("tools/call").len(), 2);
+    let health = hub.status().remove(0).health;
+    assert_eq!(health.failures, 2, "{health:?}");
+}
+
 #[tokio::test]
 async fn a_result_without_content_is_its_json_as_text() {
     let cases = [
@@ -143,12 +185,22 @@ async fn calls(annotations: Option<Value>, code: i64, retry: Option<Retry>) -> u
 async fn calls_are_repeated_where_the_user_says_so() {
     let backoff = Duration::from_secs(1);
     let retry = |attempts| Some(Retry { codes: vec![-32603, -32050], attempts, backoff });
-    let writes = || Some(json!({"readOnlyHint": false}));
     assert_eq!(calls(None, -32603, None).await, 1, "not without the setting");
     assert_eq!(calls(None, -32603, retry(2)).await, 3);
     assert_eq!(calls(None, -32050, retry(5)).await, 6);
     assert_eq!(calls(None, -32000, retry(2)).await, 1, "another code");
-    assert_eq!(calls(writes(), -32603, retry(2)).await, 1, "the tool says that it writes");
+    for (annotations, want) in [
+        (json!({"readOnlyHint": false}), 1),
+        (json!({"destructiveHint": true}), 1),
+        (json!({"destructiveHint": false}), 1),
+        (json!({"idempotentHint": false}), 1),
+        (json!({"destructiveHint": false, "idempotentHint": true}), 3),
+        (json!({"readOnlyHint": true, "destructiveHint": false, "idempotentHint": false}), 3),
+        (json!({"openWorldHint": true}), 3),
+    ] {
+        let made = calls(Some(annotations.clone()), -32603, retry(2)).await;
+        assert_eq!(made, want, "what the tool says of its writes: {annotations}");
+    }
     let begin = tokio::time::Instant::now();
     calls(None, -32603, retry(2)).await;
     assert_eq!(

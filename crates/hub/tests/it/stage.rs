@@ -221,6 +221,8 @@ pub(crate) fn words(outcome: &Outcome) -> String {
 #[derive(Default)]
 pub(crate) struct Person {
     pub(crate) name: String,
+    /// The same for all of its sessions.
+    pub(crate) client_key: String,
     pub(crate) answers: Mutex<BTreeMap<String, Value>>,
     pub(crate) at_once: Option<Value>,
     pub(crate) state: Mutex<Option<String>>,
@@ -292,6 +294,9 @@ impl Audience for Person {
     }
     fn client(&self) -> &str {
         &self.name
+    }
+    fn client_key(&self) -> &str {
+        &self.client_key
     }
     fn recorded(&self) -> Option<u64> {
         self.recorded

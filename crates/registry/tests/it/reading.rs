@@ -237,6 +237,31 @@ fn docent_s_own_tables_are_read() {
 }
 
 #[test]
+fn every_block_of_an_editor_is_read() {
+    let names = |form: Form, text: serde_json::Value| {
+        let reading = read(form, Path::new("f"), text.to_string().as_bytes());
+        let mut names: Vec<&str> =
+            reading.servers.iter().map(|server| server.name.as_str()).collect();
+        names.sort_unstable();
+        (names.join(" "), problems(&reading))
+    };
+    let vscode = Form::Client(Client::VsCode);
+    let server = json!({"command": "x"});
+    let nested = json!({"servers": {"a": server}});
+    let both = json!({"mcp": nested, "mcp.servers": {"b": server}});
+    assert_eq!(names(Form::Block, both.clone()), ("a b".to_owned(), vec![]));
+    assert_eq!(names(vscode, both), ("a b".to_owned(), vec![]));
+    let dotted = json!({"mcp.servers": {"a": server}, "servers": {"b": server}});
+    assert_eq!(names(vscode, dotted), ("a b".to_owned(), vec![]));
+    let twice = json!({"mcp": nested, "mcp.servers": {"a": server}});
+    let told = "f: \"a\": there is another entry of this name under `mcp.servers`, which is used; take one out";
+    assert_eq!(names(Form::Block, twice), ("a".to_owned(), vec![told.to_owned()]));
+    let wrong = json!({"mcp": nested, "mcp.servers": 1});
+    let told = "f: mcp.servers: it is not an object of entries; write the entries between { and }, each under its name";
+    assert_eq!(names(Form::Block, wrong), ("a".to_owned(), vec![told.to_owned()]));
+}
+
+#[test]
 fn a_file_s_name_says_its_form() {
     let check = |path: &str, form: Form| assert_eq!(Form::of(Path::new(path)), form, "{path}");
     check("/a/mcp.registry.json", Form::Registry);

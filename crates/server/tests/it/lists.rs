@@ -71,7 +71,11 @@ impl Provider for Lister {
             about: about.clone(),
             ..ResourceInfo::default()
         };
-        Box::pin(std::future::ready(self.names.iter().map(one).collect()))
+        let all: Vec<ResourceInfo> = self.names.iter().map(one).collect();
+        Box::pin(async move {
+            assert!(!all.is_empty(), "it can't list nothing");
+            all
+        })
     }
 
     fn is_listed_last(&self) -> bool {
@@ -112,6 +116,19 @@ async fn resources_are_described_on_their_page_and_the_many_come_last() {
         .map(|one| one["uri"].as_str().unwrap())
         .collect();
     assert_eq!(uris, ["many:d", "many:e"]);
+}
+
+#[tokio::test]
+async fn a_list_names_the_providers_that_failed() {
+    let lister = |key, names| -> Arc<dyn Provider> {
+        Arc::new(Lister { key, names, is_listed_last: false, described: Arc::default() })
+    };
+    let providers = vec![lister("broken", &[]), lister("few", &["x"])];
+    let setup = Setup { providers, ..setup(Fixture::new()) };
+    let mut wire = Wire::legacy(&Server::new(setup).unwrap(), "2025-11-25").await;
+    let listed = wire.ask("resources/list", json!({})).await["result"].clone();
+    assert_eq!(listed["resources"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed["_meta"]["docent/incomplete"], json!(["broken"]), "{listed}");
 }
 
 #[tokio::test]

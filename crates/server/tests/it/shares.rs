@@ -5,7 +5,9 @@ use crate::{
     wire::{Wire, code, key, modern, origin, setup, text},
 };
 use docent_server::{Limits, Rate, Server, Setup};
-use docent_tool::{AnyTool, CallContext, Slot};
+use docent_tool::{
+    AnyTool, CallContext, Completed, Completing, Provider, Running, Slot, TemplateInfo,
+};
 use docent_transport::{Caller, Door, PrincipalKind, Shown, Via};
 use serde_json::json;
 use std::{
@@ -13,7 +15,7 @@ use std::{
     sync::{Arc, Condvar, Mutex},
     time::Duration,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// Blocking work that is counted when it begins and lasts until it is let go.
 struct Heavy {
@@ -136,6 +138,73 @@ async fn a_thread_stays_taken_until_its_work_has_ended() {
     assert!(bob.seen.is_empty(), "{:?}", bob.seen);
     heavy.let_go();
     assert_eq!(text(&bob.answer(&waits).await), "light");
+}
+
+/// Completes with what another server says, once it does.
+#[derive(Default)]
+struct Remote {
+    asked: Notify,
+    may_answer: Notify,
+}
+
+impl Provider for Remote {
+    fn key(&self) -> &'static str {
+        "remote"
+    }
+
+    fn needs_thread(&self) -> bool {
+        false
+    }
+
+    fn templates(&self) -> Vec<TemplateInfo> {
+        let (uri_template, name) = ("far://{name}".into(), "far".into());
+        vec![TemplateInfo { uri_template, name, ..TemplateInfo::default() }]
+    }
+
+    fn complete<'a>(&'a self, _: &'a Completing) -> Running<'a, Completed> {
+        Box::pin(async {
+            self.asked.notify_one();
+            self.may_answer.notified().await;
+            Completed::from(vec!["x".to_owned()])
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_completion_that_waits_for_another_server_takes_no_thread() {
+    let (heavy, _begins) = Heavy::new();
+    let (fixture, remote) = (Fixture::new(), Arc::new(Remote::default()));
+    fixture.extra.lock().unwrap().extend(heavy.tools());
+    let local = Arc::clone(&fixture) as Arc<dyn Provider>;
+    let providers = vec![local, Arc::clone(&remote) as Arc<dyn Provider>];
+    let limits = Limits { blocking_threads: 1, ..Limits::default() };
+    let server = Server::new(Setup { providers, limits, ..setup(fixture) }).unwrap();
+    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let template = json!({"type": "ref/resource", "uri": "far://{name}"});
+    let params = json!({"ref": template, "argument": {"name": "name", "value": ""}});
+    let waits = wire.begin("completion/complete", params).await;
+    remote.asked.notified().await;
+    assert_eq!(text(&wire.call("light", json!({})).await), "light");
+    remote.may_answer.notify_one();
+    let reply = wire.answer(&waits).await;
+    assert_eq!(reply["result"]["completion"]["values"], json!(["x"]), "{reply}");
+}
+
+#[tokio::test]
+async fn a_client_has_one_key_in_all_its_sessions() {
+    let whose = acting("whose", json!({}), |_, context| async move {
+        Ok(said(format!("{}/{}", context.client(), context.client_key())))
+    });
+    let server = server(Limits::default(), vec![whose]);
+    let mut told = Vec::new();
+    for name in ["ann", "ann", "bob"] {
+        let called = text(&wire(&server, name).await.call("whose", json!({})).await);
+        let (client, key) = called.split_once('/').unwrap();
+        told.push((client.to_owned(), key.to_owned()));
+    }
+    assert_ne!(told[0].0, told[1].0, "each session has a name of its own");
+    assert_eq!(told[0].1, told[1].1);
+    assert_ne!(told[1].1, told[2].1);
 }
 
 #[tokio::test]

@@ -205,7 +205,7 @@ fn parse(
     let mut sweep = targets.parse()?;
     if reading.is_plain() {
         let named = sweep.reports.iter().filter(|(place, _)| sweep.by_name.contains(place));
-        project.want(named.map(|(place, report)| (place.clone(), report.language)));
+        project.want(named.map(|(place, report)| (place.clone(), report.language)), context);
     }
     if sweep.reports.is_empty() && !sweep.partial {
         return Err(nothing(refused, &sweep.problems));
@@ -238,9 +238,14 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
     } else {
         reasons.join("; ")
     };
-    Failure::new(kind, format!("No file was parsed: {message}"))
-        .hint("give paths, folders or patterns of source files inside the root")
-        .into()
+    let failure = Failure::new(kind, format!("No file was parsed: {message}"));
+    // A file that is there and can't be parsed was named as it should be.
+    if problems.is_empty() {
+        return failure
+            .hint("give paths, folders or patterns of source files inside the root")
+            .into();
+    }
+    failure.into()
 }
 
 fn answer(
@@ -293,17 +298,11 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 }
 
 fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
-    let broken = sweep.reports.iter().filter(|(_, report)| report.broken_at.is_some()).count();
-    let parsed = match (broken, sweep.problems.is_empty()) {
-        (0, true) => format!("Successfully parsed {}", counted(sweep.reports.len(), "file")),
-        (0, false) => format!("Parsed {}", counted(sweep.reports.len(), "file")),
-        (n, _) if n == sweep.reports.len() => format!("Parsed {} in part", counted(n, "file")),
-        (n, _) => format!("Parsed {}, {n} of them in part,", counted(sweep.reports.len(), "file")),
-    };
-    let mut text = format!(
-        "{parsed} and extracted {}.\n\nFiles processed:",
-        counted(counts.total(), "annotation")
-    );
+    let mut text =
+        format!("{} and extracted {}.", parsed(sweep), counted(counts.total(), "annotation"));
+    if !sweep.reports.is_empty() {
+        text.push_str("\n\nFiles processed:");
+    }
     for (_, report) in sweep.reports.iter().take(LISTED) {
         let found = counted(report.counts.total(), "annotation");
         let kinds = report.counts.words();
@@ -315,14 +314,31 @@ fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
     push_rest(&mut text, sweep.reports.len(), "files");
     push_problems(&mut text, &sweep.problems);
     if sweep.partial {
-        text.push_str("\n\nThis is partial: time was up before every file was parsed. Ask again to go on from here.");
+        text.push_str("\n\nThis is partial: time was up before every file was parsed. Name fewer files at once.");
     }
-    text.push_str(if reading.is_plain() {
-        "\n\nAnnotations are now available for querying."
-    } else {
-        "\n\nThese options concern this answer alone: query_annotations searches the files as they are."
-    });
+    if !reading.is_plain() {
+        text.push_str("\n\nThese options concern this answer alone: query_annotations searches the files as they are.");
+    } else if !sweep.partial {
+        text.push_str("\n\nAnnotations are now available for querying.");
+    }
     text
+}
+
+/// How many files were parsed, and whether all of each.
+fn parsed(sweep: &Sweep) -> String {
+    let (done, found) = (sweep.reports.len(), sweep.found);
+    let broken = sweep.reports.iter().filter(|(_, report)| report.broken_at.is_some()).count();
+    let files = if sweep.partial && found > 0 {
+        format!("{done} of {}", counted(found, "file"))
+    } else {
+        counted(done, "file")
+    };
+    match broken {
+        0 if sweep.problems.is_empty() && !sweep.partial => format!("Successfully parsed {files}"),
+        0 => format!("Parsed {files}"),
+        broken if broken == done => format!("Parsed {files} in part"),
+        broken => format!("Parsed {files}, {broken} of them in part,"),
+    }
 }
 
 /// The definitions, file by file; `None` where there are none.

@@ -12,7 +12,7 @@ use docent_syntax::{
     annotate::{self, FileAnnotations},
     parse::{self, ParseError, SyntaxTree},
 };
-use docent_tool::{Change, Stop, ToolError};
+use docent_tool::{CallContext, Change, Stop, ToolError};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
@@ -147,8 +147,13 @@ impl Project {
     }
 
     /// Has files indexed that were named themselves and would be left out: a file that the project ignores.
-    pub(crate) fn want(&self, files: impl IntoIterator<Item = (Place, Language)>) {
-        self.live.want(files.into_iter().filter(|(_, language)| language.settings().searched));
+    pub(crate) fn want(
+        &self,
+        files: impl IntoIterator<Item = (Place, Language)>,
+        context: &CallContext,
+    ) {
+        let searched = files.into_iter().filter(|(_, language)| language.settings().searched);
+        self.live.want(searched, context);
     }
 
     /// Tells that the set of files is another one.

@@ -59,6 +59,8 @@ pub(crate) struct Sweep {
     pub(crate) problems: Vec<Problem>,
     /// Files that were named themselves.
     pub(crate) by_name: BTreeSet<Place>,
+    /// Files that were to be parsed, as far as folders were walked.
+    pub(crate) found: usize,
     /// It ended before everything was seen.
     pub(crate) partial: bool,
     /// Definitions that are kept, of all files.
@@ -175,6 +177,7 @@ impl<'a> Targets<'a> {
     pub(crate) fn parse(mut self) -> Result<Sweep, ToolError> {
         let (project, context) = (self.project, self.context);
         let files = std::mem::take(&mut self.files);
+        self.sweep.found = files.len();
         let total = files.len() as u64;
         let mut done = 0_u64;
         for some in files.chunks(AT_ONCE) {

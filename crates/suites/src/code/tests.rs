@@ -1,11 +1,14 @@
 use super::*;
 use crate::indexing::Phase;
-use docent_tool::{Audience, Block, Level, Outcome, Progress, Stop, nobody};
+use docent_tool::{Audience, Block, Level, Outcome, Progress, Slot, Stop, nobody};
 use serde_json::{Value, json};
 use std::{
     fs,
     path::Path,
-    sync::Mutex,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -239,6 +242,23 @@ async fn what_can_t_be_parsed_is_listed_beside_the_rest() {
     );
     assert!(text.contains("- src/binary.ts: not text: it holds NUL bytes"), "{text}");
     assert!(text.contains("src/large.ts: 2400000 bytes are more than the limit"), "{text}");
+}
+
+#[tokio::test]
+async fn a_broken_file_is_not_answered_with_how_to_name_one() {
+    let (folder, suite) = project();
+    put(folder.path(), "broken.ts", "class { ] (((");
+    put(folder.path(), "empty/notes.txt", "odd");
+    for (files, want, is_hinted) in [
+        (json!(["broken.ts"]), "broken.ts: could not be parsed: syntax error near line 1", false),
+        (json!(["broken.ts", "none.ts"]), "could not be parsed: syntax error near line 1", false),
+        (json!(["empty"]), "no source file in a known language is there", true),
+    ] {
+        let error = call(&suite, "parse_files", json!({"files": files})).await.unwrap_err();
+        let ToolError::Failed(failure) = error else { panic!("{error}") };
+        assert!(failure.message.contains(want), "{}", failure.message);
+        assert_eq!(failure.hint.is_some(), is_hinted, "{files}");
+    }
 }
 
 #[tokio::test]
@@ -585,11 +605,15 @@ async fn paths_are_completed() {
 
 /// Keeps what it hears.
 #[derive(Default)]
-struct Listener(Mutex<Vec<Progress>>);
+struct Listener {
+    steps: Mutex<Vec<Progress>>,
+    /// How often a call has waited for the index to look at files again.
+    waits: AtomicUsize,
+}
 
 impl Audience for Listener {
     fn progress(&self, progress: Progress) {
-        self.0.lock().unwrap().push(progress);
+        self.steps.lock().unwrap().push(progress);
     }
     fn log(&self, _: Level, _: &str, _: Value) {}
     fn emit(&self, _: Block) -> Running<'_, ()> {
@@ -601,6 +625,10 @@ impl Audience for Listener {
     fn state(&self) -> Option<String> {
         None
     }
+    fn index_slot(&self) -> Option<Slot> {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        Some(Box::new(()))
+    }
 }
 
 #[tokio::test]
@@ -609,13 +637,13 @@ async fn progress_grows_and_says_what_is_done() {
     let listener = Arc::new(Listener::default());
     let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
     call_in(&suite, "query_annotations", json!({"query": "user"}), &context).await.unwrap();
-    let steps = listener.0.lock().unwrap().clone();
+    let steps = listener.steps.lock().unwrap().clone();
     let done: Vec<f64> = steps.iter().map(|step| step.done).collect();
     assert!(done.is_sorted() && done.len() < 5, "{steps:?}");
     let listener = Arc::new(Listener::default());
     let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
     call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap();
-    let steps = listener.0.lock().unwrap().clone();
+    let steps = listener.steps.lock().unwrap().clone();
     let told: Vec<(f64, Option<f64>, &str)> =
         steps.iter().map(|s| (s.done, s.total, s.message.as_str())).collect();
     assert_eq!(told, [(0.0, Some(2.0), "parsing src/auth.ts"), (2.0, Some(2.0), "parsed 2 files")]);
@@ -635,8 +663,19 @@ async fn a_stop_ends_the_work() {
         CancellationToken::new(),
         Some(Instant::now()),
     );
-    let got = call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap();
-    assert!(got.partial && text_of(&got).contains("partial"), "{}", text_of(&got));
+    let note =
+        "This is partial: time was up before every file was parsed. Name fewer files at once.";
+    for (files, parsed) in [
+        (json!(["src"]), "Parsed 0 files and extracted 0 annotations."),
+        (
+            json!(["src/users.ts", "src/auth.ts"]),
+            "Parsed 0 of 2 files and extracted 0 annotations.",
+        ),
+    ] {
+        let got = call_in(&suite, "parse_files", json!({"files": files}), &context).await.unwrap();
+        assert!(got.partial);
+        assert_eq!(text_of(&got), format!("{parsed}\n\n{note}"));
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use super::{
     search_documentation::as_object,
 };
 use docent_prose::{Document, Section};
-use docent_tool::{Answer, Block, CallContext, Failure, FailureKind, Tool, ToolError};
+use docent_tool::{Answer, Block, CallContext, Failure, FailureKind, Off, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
@@ -91,6 +91,10 @@ impl Tool for GetDocument {
          search_documentation (source) and from the tables of contents; links lead to further documents.";
     type Args = GetArgs;
     type Answer = GetAnswer;
+
+    fn off(&self) -> Option<Off> {
+        self.library.off()
+    }
 
     async fn call(
         &self,
@@ -267,6 +271,9 @@ pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Opti
 /// Says that there is no such document, and which ids are close to the one asked for.
 pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> ToolError {
     let failure = Failure::new(FailureKind::NotFound, "Document not found");
+    if let Some(off) = library.off() {
+        return failure.hint(off.remedy).into();
+    }
     let mut ids = Vec::new();
     let shelves = library.shelves();
     for shelf in shelves.iter() {

@@ -13,7 +13,7 @@ use crate::{
 };
 use docent_index::{Filter, Hit, Query, Synonyms};
 use docent_prose::{Document, Entry, Format, Limits, Unreadable};
-use docent_tool::{CallContext, ToolError};
+use docent_tool::{CallContext, Off, ToolError};
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -27,6 +27,9 @@ const AT_HAND: usize = 4;
 const PER_DOCUMENT: usize = 2;
 /// A hit that has none of the question's words must be this near to what it means.
 const LIKE_ENOUGH: f32 = 0.3;
+/// How the first collection is added.
+pub(crate) const HOW_TO_ADD: &str =
+    "run `docent docs add NAME FOLDER`, or add a collection under docs.collections in docent.toml";
 
 /// The documents of all collections.
 #[derive(Debug)]
@@ -84,6 +87,14 @@ impl Library {
     /// Every shelf, in configured order.
     pub(crate) fn shelves(&self) -> Arc<[Shelf]> {
         self.live.ground().all()
+    }
+
+    /// Why its tools have nothing to answer from; `None` where there is a collection.
+    pub(crate) fn off(&self) -> Option<Off> {
+        self.shelves().is_empty().then(|| Off {
+            reason: "no documentation is configured".to_owned(),
+            remedy: format!("no documentation is configured: {HOW_TO_ADD}"),
+        })
     }
 
     /// The types and names that can be asked for, each once, in configured order.

@@ -2,13 +2,13 @@
 
 use super::{
     DocumentProblem, Metadata,
-    library::{Library, Passage, Passages},
+    library::{HOW_TO_ADD, Library, Passage, Passages},
 };
 use crate::{
     apps,
     indexing::{Phase, Why},
 };
-use docent_tool::{Answer, Block, CallContext, Object, Tool, ToolError, argument_schema};
+use docent_tool::{Answer, Block, CallContext, Object, Off, Tool, ToolError, argument_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -98,6 +98,10 @@ impl Tool for SearchDocumentation {
             property.insert("enum".into(), json!(values));
         }
         schema
+    }
+
+    fn off(&self) -> Option<Off> {
+        self.library.off()
     }
 
     async fn call(
@@ -196,7 +200,7 @@ pub(crate) fn as_object(metadata: &Metadata) -> Result<Object, ToolError> {
 
 fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -> String {
     if library.shelves().is_empty() {
-        return "No documentation is configured: run `docent docs add NAME FOLDER`, or add a collection under docs.collections in docent.toml.".into();
+        return format!("No documentation is configured: {HOW_TO_ADD}.");
     }
     let query = truncate(&args.query, MAX_QUOTED_CHARS);
     let mut text = format!("Nothing in the documentation ({}) matches \"{query}\".", args.doc_type);

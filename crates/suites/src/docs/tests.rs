@@ -734,6 +734,27 @@ async fn collections_can_be_replaced() {
 }
 
 #[tokio::test]
+async fn without_a_collection_the_tools_that_need_one_are_off() {
+    let (folder, suite) = project();
+    let off = |suite: &DocsSuite| -> Vec<String> {
+        let infos = suite.tools().into_iter().map(|tool| tool.info());
+        let off = infos.filter(|info| info.off.is_some());
+        let is_described = |info: &docent_tool::ToolInfo| {
+            info.description().starts_with("Off: no documentation is configured; ")
+        };
+        off.inspect(|info| assert!(is_described(info), "{info:?}")).map(|info| info.name).collect()
+    };
+    assert_eq!(off(&suite), [""; 0]);
+    suite.replace(Vec::new());
+    assert_eq!(off(&suite), ["search_documentation", "get_document"]);
+    let empty = tests::suite(folder.path(), Vec::new());
+    let error = call(&empty, "get_document", json!({"document_id": "a.md"})).await.unwrap_err();
+    let ToolError::Failed(failure) = error else { panic!("{error}") };
+    assert_eq!(failure.message, "Document not found");
+    assert!(failure.hint.unwrap().contains("`docent docs add NAME FOLDER`"));
+}
+
+#[tokio::test]
 async fn words_that_mean_the_same_find_each_other() {
     let folder = tempfile::tempdir().unwrap();
     put(folder.path(), "m/a.md", "# Cluster\n\nKubernetes restarts what has failed.\n");

@@ -11,7 +11,8 @@ use crate::files::{Place, Problem, Roots};
 use docent_index::{Change, Repairs, Store, StoreError};
 use rayon::prelude::*;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
+    path::{Path, PathBuf},
     time::Instant,
 };
 
@@ -37,11 +38,6 @@ struct Work {
     gone: Vec<Change>,
     repairs: Repairs,
     start: Instant,
-}
-
-/// Whether a path is this one, or lies under it.
-fn is_in(path: &str, at: &str) -> bool {
-    path.strip_prefix(at).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl<'a> Keeper<'a> {
@@ -111,8 +107,10 @@ impl<'a> Keeper<'a> {
         let work = Work { survey, gone, repairs: Repairs::default(), start };
         let mut report = self.run(work, callbacks)?;
         // The others are as they were.
-        let looked_at: Vec<String> = places.iter().map(|place| self.roots.name(place)).collect();
-        self.problems.retain(|problem| !looked_at.iter().any(|at| is_in(&problem.path, at)));
+        let checked: HashSet<PathBuf> =
+            places.iter().map(|place| self.roots.name(place).into()).collect();
+        let is_checked = |path: &str| Path::new(path).ancestors().any(|at| checked.contains(at));
+        self.problems.retain(|problem| !is_checked(&problem.path));
         self.problems.append(&mut report.problems);
         (report.problems, report.left_out) = (self.problems.clone(), self.left_out);
         Ok((report, folders))

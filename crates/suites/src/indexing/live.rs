@@ -338,6 +338,13 @@ impl<G: Ground> Live<G> {
         self.opened().ok()?.store.status().ok()
     }
 
+    /// Whether the index lacks one of these sources of a collection; `false` where that can't be known now.
+    pub(crate) fn lacks(&self, collection: &str, paths: &[String]) -> bool {
+        let opened = self.opened().ok();
+        let known = opened.and_then(|opened| opened.store.digests(collection).ok());
+        known.is_some_and(|known| paths.iter().any(|path| !known.contains_key(path)))
+    }
+
     /// Answers a query from what is ready.
     pub(crate) fn search(
         self: &Arc<Self>,

@@ -1,7 +1,7 @@
 //! The files of the roots as the ground of an index: code, and the documents beside it.
 
 use super::{
-    Report,
+    CODE, Phase, Report,
     follow::{FollowError, Follower},
     live::{Following, Ground, Live, Opener},
     survey::{self, Wanted},
@@ -43,18 +43,30 @@ impl Live<Project> {
         Self::on(Project { roots, wanted: RwLock::default() }, opener)
     }
 
-    /// Adds files that were asked for by name, whatever the project ignores.
-    pub(crate) fn want(&self, files: impl IntoIterator<Item = (Place, Language)>) {
-        let mut batch = Batch::default();
+    /// Adds files that were asked for by name, whatever the project ignores. Waits a moment for those that an index in
+    /// step lacks, so that the next query finds them.
+    pub(crate) fn want(
+        &self,
+        files: impl IntoIterator<Item = (Place, Language)>,
+        context: &CallContext,
+    ) {
+        let (mut batch, mut paths) = (Batch::default(), Vec::new());
         let mut wanted = self.ground.wanted.write().unwrap_or_else(PoisonError::into_inner);
         for (place, language) in files {
             if wanted.insert(place.clone(), language) != Some(language) {
                 batch.paths.insert(self.ground.roots.absolute(&place));
+                paths.push(self.ground.roots.name(&place));
             }
         }
         drop(wanted);
-        if !batch.paths.is_empty() {
-            self.pending.add(batch);
+        if batch.paths.is_empty() {
+            return;
+        }
+        let generation = self.status().map(|status| status.generation);
+        let is_in_step = self.phase() == Phase::InStep;
+        match generation.filter(|_| is_in_step && self.lacks(CODE, &paths)) {
+            Some(generation) => self.look_again(batch, generation, context),
+            None => self.pending.add(batch),
         }
     }
 

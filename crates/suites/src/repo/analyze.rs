@@ -13,7 +13,7 @@ use crate::{
     apps,
     files::{Place, Roots},
 };
-use docent_tool::{Answer, Block, CallContext, Level, ResourceInfo, Tool, ToolError};
+use docent_tool::{Answer, Block, CallContext, Level, ResourceInfo, Tool, ToolError, WorkSlot};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -92,12 +92,15 @@ pub(super) async fn report(
     });
     context.log(Level::Debug, LOGGER, start);
     let analysis = Analysis::new(roots.clone(), place.clone(), depth, Parts::of(depth));
-    let analysis = phase(analysis, context, Analysis::walk).await?;
+    // One slot for all phases: a phase that waited for another one could lose what those before it found.
+    let slot = context.wait_for_work_slot().await?;
+    let (analysis, slot) = phase(analysis, slot, context, Analysis::walk).await?;
     context.emit(Block::text(text::structure(&analysis.report))).await;
-    let analysis = phase(analysis, context, Analysis::read_manifests).await?;
+    let (analysis, slot) = phase(analysis, slot, context, Analysis::read_manifests).await?;
     context.emit(Block::text(text::stack(&analysis.report))).await;
-    let analysis = phase(analysis, context, Analysis::read_contents).await?;
-    let mut analysis = phase(analysis, context, Analysis::compare).await?;
+    let (analysis, slot) = phase(analysis, slot, context, Analysis::read_contents).await?;
+    let (mut analysis, slot) = phase(analysis, slot, context, Analysis::compare).await?;
+    drop(slot);
     context.emit(Block::text(text::documentation(&analysis.report))).await;
     analysis.conclude(context);
     let report = analysis.report;
@@ -109,19 +112,19 @@ pub(super) async fn report(
     Ok(report)
 }
 
-/// Runs one phase off the async threads, and hands the analysis back.
+/// Runs one phase off the async threads, and hands the analysis back with the slot.
 pub(super) async fn phase<F>(
     mut analysis: Analysis,
+    slot: WorkSlot,
     context: &CallContext,
     work: F,
-) -> Result<Analysis, ToolError>
+) -> Result<(Analysis, WorkSlot), ToolError>
 where
     F: FnOnce(&mut Analysis, &CallContext) -> Result<(), ToolError> + Send + 'static,
 {
-    context
-        .blocking(move |context| {
-            work(&mut analysis, context)?;
-            Ok(analysis)
-        })
-        .await
+    let run = move |context: &CallContext| {
+        work(&mut analysis, context)?;
+        Ok(analysis)
+    };
+    context.blocking_in(slot, run).await
 }

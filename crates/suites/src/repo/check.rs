@@ -82,10 +82,12 @@ impl Tool for CheckDocumentation {
         checks.dedup();
         let parts = Parts::of_checks(&checks);
         let analysis = Analysis::new(self.roots.clone(), place, Depth::Deep, parts);
-        let analysis = phase(analysis, context, Analysis::walk).await?;
-        let analysis = phase(analysis, context, Analysis::read_manifests).await?;
-        let analysis = phase(analysis, context, Analysis::read_contents).await?;
-        let mut analysis = phase(analysis, context, Analysis::compare).await?;
+        let slot = context.wait_for_work_slot().await?;
+        let (analysis, slot) = phase(analysis, slot, context, Analysis::walk).await?;
+        let (analysis, slot) = phase(analysis, slot, context, Analysis::read_manifests).await?;
+        let (analysis, slot) = phase(analysis, slot, context, Analysis::read_contents).await?;
+        let (mut analysis, slot) = phase(analysis, slot, context, Analysis::compare).await?;
+        drop(slot);
         analysis.conclude(context);
         let findings = collect(analysis.report, checks);
         let event = json!({

@@ -5,7 +5,8 @@ mod findings;
 
 use super::{report::*, *};
 use docent_tool::{
-    Answer, Ask, Audience, Block, Failure, FailureKind, Level, Progress, Stop, Tool, nobody,
+    Answer, Ask, Audience, Block, Failure, FailureKind, Level, Progress, Stop, Tool, WorkSlot,
+    nobody,
 };
 use serde_json::{Value, json};
 use std::{
@@ -25,6 +26,8 @@ struct Listener {
     blocks: Mutex<Vec<Block>>,
     /// Cancelled at the first step, where there is one.
     cancel: Option<CancellationToken>,
+    /// How often the call waited for a thread.
+    turns: Mutex<usize>,
 }
 
 impl Audience for Listener {
@@ -44,6 +47,10 @@ impl Audience for Listener {
     }
     fn state(&self) -> Option<String> {
         None
+    }
+    fn work_slot(&self) -> Running<'_, WorkSlot> {
+        *self.turns.lock().unwrap() += 1;
+        Box::pin(std::future::ready(WorkSlot::default()))
     }
 }
 
@@ -445,6 +452,17 @@ async fn the_deadline_gives_what_was_found_so_far() {
             assert!(report.gaps.is_empty(), "nothing may be called absent that was not looked for");
         }
     }
+}
+
+#[tokio::test]
+async fn all_phases_have_one_turn_on_a_thread() {
+    let root = library();
+    let listener = Arc::new(Listener::default());
+    let context = heard(&listener, CancellationToken::new(), None);
+    let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
+    tool(&root).call(args, &context).await.unwrap();
+    // In another turn, what the phases before found could be lost at the deadline.
+    assert_eq!(*listener.turns.lock().unwrap(), 1);
 }
 
 #[tokio::test]

@@ -87,18 +87,20 @@ async fn admit<H: ServerHandler>(
         Ok(origin) => return Ok((request, origin)),
         Err(Stop::Answered(response)) => return Err(response),
         Err(Stop::Stranger(token)) => (request, token),
-        Err(Stop::Unread) => opening::read_token(shared, request).await?,
-    };
-    let origin = match greet(shared, &request, &token) {
-        Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => {
-            let learnt = timeout(LEARNING, shared.web.door.learn(&token)).await;
-            if !learnt.unwrap_or(false) {
-                return Err(refused);
+        Err(Stop::Unread) => {
+            let (request, token) = opening::read_token(shared, request).await?;
+            match greet(shared, &request, &token) {
+                Err(refused) if refused.status() == StatusCode::UNAUTHORIZED => (request, token),
+                greeted => return greeted.map(|origin| (request, origin)),
             }
-            greet(shared, &request, &token)?
         }
-        greeted => greeted?,
     };
+    // The token was refused, and counted, once. Its issuer may have published the key since.
+    let learned = timeout(LEARNING, shared.web.door.learn(&token)).await;
+    if !learned.unwrap_or(false) {
+        return Err(Box::new(unauthorized(&shared.web, Some(&token))));
+    }
+    let origin = greet(shared, &request, &token)?;
     Ok((request, origin))
 }
 
@@ -240,6 +242,8 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     let visit = Visit::of(web, request);
     let known = match visit.asks {
         Asks::AnotherWay => None,
+        // Nothing was presented yet, so nothing is refused.
+        Asks::InBody if web.door.needs_token() && visit.shown.certificate.is_none() => None,
         Asks::Nothing | Asks::Later | Asks::InBody | Asks::Now => web.door.identify(&visit.shown),
     };
     let is_unread = known.is_none() && visit.asks == Asks::InBody;

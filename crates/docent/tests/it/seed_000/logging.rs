@@ -40,7 +40,7 @@ async fn traces(walk: &mut Walk, place: &Place) {
     }
     assert_eq!(lines("\"data\":\"iVBORw0KGgo=\""), 2, "{log}");
 
-    walk.at("277-279");
+    walk.differs("277-279");
     let debug = [("DEBUG", "documcp:tools,docent:tools")];
     let mut server = opened(place, &[], &debug).await;
     ask(&mut server, ANALYZE).await;
@@ -54,7 +54,7 @@ async fn traces(walk: &mut Walk, place: &Place) {
 }
 
 async fn log_messages(walk: &mut Walk, server: &mut Child) {
-    walk.at("287-297");
+    walk.differs("287-297");
     ask(server, ANALYZE).await;
     let told = server.notification("notifications/message").await.unwrap();
     let params = &told["params"];
@@ -70,7 +70,7 @@ async fn log_messages(walk: &mut Walk, server: &mut Child) {
 }
 
 async fn progress(walk: &mut Walk, place: &Place, server: &mut Child) {
-    walk.at("303-315");
+    walk.differs("303-315");
     let steps = steps_of(server).await;
     // In this revision a share can be told, and no words: pieces of the answer, which are words alone, are no steps.
     assert!(steps.iter().all(|step| step.get("message").is_none()), "{steps:?}");

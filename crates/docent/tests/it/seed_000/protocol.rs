@@ -35,7 +35,7 @@ async fn basics(walk: &mut Walk, server: &mut Child) {
         }
     }
 
-    walk.at("25-34");
+    walk.differs("25-34");
     server.send_text(r#"{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}"#).await.unwrap();
     let refused = server.answer_to(&Value::Null).await.unwrap();
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
@@ -160,7 +160,7 @@ async fn failures(walk: &mut Walk, place: &Place, server: &mut Child) {
     assert_eq!(refused["error"]["code"], -32603, "{refused}");
     assert_eq!(refused["error"]["message"], "Internal error", "{refused}");
 
-    walk.at("237");
+    walk.differs("237");
     let search = call("web_search", json!({"query": "documentation"}));
     let failed = server.ask("tools/call", search.clone()).await.unwrap();
     assert!(failed.get("error").is_none() && failed["result"]["isError"] == true, "{failed}");

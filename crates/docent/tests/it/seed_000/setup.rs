@@ -81,7 +81,7 @@ fn by_hand(walk: &mut Walk, place: &Place) {
         (&json!(1), &json!("docent"))
     );
 
-    walk.at("364-374");
+    walk.differs("364-374");
     let echo = r#"{
       "jsonrpc": "2.0",
       "id": 2,

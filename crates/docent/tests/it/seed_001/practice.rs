@@ -66,7 +66,7 @@ async fn attempts(annotations: &Value, setting: &str) -> usize {
 }
 
 async fn retries(walk: &mut Walk) {
-    walk.at("795-818");
+    walk.differs("795-818");
     assert_eq!(attempts(&json!({}), "").await, 1, "not without the setting");
     assert_eq!(attempts(&json!({"readOnlyHint": true}), "").await, 3, "it changes nothing");
     // The document's numbers are these with a `backoff_ms` of 1000: 1 s, then 2 s.

@@ -20,7 +20,7 @@ impl Seed {
         server.close_input();
         assert!(server.end().await.unwrap().success());
 
-        self.walk.at("457");
+        self.walk.differs("457");
         self.place.run(&["server", "--transport", "stdio"]).ends(2).says("'serve', 'servers'");
     }
 
@@ -39,7 +39,7 @@ impl Seed {
         let opened = stream.answer_to(&json!(1)).await.unwrap();
         assert_eq!(opened["result"]["serverInfo"]["name"], "docent");
 
-        self.walk.at("480");
+        self.walk.differs("480");
         let _second = SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap();
         let (status, _, body) = post(&address, "/message", "", messages::INITIALIZE).await;
         assert_eq!(status, 404, "{body}");
@@ -82,7 +82,7 @@ impl Seed {
         let wrong = messages::INITIALIZE_WITH_AUTH.replace("mySecretToken", "another");
         assert_eq!(post(&address, "/mcp", "", &wrong).await.0, 401);
 
-        self.walk.at("536-539");
+        self.walk.differs("536-539");
         let uri = format!("http://{address}/sse");
         assert!(SsePeer::connect_sse(&uri).await.unwrap_err().to_string().starts_with("HTTP 401"));
         let accept = "Accept: application/json, text/event-stream\r\n";
@@ -117,7 +117,7 @@ impl Seed {
         let count = answered(&address).await;
         assert!(count >= 100, "{count}");
 
-        self.walk.at("548");
+        self.walk.differs("548");
         for _ in 0..150 {
             let pong = self.client.ask("ping", json!({})).await.unwrap();
             assert_eq!(pong["result"], json!({}), "{pong}");
@@ -136,7 +136,7 @@ impl Seed {
     }
 
     pub(super) fn configuration(&mut self) {
-        self.walk.at("554");
+        self.walk.differs("554");
         self.place.write(CONFIGURATION_FILE, messages::CONFIGURATION);
         self.place
             .run(&["doctor", "--port", "0"])

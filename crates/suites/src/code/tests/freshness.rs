@@ -114,6 +114,20 @@ async fn a_file_named_by_itself_is_found_whatever_the_project_ignores() {
 }
 
 #[tokio::test]
+async fn a_call_waits_for_a_named_file_that_the_index_lacks() {
+    let (folder, suite) = project();
+    put(folder.path(), ".gitignore", "ignored.ts\n");
+    put(folder.path(), "ignored.ts", "export function fondue() {}\n");
+    index_is_built(&suite).await;
+    for (file, waits) in [("src/users.ts", 0), ("ignored.ts", 1)] {
+        let listener = Arc::new(Listener::default());
+        let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
+        call_in(&suite, "parse_files", json!({"files": [file]}), &context).await.unwrap();
+        assert_eq!(listener.waits.load(Ordering::Relaxed), waits, "{file}");
+    }
+}
+
+#[tokio::test]
 async fn a_subscriber_needs_nothing_parsed_before() {
     let (folder, suite) = project();
     let uri = "ast://project/src/users.ts";
