@@ -243,7 +243,7 @@ mod tests {
         assert!(refused.contains("remove it"), "{refused}");
         fs::remove_dir_all(&folder).unwrap();
         fs::create_dir(temporary.path().join("elsewhere")).unwrap();
-        std::os::unix::fs::symlink("elsewhere", &folder).unwrap();
+        symlink("elsewhere", &folder).unwrap();
         assert!(ClonePlace::open(temporary.path()).is_err(), "a link is followed");
     }
 }
