@@ -213,26 +213,6 @@ mod tests {
                 ]}}),
             ),
             (
-                json!({"id": 1, "result": {"content": [], "is_error": true, "error": "it broke"}}),
-                json!({"id": 1, "result": {
-                    "content": [{"type": "text", "text": "it broke"}], "isError": true, "error": "it broke",
-                }}),
-            ),
-            (
-                json!({"id": 1, "result": {"isError": true, "error": "it broke"}}),
-                json!({"id": 1, "result": {
-                    "content": [{"type": "text", "text": "it broke"}], "isError": true, "error": "it broke",
-                }}),
-            ),
-            (
-                json!({"id": 1, "result": {"content": [{"type": "text", "text": "t"}], "isError": true, "error": "e"}}),
-                json!({"id": 1, "result": {"content": [{"type": "text", "text": "t"}], "isError": true, "error": "e"}}),
-            ),
-            (
-                json!({"id": 1, "result": {"content": [], "error": "e"}}),
-                json!({"id": 1, "result": {"content": [], "error": "e"}}),
-            ),
-            (
                 json!({"id": 1, "result": {"isError": false, "is_error": true}}),
                 json!({"id": 1, "result": {"isError": false}}),
             ),
@@ -273,6 +253,36 @@ mod tests {
                 json!({"id": 4, "method": "elicitation/create", "params": {"requestedSchema": {"properties": {"request_id": {}}}}}),
             ),
         ];
+        check(cases);
+    }
+
+    #[test]
+    fn the_reason_of_a_failure_is_in_its_content() {
+        check([
+            (
+                json!({"id": 1, "result": {"content": [], "is_error": true, "error": "it broke"}}),
+                json!({"id": 1, "result": {
+                    "content": [{"type": "text", "text": "it broke"}], "isError": true, "error": "it broke",
+                }}),
+            ),
+            (
+                json!({"id": 1, "result": {"isError": true, "error": "it broke"}}),
+                json!({"id": 1, "result": {
+                    "content": [{"type": "text", "text": "it broke"}], "isError": true, "error": "it broke",
+                }}),
+            ),
+            (
+                json!({"id": 1, "result": {"content": [{"type": "text", "text": "t"}], "isError": true, "error": "e"}}),
+                json!({"id": 1, "result": {"content": [{"type": "text", "text": "t"}], "isError": true, "error": "e"}}),
+            ),
+            (
+                json!({"id": 1, "result": {"content": [], "error": "e"}}),
+                json!({"id": 1, "result": {"content": [], "error": "e"}}),
+            ),
+        ]);
+    }
+
+    fn check<const N: usize>(cases: [(Value, Value); N]) {
         for (mut given, want) in cases {
             message(&mut given);
             assert_eq!(given, want);

@@ -126,9 +126,9 @@ async fn a_list_names_the_providers_that_failed() {
     let providers = vec![lister("broken", &[]), lister("few", &["x"])];
     let setup = Setup { providers, ..setup(Fixture::new()) };
     let mut wire = Wire::legacy(&Server::new(setup).unwrap(), "2025-11-25").await;
-    let listed = wire.ask("resources/list", json!({})).await["result"].clone();
-    assert_eq!(listed["resources"].as_array().unwrap().len(), 1, "{listed}");
-    assert_eq!(listed["_meta"]["docent/incomplete"], json!(["broken"]), "{listed}");
+    let answer = wire.ask("resources/list", json!({})).await["result"].clone();
+    assert_eq!(answer["resources"].as_array().unwrap().len(), 1, "{answer}");
+    assert_eq!(answer["_meta"]["docent/incomplete"], json!(["broken"]), "{answer}");
 }
 
 #[tokio::test]
