@@ -1,7 +1,8 @@
-//! JSON from a server, read so that one part that is nested too deep costs no more than itself.
+//! JSON from a server, read so that one odd value costs no more than itself.
 //!
-//! The parser refuses whole documents that are nested beyond its limit. A list of tools in which one schema is nested like that
-//! would cost a server all of its tools. Such a document is read a second time with what lies too deep left out.
+//! The parser refuses a whole document for one value: a schema that is nested beyond its limit, half of a surrogate pair as
+//! Python writes it, a byte that is not UTF-8, or a number that is too large. A list of tools with one of these would cost a
+//! server all of its tools. Such a document is read a second time, with a replacement for what can't be read.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
@@ -15,14 +16,42 @@ const MAX_LEVELS: usize = 100;
 const LISTS: [&str; 5] =
     ["tools", "resources", "resourceTemplates", "resource_templates", "prompts"];
 
+/// Why a part of a message is missing.
+#[derive(Debug, Clone, Copy)]
+enum MissingPart {
+    Levels,
+    Number,
+}
+
 /// Reads a message, or a batch of them.
 ///
-/// Of lists that are nested too deep, the deepest levels are null. Any other answer that is nested too deep becomes an error
-/// in its place, so that its request ends.
+/// Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. In lists, the deepest levels and numbers that are
+/// too large are null. Any other answer with one of these becomes an error in its place, so that its request ends.
 pub(crate) fn parse(text: &[u8]) -> serde_json::Result<Value> {
-    match serde_json::from_slice(text) {
-        Err(error) if is_too_deep(&error) => parse_too_deep(text).ok_or(error),
-        other => other,
+    serde_json::from_slice(text).or_else(|error| parse_leniently(text).ok_or(error))
+}
+
+fn parse_leniently(text: &[u8]) -> Option<Value> {
+    if !matches!(text.trim_ascii_start().first()?, b'{' | b'[') {
+        return None;
+    }
+    let (text, mut missing) = repair(&String::from_utf8_lossy(text));
+    let value = match serde_json::from_slice(&text) {
+        Err(error) if is_too_deep(&error) => {
+            missing = Some(MissingPart::Levels);
+            let mut parser = serde_json::Deserializer::from_slice(&text);
+            let value = Levels(MAX_LEVELS).deserialize(&mut parser).ok()?;
+            parser.end().ok()?;
+            value
+        }
+        other => other.ok()?,
+    };
+    let Some(missing) = missing else { return Some(value) };
+    match value {
+        Value::Array(messages) => {
+            messages.into_iter().map(|message| settle(message, missing)).collect()
+        }
+        message => settle(message, missing),
     }
 }
 
@@ -30,18 +59,62 @@ fn is_too_deep(error: &serde_json::Error) -> bool {
     error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
 
-fn parse_too_deep(text: &[u8]) -> Option<Value> {
-    let mut parser = serde_json::Deserializer::from_slice(text);
-    let value = Levels(MAX_LEVELS).deserialize(&mut parser).ok()?;
-    parser.end().ok()?;
-    match value {
-        Value::Array(messages) => messages.into_iter().map(settle).collect(),
-        message => settle(message),
+/// Replaces half surrogate pairs by U+FFFD, and numbers that are too large by null.
+fn repair(text: &str) -> (Vec<u8>, Option<MissingPart>) {
+    let (mut repaired, mut missing) = (Vec::with_capacity(text.len()), None);
+    let (mut rest, mut in_string) = (text, false);
+    while let Some(first) = rest.bytes().next() {
+        let length = match first {
+            b'"' => {
+                in_string = !in_string;
+                1
+            }
+            b'\\' if in_string => {
+                let (length, is_half) = escape(rest);
+                if is_half {
+                    repaired.extend_from_slice("\u{fffd}".as_bytes());
+                    rest = rest.get(length..).unwrap_or_default();
+                    continue;
+                }
+                length
+            }
+            b'-' | b'0'..=b'9' | b'N' | b'I' if !in_string => {
+                let is_end = |c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c));
+                let length = rest.find(is_end).unwrap_or(rest.len());
+                let word = rest.get(..length).unwrap_or_default();
+                // Some programs write `NaN` and `Infinity`.
+                if word.parse::<f64>().is_ok_and(|number| !number.is_finite()) {
+                    missing = Some(MissingPart::Number);
+                    repaired.extend_from_slice(b"null");
+                    rest = rest.get(length..).unwrap_or_default();
+                    continue;
+                }
+                length
+            }
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        let (part, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        repaired.extend_from_slice(part.as_bytes());
+        rest = after;
+    }
+    (repaired, missing)
+}
+
+/// The length of the escape sequence that a text begins with, and whether it is half of a surrogate pair.
+fn escape(text: &str) -> (usize, bool) {
+    let unit = |at: usize| {
+        let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    match (unit(0), unit(6)) {
+        (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (12, false),
+        (Some(0xd800..=0xdfff), _) => (6, true),
+        _ => (1 + text.chars().nth(1).map_or(0, char::len_utf8), false),
     }
 }
 
-/// A message that is of use without what was too deep.
-fn settle(message: Value) -> Option<Value> {
+/// A message that is of use without what is missing.
+fn settle(message: Value, missing: MissingPart) -> Option<Value> {
     let fields = message.as_object()?;
     if fields.contains_key("method") {
         return None;
@@ -51,7 +124,10 @@ fn settle(message: Value) -> Option<Value> {
     if LISTS.iter().any(|name| is_list(name).is_some()) {
         return Some(message);
     }
-    let text = format!("the answer is nested more than {MAX_LEVELS} levels deep");
+    let text = match missing {
+        MissingPart::Levels => format!("the answer is nested more than {MAX_LEVELS} levels deep"),
+        MissingPart::Number => "the answer has a number that is too large or not finite".to_owned(),
+    };
     Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": text}}))
 }
 
@@ -155,6 +231,44 @@ mod tests {
                 tools[1].to_string().contains(&"[".repeat(90)),
                 "it is still told by its depth"
             );
+        }
+    }
+
+    #[test]
+    fn one_odd_value_costs_a_list_nothing_else() {
+        let check = |odd: &[u8], want: &Value| {
+            let start: &[u8] = br#"{"id":1,"result":{"tools":[{"name":"a"},{"name":"b","odd":"#;
+            let end: &[u8] = br#"},{"name":"c \"\\","n":-1.5e300}]}}"#;
+            let message = parse(&[start, odd, end].concat()).unwrap();
+            let odd_tool = json!({"name": "b", "odd": want});
+            let tools = json!([{"name": "a"}, odd_tool, {"name": "c \"\\", "n": -1.5e300}]);
+            assert_eq!(message["result"]["tools"], tools, "{}", String::from_utf8_lossy(odd));
+        };
+        check(br#""\ud800""#, &json!("\u{fffd}"));
+        check(br#""\udc00\ud83d\ude00\uD83D""#, &json!("\u{fffd}\u{1f600}\u{fffd}"));
+        check(br#""\ud800\ud83d\ude00\\ud800\n""#, &json!("\u{fffd}\u{1f600}\\ud800\n"));
+        check(b"\"\xff 1e400 NaN\"", &json!("\u{fffd} 1e400 NaN"));
+        for number in ["1e400", "-1E+400", "NaN", "Infinity", "-Infinity", &"9".repeat(400)] {
+            check(number.as_bytes(), &Value::Null);
+            check(format!("[{number},\"\\ud800\"]").as_bytes(), &json!([null, "\u{fffd}"]));
+        }
+        let deep = format!("[\"\\ud800\",{}]", nested(1_000));
+        let text = format!(r#"{{"id":1,"result":{{"tools":[{{"name":"a"}},{{"odd":{deep}}}]}}}}"#);
+        let message = parse(text.as_bytes()).unwrap();
+        assert_eq!(message["result"]["tools"][0]["name"], "a");
+    }
+
+    #[test]
+    fn odd_text_is_replaced_everywhere_and_odd_numbers_end_their_request() {
+        let text = parse(br#"{"id":1,"result":{"content":[{"text":"\ud800"}]}}"#).unwrap();
+        assert_eq!(text["result"]["content"][0]["text"], "\u{fffd}");
+        let told = parse(b"{\"method\":\"m\",\"params\":{\"a\":\"\xff\"}}").unwrap();
+        assert_eq!(told["params"]["a"], "\u{fffd}");
+        let answer = parse(br#"{"id":"x","result":{"structuredContent":{"n":1e400}}}"#).unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("x"), &json!(-32603)));
+        let progress = r#"{"method":"m","params":{"progress":1e400}}"#;
+        for text in [progress, "1e400", r#""\ud800""#, "{NaN}"] {
+            assert!(parse(text.as_bytes()).is_err(), "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     cli,
-    config::{Config, Environment, Flags, Inputs},
+    config::{Config, Environment, Flags, Inputs, regular},
     local::{self, Reply, Step},
     serve,
 };
@@ -14,9 +14,7 @@ use docent_tool::Provider;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use std::{
-    fs::File,
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -133,17 +131,10 @@ pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Res
     };
     let code = ExitCode::from(u8::from(found));
     let Some(file) = &flags.output else { return Ok(Printed { text, code }) };
-    let written = create_report(file).and_then(|mut report| report.write_all(text.as_bytes()));
+    let created = regular::create_argument(file);
+    let written = created.and_then(|mut report| report.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {}", file.display()))?;
     Ok(Printed { text: format!("wrote {}\n", file.display()), code })
-}
-
-/// Creates the file that a report is written to. The user names it, so a link is followed as in a shell; others can never
-/// write to it.
-fn create_report(file: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create(true).truncate(true).mode(0o644);
-    options.open(file)
 }
 
 /// Flags that don't go together, in a way that the parser of the command line can't tell.

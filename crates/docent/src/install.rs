@@ -312,9 +312,14 @@ impl Store {
 
     /// The receipt for an entry of a file.
     fn find(&self, client: Client, path: &Path, name: &str) -> Option<Kept> {
-        let files = fs::read_dir(self.0.join("receipts")).ok()?;
-        let read = files.flatten().map(|file| file.path()).filter_map(|file| {
-            let receipt = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
+        let folder = Folder::from(self.0.join("receipts"));
+        let read = folder.names().ok()?.into_iter().filter_map(|name| {
+            let file = folder.path().join(&name);
+            let unreadable = |error: &io::Error| {
+                tracing::warn!(path = %file.display(), %error, "a receipt can't be read: remove it, or put back what it was");
+            };
+            let bytes = folder.read_bytes(&name).inspect_err(unreadable).ok()?;
+            let receipt = serde_json::from_slice(&bytes).ok()?;
             Some(Kept { file, receipt })
         });
         let is_it = |kept: &Kept| {

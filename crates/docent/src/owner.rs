@@ -107,8 +107,9 @@ fn remove(state: &Folder, index: &OsStr) {
 
 /// The user's key, made when it is first asked for.
 fn key(cache: &Path) -> io::Result<Vec<u8>> {
-    let place = cache.join(KEY);
-    let known = match fs::read(&place) {
+    let folder = Folder::resolve(cache);
+    let place = folder.path().join(KEY);
+    let known = match folder.read_bytes(KEY) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut key = vec![0; KEY_BYTES];
             let failed = |_| io::Error::other("the system gives no random numbers");
@@ -116,12 +117,14 @@ fn key(cache: &Path) -> io::Result<Vec<u8>> {
             let unwritable = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", cache.display()))
             };
-            let folder = Folder::resolve(cache);
             folder.make(Access::Private).map_err(unwritable)?;
             // Another docent may have been faster: then its key counts.
-            if write_once(&folder, &key).map_err(unwritable)? { key } else { fs::read(&place)? }
+            let is_ours = write_once(&folder, &key).map_err(unwritable)?;
+            if is_ours { key } else { folder.read_bytes(KEY)? }
         }
-        known => known?,
+        known => known.map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", place.display()))
+        })?,
     };
     if known.len() == KEY_BYTES {
         return Ok(known);
@@ -207,6 +210,20 @@ mod tests {
             assert!(!came.exists());
         }
         assert_eq!(fs::read(cache.path().join(KEY)).unwrap(), b"short", "a key is not replaced");
+    }
+
+    #[test]
+    fn a_key_that_was_replaced_is_not_used_and_not_waited_for() {
+        use std::{os::unix::fs::symlink, process::Command};
+        let (state, cache, victim) = (tempdir().unwrap(), tempdir().unwrap(), tempdir().unwrap());
+        let key_path = cache.path().join(KEY);
+        fs::write(victim.path().join(KEY), [7; KEY_BYTES]).unwrap();
+        symlink(victim.path().join(KEY), &key_path).unwrap();
+        assert!(key(cache.path()).unwrap_err().to_string().contains("symbolic link"));
+        assert_eq!(index_of(state.path(), Some(cache.path())), state.path().join(INDEX));
+        fs::remove_file(&key_path).unwrap();
+        assert!(Command::new("mkfifo").arg(&key_path).status().unwrap().success());
+        assert!(key(cache.path()).unwrap_err().to_string().contains("not a regular file"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use rustix::{
 use std::{
     ffi::OsString,
     fs::{self, File, Permissions},
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::{
         fd::{AsFd as _, OwnedFd},
         unix::fs::{MetadataExt as _, PermissionsExt as _},
@@ -171,6 +171,13 @@ impl Folder {
             return Ok(DataFile::new(file));
         }
         Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"))
+    }
+
+    /// The bytes of a regular file.
+    pub fn read_bytes(&self, name: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read(name)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Opens a file to read it and to write at its end, and creates it where there is none.

@@ -6,6 +6,7 @@
 
 mod discover;
 mod handshake;
+mod hears;
 mod hub;
 mod memory;
 mod parts;
@@ -18,9 +19,10 @@ mod tolerant;
 mod waiting;
 
 pub use handshake::{Opened, handshake};
+pub use hears::{Hears, Stream};
 pub use hub::{Hub, Settings};
 pub use memory::{Memory, Remembered};
-pub use peer::{Era, Hears, Peer, Request, RequestError, Stream};
+pub use peer::{Era, Peer, Request, RequestError};
 pub use server::{Downstream, Health, Held, Named, SchemaCheck, State, Status};
 pub use spec::{About, Dialer, Exposure, Retry, Spec, Visibility, Way};
 pub use stderr::{Pace, Tail, Told};

@@ -10,9 +10,8 @@ use docent_tool::Object;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
-    ffi::OsStr,
-    fs, io,
-    path::{Path, PathBuf},
+    io,
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -112,13 +111,13 @@ impl Remembered {
 /// A folder with a file for each server.
 #[derive(Debug, Clone)]
 pub struct Memory {
-    folder: Option<PathBuf>,
+    folder: Option<Folder>,
 }
 
 impl Memory {
-    /// Keeps files in this folder, which is made when it is needed.
+    /// Keeps files in this folder, which is made when it is needed. Links on the way to it are followed now, and no more.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder: Some(folder) }
+        Self { folder: Some(folder.into()) }
     }
 
     /// Forgets everything at once.
@@ -141,12 +140,14 @@ impl Memory {
         known.tools.iter().map(tool).collect()
     }
 
-    fn path(&self, name: &str) -> Option<PathBuf> {
+    /// The file of a server.
+    fn file(&self, name: &str) -> Option<MemoryFile<'_>> {
+        let folder = self.folder.as_ref()?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let safe: String = name.chars().map(|c| if plain(c) { c } else { '_' }).take(64).collect();
         let own = crate::spec::digest(&name.into());
         let short: String = own.chars().take(8).collect();
-        Some(self.folder.as_ref()?.join(format!("{safe}-{short}.json")))
+        Some(MemoryFile { folder, name: format!("{safe}-{short}.json").into() })
     }
 
     /// What is known of a server on the way that is configured now.
@@ -168,8 +169,8 @@ impl Memory {
     }
 
     fn read(&self, name: &str) -> io::Result<Option<Remembered>> {
-        let Some(path) = self.path(name) else { return Ok(None) };
-        match fs::read(&path) {
+        let Some(file) = self.file(name) else { return Ok(None) };
+        match file.folder.read_bytes(&file.name) {
             Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(error),
@@ -179,13 +180,14 @@ impl Memory {
     /// What takes the place of approvals that can't be read: nothing is approved, and that is known to the next start as well.
     fn doubt(&self, name: &str, error: &io::Error) -> Remembered {
         let known = Remembered { doubted: true, ..Remembered::default() };
-        let Some(path) = self.path(name) else { return known };
+        let Some(file) = self.file(name) else { return known };
+        let path = file.path();
         // Only what was read and makes no sense is damaged: a file that can't be read for now may be a healthy one.
         if !matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) {
             tracing::warn!(server = name, %error, path = %path.display(), "what was approved of its tools can't be read now: they are held back; see that docent can read the file, and restart it");
             return known;
         }
-        match set_aside(&path, &known) {
+        match file.set_aside(&known) {
             Ok(aside) => {
                 tracing::warn!(server = name, %error, kept = %aside.display(), "what was approved of its tools can't be read, and is kept aside: they are held back until `docent servers approve`");
             }
@@ -199,13 +201,13 @@ impl Memory {
     /// Keeps what is known, all at once. It takes the place of nothing that can't be read and, where approvals could not be
     /// read a moment ago, of none that can be by now.
     pub fn save(&self, name: &str, known: &Remembered) {
-        let Some(path) = self.path(name) else { return };
+        let Some(file) = self.file(name) else { return };
         let is_sound = |kept: Remembered| kept.is_learned() && !kept.doubted;
         let saved = self.read(name).and_then(|kept| {
-            if known.doubted && kept.is_some_and(is_sound) { Ok(()) } else { replace(&path, known) }
+            if known.doubted && kept.is_some_and(is_sound) { Ok(()) } else { file.replace(known) }
         });
         if let Err(error) = saved {
-            tracing::warn!(path = %path.display(), %error, "what was learned of a server can't be kept");
+            tracing::warn!(path = %file.path().display(), %error, "what was learned of a server can't be kept");
         }
     }
 
@@ -239,19 +241,19 @@ impl Memory {
         for tool in &names {
             decide(&mut known, tool);
         }
-        if let Some(path) = self.path(name).filter(|_| !names.is_empty()) {
-            replace(&path, &known)?;
+        if let Some(file) = self.file(name).filter(|_| !names.is_empty()) {
+            file.replace(&known)?;
         }
         Ok(names)
     }
 
     /// Forgets a server.
     pub fn forget(&self, name: &str) {
-        if let Some(path) = self.path(name)
-            && let Err(error) = remove(&path)
+        if let Some(file) = self.file(name)
+            && let Err(error) = file.folder.remove(&file.name)
             && !is_absent(&error)
         {
-            tracing::warn!(path = %path.display(), %error, "what was remembered of a server can't be removed");
+            tracing::warn!(path = %file.path().display(), %error, "what was remembered of a server can't be removed");
         }
     }
 }
@@ -261,49 +263,45 @@ fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Keeps a file under another name, which is returned, and puts another in its place. There is a file at every moment: without
-/// one, another process would take the server for one that was never seen.
-fn set_aside(path: &Path, known: &Remembered) -> io::Result<PathBuf> {
-    for number in 1..MOST_ASIDE {
-        let aside = path.with_extension(format!("damaged-{number}"));
-        match link(path, &aside) {
-            Ok(()) => {
-                return match replace(path, known) {
-                    Ok(()) => Ok(aside),
-                    Err(error) => {
-                        // The damaged file is still in its place, and a name more would be left at every attempt.
-                        remove(&aside).unwrap_or_default();
-                        Err(error)
-                    }
-                };
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
+/// The file of a server in its folder.
+struct MemoryFile<'a> {
+    folder: &'a Folder,
+    name: PathBuf,
+}
+
+impl MemoryFile<'_> {
+    fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
     }
-    Err(io::Error::other("too many damaged files are beside it: remove them"))
-}
 
-fn replace(path: &Path, known: &Remembered) -> io::Result<()> {
-    let (folder, name) = located(path);
-    folder.make(Access::Private)?;
-    folder.replace(name, &serde_json::to_vec(known)?, Access::Private, Durability::Cached)
-}
+    /// Keeps the file under another name, which is returned, and puts another in its place. There is a file at every moment:
+    /// without one, another process would take the server for one that was never seen.
+    fn set_aside(&self, known: &Remembered) -> io::Result<PathBuf> {
+        for number in 1..MOST_ASIDE {
+            let aside = self.name.with_extension(format!("damaged-{number}"));
+            match self.folder.link(&self.name, &aside) {
+                Ok(()) => {
+                    return match self.replace(known) {
+                        Ok(()) => Ok(self.folder.path().join(aside)),
+                        Err(error) => {
+                            // The damaged file is still in its place, and a name more would be left at every attempt.
+                            self.folder.remove(&aside).unwrap_or_default();
+                            Err(error)
+                        }
+                    };
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::other("too many damaged files are beside it: remove them"))
+    }
 
-fn link(path: &Path, aside: &Path) -> io::Result<()> {
-    let (folder, name) = located(path);
-    folder.link(name, located(aside).1)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    let (folder, name) = located(path);
-    folder.remove(name)
-}
-
-/// The folder of a file, which may not be a link, and the file's name.
-fn located(path: &Path) -> (Folder, &OsStr) {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    (Folder::from(folder), path.file_name().unwrap_or_default())
+    fn replace(&self, known: &Remembered) -> io::Result<()> {
+        self.folder.make(Access::Private)?;
+        let bytes = serde_json::to_vec(known)?;
+        self.folder.replace(&self.name, &bytes, Access::Private, Durability::Cached)
+    }
 }
 
 #[cfg(test)]
@@ -311,6 +309,7 @@ mod tests {
     use super::*;
     use crate::Way;
     use serde_json::json;
+    use std::{fs, os::unix::fs::symlink, process::Command};
 
     fn object(value: &serde_json::Value) -> Object {
         value.as_object().unwrap().clone()
@@ -389,7 +388,7 @@ mod tests {
         let memory = Memory::new(folder.path().to_owned());
         let way = Way::Remote { url: String::new(), sse: None, headers: BTreeMap::new() };
         let spec = Spec::new("s", way);
-        let path = memory.path("s").unwrap();
+        let path = memory.file("s").unwrap().path();
         let doubted = Remembered { doubted: true, ..Remembered::default() };
         for number in 1..3 {
             fs::write(&path, "{\"tools\": [").unwrap();
@@ -408,21 +407,22 @@ mod tests {
 
     #[test]
     fn a_folder_that_became_a_link_is_not_written_to() {
-        use std::os::unix::fs::symlink;
         let place = tempfile::tempdir().unwrap();
         let (servers, victim) = (place.path().join("servers"), place.path().join("victim"));
         let memory = Memory::new(servers.clone());
         let known = Remembered { era: Some(Era::Stateless), ..Remembered::default() };
         memory.save("s", &known);
-        // A link in the place of a file is replaced, and what it leads to stays as it is.
-        let path = memory.path("s").unwrap();
+        // A link in the place of a file is neither read nor replaced: what was approved is not known.
+        let path = memory.file("s").unwrap().path();
         fs::write(&victim, serde_json::to_vec(&Remembered::default()).unwrap()).unwrap();
         let before = fs::read(&victim).unwrap();
         fs::remove_file(&path).unwrap();
         symlink(&victim, &path).unwrap();
         memory.save("s", &known);
         assert_eq!(fs::read(&victim).unwrap(), before);
-        assert_eq!(memory.read("s").unwrap(), Some(known.clone()));
+        assert!(memory.read("s").unwrap_err().to_string().contains("symbolic link"));
+        assert_eq!(memory.kept("s").map(|kept| kept.doubted), Some(true));
+        assert!(path.is_symlink());
         // A link in the place of the folder is refused.
         let elsewhere = place.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
@@ -433,15 +433,38 @@ mod tests {
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
     }
 
-    #[cfg(unix)]
+    #[test]
+    fn a_folder_above_that_becomes_a_link_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        let (state, elsewhere) = (place.path().join("state"), place.path().join("elsewhere"));
+        let memory = Memory::new(state.join("servers"));
+        let known = Remembered { era: Some(Era::Stateless), ..Remembered::default() };
+        memory.save("s", &known);
+        fs::rename(&state, &elsewhere).unwrap();
+        symlink(&elsewhere, &state).unwrap();
+        assert!(memory.read("s").unwrap_err().to_string().contains("symbolic link"));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_approvals_is_kept_aside_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::new(folder.path().to_owned());
+        let path = memory.file("s").unwrap().path();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let doubted = Remembered { doubted: true, ..Remembered::default() };
+        assert_eq!(memory.kept("s"), Some(doubted.clone()));
+        assert!(path.with_extension("damaged-1").exists());
+        assert_eq!(memory.read("s").unwrap(), Some(doubted));
+    }
+
     #[test]
     fn approvals_that_can_t_be_read_for_now_stay_where_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let memory = Memory::new(folder.path().to_owned());
-        let path = memory.path("s").unwrap();
+        let path = memory.file("s").unwrap().path();
         let doubted = Remembered { doubted: true, ..Remembered::default() };
         // A link to itself can be opened by nobody, whoever runs this.
-        std::os::unix::fs::symlink(&path, &path).unwrap();
+        symlink(&path, &path).unwrap();
         assert_eq!(memory.kept("s"), Some(doubted.clone()));
         memory.save("s", &doubted);
         assert!(path.is_symlink());

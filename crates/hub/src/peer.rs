@@ -1,6 +1,6 @@
 //! The client's side of one connection: ids, answers that come in any order, progress, questions.
 
-use crate::{TimeLimit, parts::CollectedParts, tolerant, waiting};
+use crate::{Hears, Stream, TimeLimit, parts::CollectedParts, tolerant, waiting};
 use docent_dial::{Event, Failure, Line, Listener, Outgoing};
 use docent_tool::{Object, Progress};
 use docent_traffic::{Direction, Kind, More, Tap};
@@ -40,6 +40,10 @@ impl Era {
         }
     }
 }
+
+/// Messages about requests that have ended which a server may send until it is asked something again. One that ignores
+/// cancellations would keep docent busy for ever.
+const MAX_LATE_MESSAGES: u64 = 1000;
 
 /// Characters of a server's message that are told among other words, such as in a log.
 const TOLD: usize = 2000;
@@ -103,37 +107,14 @@ impl Request {
     }
 }
 
-/// Whose stream something came on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
-    /// Everybody's: it does not say whom it is about.
-    Shared,
-    /// That of a request of this caller.
-    Of(u64),
-    /// That of a request that nobody waits for any more.
-    Abandoned,
-}
-
-/// Whoever takes what a server says by itself. Called on the reading task: it must not wait.
-pub trait Hears: Send + Sync {
-    /// The server asks. The answer goes to [`Peer::answer`].
-    fn asked(&self, id: Value, method: &str, params: Value, stream: Stream);
-    /// The server tells.
-    fn told(&self, method: &str, params: Value, stream: Stream);
-    /// The server wrote something that is no message.
-    fn noise(&self, text: String);
-    /// The session is gone, and the connection isn't.
-    fn session_lost(&self);
-    /// The connection is gone.
-    fn closed(&self, failure: &Failure);
-}
-
 /// What takes the events of a line: made before the line, because the line needs it.
 pub(crate) struct Core {
     pending: Mutex<HashMap<u64, Pending>>,
     /// Tasks that are waited for, by the id that the server gave them.
     tasks: Mutex<HashMap<String, Task>>,
     next: AtomicU64,
+    /// Messages about requests that have ended, since the last request.
+    late: AtomicU64,
     hears: Arc<dyn Hears>,
     closed: OnceLock<Failure>,
     /// The server's name in traces.
@@ -236,10 +217,10 @@ impl Core {
         if let Some(Value::String(method)) = fields.remove("method") {
             let params = fields.remove("params").unwrap_or_default();
             match id {
-                Some(id) => self.hears.asked(id, &method, params, self.stream(request)),
+                Some(id) => self.hears.asked(id, &method, params, self.stream_of(request)),
                 None if method == "notifications/progress" => self.progress(&params),
                 None if method == "notifications/tasks/status" => self.task_status(&params),
-                None => self.hears.told(&method, params, self.stream(request)),
+                None => self.hears.told(&method, params, self.stream_of(request)),
             }
             return;
         }
@@ -265,8 +246,9 @@ impl Core {
             }
             return;
         }
-        let Some(mut pending) = all.remove(&id) else { return };
+        let removed = all.remove(&id);
         drop(all);
+        let Some(mut pending) = removed else { return self.count_late() };
         let reply = match (error, result) {
             (Some(error), _) => Err(rpc(error)),
             (None, Some(result)) => {
@@ -281,12 +263,29 @@ impl Core {
         pending.answer(reply);
     }
 
-    fn stream(&self, request: Option<&Value>) -> Stream {
+    fn stream_of(&self, request: Option<&Value>) -> Stream {
         let Some(id) = request else { return Stream::Shared };
-        match number(id).and_then(|id| self.pending().get(&id).map(|pending| pending.caller)) {
-            Some(caller) => caller.map_or(Stream::Shared, Stream::Of),
-            None => Stream::Abandoned,
+        let caller =
+            number(id).and_then(|id| self.pending().get(&id).map(|pending| pending.caller));
+        let Some(caller) = caller else {
+            self.count_late();
+            return Stream::Abandoned;
+        };
+        caller.map_or(Stream::Shared, Stream::Of)
+    }
+
+    /// Counts a message about a request that has ended, and ends the connection at the limit.
+    fn count_late(&self) {
+        if self.late.fetch_add(1, Ordering::Relaxed) != MAX_LATE_MESSAGES {
+            return;
         }
+        let failure = self.closed.get_or_init(|| {
+            Failure::Lost(format!(
+                "it sent more than {MAX_LATE_MESSAGES} messages about requests that had ended"
+            ))
+        });
+        self.lose(failure);
+        self.hears.overrun(failure);
     }
 
     fn progress(&self, params: &Value) {
@@ -308,6 +307,9 @@ impl Core {
             task.heard.notify_one();
             task.done = step.done.max(task.done);
             (task.progress)(step);
+        } else {
+            drop((pending, tasks));
+            self.count_late();
         }
     }
 
@@ -393,6 +395,7 @@ impl Peer {
             pending: Mutex::default(),
             tasks: Mutex::default(),
             next: AtomicU64::new(1),
+            late: AtomicU64::new(0),
             hears,
             closed: OnceLock::new(),
             server: server.to_owned(),
@@ -426,6 +429,7 @@ impl Peer {
         let Request { mut params, headers, progress, patience, heard, limit, more, caller } =
             request;
         let id = self.core.next.fetch_add(1, Ordering::Relaxed);
+        self.core.late.store(0, Ordering::Relaxed);
         if progress.is_some() || self.era.get() == Some(&Era::Stateless) {
             self.add_meta(&mut params, progress.is_some().then_some(id));
         }

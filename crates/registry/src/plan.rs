@@ -156,7 +156,9 @@ impl Plan {
         let before = text_if_there(&receipt.target)?;
         receipt.check(before.as_ref().map(String::as_bytes))?;
         let after = match &receipt.backup {
-            Some(backup) => fs::read_to_string(backup).map_err(failed("reading", backup))?,
+            Some(backup) => read_backup(backup)
+                .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
+                .map_err(failed("reading", backup))?,
             None => String::new(),
         };
         let (client, name, path) = (receipt.client, receipt.name.clone(), receipt.path.clone());
@@ -273,7 +275,7 @@ pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
         }
         return Ok(());
     };
-    let old = fs::read(backup).map_err(failed("reading", backup))?;
+    let old = read_backup(backup).map_err(failed("reading", backup))?;
     replace(target, &old)
 }
 
@@ -337,6 +339,12 @@ fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanErr
     Folder::resolve(folder).make(Access::Shared).map_err(failed("making the folder", folder))?;
     missing.reverse();
     Ok(missing)
+}
+
+/// Reads a file of the folder of backups.
+fn read_backup(backup: &Path) -> io::Result<Vec<u8>> {
+    let folder = Folder::from(backup.parent().unwrap_or(Path::new("")));
+    folder.read_bytes(backup.file_name().unwrap_or_default())
 }
 
 /// Copies the file into the folder of backups, under a name that is free.

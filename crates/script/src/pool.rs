@@ -22,6 +22,12 @@ const MAX_RUNNING: usize = 16;
 /// Scripts of one owner that run at the same time, so that no owner can close code mode for the others.
 const MAX_RUNNING_PER_OWNER: usize = 8;
 
+/// Running scripts that are not the first of their owner. The other slots are for owners of whom no script runs.
+const MAX_RUNNING_BEYOND_FIRST: usize = 12;
+
+/// When a script that was refused may find a free slot.
+const RETRY_SECONDS: u64 = 5;
+
 /// Workers that are kept for the next script.
 const MAX_IDLE: usize = 2;
 
@@ -78,14 +84,25 @@ pub struct Workers {
     this: Weak<Self>,
     starter: Arc<dyn StartWorker>,
     slots: Arc<Semaphore>,
+    /// The slots for all scripts that are not the first of their owner.
+    beyond_first: Arc<Semaphore>,
     /// The slots of owners whose scripts run or wait.
-    owners: Mutex<HashMap<String, Weak<Semaphore>>>,
+    owners: Mutex<HashMap<String, Weak<OwnerSlots>>>,
     idle: Mutex<Vec<Idle>>,
+}
+
+/// The slots of one owner.
+#[derive(Debug)]
+struct OwnerSlots {
+    first: Arc<Semaphore>,
+    further: Arc<Semaphore>,
 }
 
 /// A place among the running scripts, and among those of its owner.
 struct Slot {
+    _owner: Arc<OwnerSlots>,
     _own: OwnedSemaphorePermit,
+    _beyond_first: Option<OwnedSemaphorePermit>,
     _running: OwnedSemaphorePermit,
 }
 
@@ -122,6 +139,7 @@ impl Workers {
             this: Weak::clone(this),
             starter,
             slots: Arc::new(Semaphore::new(MAX_RUNNING)),
+            beyond_first: Arc::new(Semaphore::new(MAX_RUNNING_BEYOND_FIRST)),
             owners: Mutex::default(),
             idle: Mutex::default(),
         })
@@ -144,7 +162,7 @@ impl Workers {
             waited = tokio::time::timeout(slot_timeout(script.limits), self.take_slot(&own)) => waited,
         };
         // The semaphores are never closed.
-        let Ok(Ok(slot)) = waited else { return Err(refuse(busy(&own))) };
+        let Ok(Ok(slot)) = waited else { return Err(refuse(self.busy(&own))) };
         let idle = self.take_idle(script.owner);
         let was_idle = idle.is_some();
         let started = match idle {
@@ -163,21 +181,53 @@ impl Workers {
         Ok(Run::new(script, lease))
     }
 
-    fn slots_of(&self, owner: &str) -> Arc<Semaphore> {
+    fn slots_of(&self, owner: &str) -> Arc<OwnerSlots> {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slots) = owners.get(owner).and_then(Weak::upgrade) {
             return slots;
         }
         owners.retain(|_, slots| slots.strong_count() > 0);
-        let slots = Arc::new(Semaphore::new(MAX_RUNNING_PER_OWNER));
+        let slots = Arc::new(OwnerSlots {
+            first: Arc::new(Semaphore::new(1)),
+            further: Arc::new(Semaphore::new(MAX_RUNNING_PER_OWNER - 1)),
+        });
         owners.insert(owner.to_owned(), Arc::downgrade(&slots));
         slots
     }
 
-    async fn take_slot(&self, own: &Arc<Semaphore>) -> Result<Slot, AcquireError> {
-        let own = Arc::clone(own).acquire_owned().await?;
+    async fn take_slot(&self, owner: &Arc<OwnerSlots>) -> Result<Slot, AcquireError> {
+        let first = Arc::clone(&owner.first).acquire_owned();
+        let further = async {
+            let own = Arc::clone(&owner.further).acquire_owned().await?;
+            let beyond_first = Arc::clone(&self.beyond_first).acquire_owned().await?;
+            Ok::<_, AcquireError>((own, Some(beyond_first)))
+        };
+        let (own, beyond_first) = tokio::select! {
+            biased;
+            first = first => (first?, None),
+            further = further => further?,
+        };
         let running = Arc::clone(&self.slots).acquire_owned().await?;
-        Ok(Slot { _own: own, _running: running })
+        let owner = Arc::clone(owner);
+        Ok(Slot { _owner: owner, _own: own, _beyond_first: beyond_first, _running: running })
+    }
+
+    /// Why a script did not get a slot, and when to ask again.
+    fn busy(&self, owner: &OwnerSlots) -> Failure {
+        let has_first = owner.first.available_permits() == 0;
+        let running = if has_first && owner.further.available_permits() == 0 {
+            format!("{MAX_RUNNING_PER_OWNER} other scripts of this client are running")
+        } else if has_first && self.beyond_first.available_permits() == 0 {
+            format!(
+                "{MAX_RUNNING_BEYOND_FIRST} scripts of clients that run more than one are running"
+            )
+        } else {
+            format!("{MAX_RUNNING} other scripts are running")
+        };
+        let message = format!(
+            "{running}, and none ended while this one waited; try again in {RETRY_SECONDS} s"
+        );
+        Failure::new(ScriptErrorKind::Engine, message)
     }
 
     async fn start_worker(&self) -> Result<Worker, Failure> {
@@ -235,17 +285,6 @@ impl Workers {
 /// How long a script waits for its turn: as long as it may run itself, within reason.
 fn slot_timeout(limits: &Limits) -> Duration {
     limits.time.clamp(Duration::from_secs(1), Duration::from_mins(1))
-}
-
-fn busy(own: &Semaphore) -> Failure {
-    let running = if own.available_permits() == 0 {
-        format!("{MAX_RUNNING_PER_OWNER} other scripts of this client")
-    } else {
-        format!("{MAX_RUNNING} other scripts")
-    };
-    let message =
-        format!("{running} are running, and none ended while this one waited; try again later");
-    Failure::new(ScriptErrorKind::Engine, message)
 }
 
 fn refused(failure: Failure, elapsed: Duration) -> ScriptError {

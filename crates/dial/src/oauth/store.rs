@@ -7,7 +7,7 @@ use std::{
     collections::HashMap,
     fmt,
     fmt::Write as _,
-    fs, io,
+    io,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -121,12 +121,14 @@ impl Store for MemoryStore {
 /// Keeps each record in a file of its own, which only this user can read.
 #[derive(Debug, Clone)]
 pub struct FileStore {
-    folder: PathBuf,
+    folder: Folder,
 }
 
 impl FileStore {
-    /// Keeps files in `folder`, which is made when the first one is written.
+    /// Keeps files in `folder`, which is made when the first one is written. Links on the way to it are followed now, and no
+    /// more.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
+        let folder: PathBuf = folder.into();
         Self { folder: folder.into() }
     }
 
@@ -134,16 +136,21 @@ impl FileStore {
         |source| StoreError { path: path.to_owned(), source }
     }
 
-    fn path(&self, resource: &str, issuer: &str) -> PathBuf {
-        self.folder.join(format!("{}-{}.json", digest(resource), digest(issuer)))
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
-    /// A file that is no record is passed over: signing in writes it anew.
-    fn read(path: &Path, resource: &str) -> Result<Option<Record>, StoreError> {
-        let text = match fs::read(path) {
+    /// A file that is not a record is skipped: signing in replaces it.
+    fn read(&self, name: &str, resource: &str) -> Result<Option<Record>, StoreError> {
+        let path = self.path(name);
+        let text = match self.folder.read_bytes(name) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Self::error(path)(error)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                tracing::warn!(path = %path.display(), %error, "a file of tokens was replaced; sign in again");
+                return Ok(None);
+            }
+            Err(error) => return Err(Self::error(&path)(error)),
         };
         let record: Option<Record> = serde_json::from_slice(&text).ok();
         if record.is_none() {
@@ -152,32 +159,32 @@ impl FileStore {
         Ok(record.filter(|record| record.resource == resource))
     }
 
-    fn files(&self, resource: &str) -> Result<Vec<PathBuf>, StoreError> {
+    /// The names of the files of a server.
+    fn files(&self, resource: &str) -> Result<Vec<String>, StoreError> {
         let start = format!("{}-", digest(resource));
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
+        let names = match self.folder.names() {
+            Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(Self::error(&self.folder)(error)),
+            Err(error) => return Err(Self::error(self.folder.path())(error)),
         };
-        let names = entries.filter_map(Result::ok).map(|entry| entry.path());
-        Ok(names
-            .filter(|path| {
-                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-                name.starts_with(&start) && path.extension().is_some_and(|end| end == "json")
-            })
-            .collect())
+        let names = names.into_iter().filter_map(|name| name.into_string().ok());
+        let is_record = |name: &String| {
+            let extension = Path::new(name).extension();
+            name.starts_with(&start) && extension.is_some_and(|extension| extension == "json")
+        };
+        Ok(names.filter(is_record).collect())
     }
 }
 
 impl Store for FileStore {
     fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError> {
         if let Some(issuer) = issuer {
-            let record = Self::read(&self.path(resource, issuer), resource)?;
+            let record = self.read(&file_name(resource, issuer), resource)?;
             return Ok(record.filter(|record| record.issuer == issuer));
         }
         let mut last: Option<Record> = None;
-        for path in self.files(resource)? {
-            let record = Self::read(&path, resource)?;
+        for name in self.files(resource)? {
+            let record = self.read(&name, resource)?;
             if let Some(record) = record
                 && last.as_ref().is_none_or(|last| last.saved_at <= record.saved_at)
             {
@@ -188,27 +195,30 @@ impl Store for FileStore {
     }
 
     fn save(&self, record: &Record) -> Result<(), StoreError> {
-        let path = self.path(&record.resource, &record.issuer);
+        let name = file_name(&record.resource, &record.issuer);
+        let path = self.path(&name);
         let told = Self::error(&path);
-        let folder = Folder::from(&self.folder);
-        folder.make(Access::Private).map_err(&told)?;
+        self.folder.make(Access::Private).map_err(&told)?;
         let text = serde_json::to_vec_pretty(record).map_err(io::Error::other).map_err(&told)?;
-        let name = path.file_name().unwrap_or_default();
-        folder.replace(name, &text, Access::Private, Durability::Synced).map_err(&told)
+        self.folder.replace(name, &text, Access::Private, Durability::Synced).map_err(&told)
     }
 
     fn forget(&self, resource: &str) -> Result<(), StoreError> {
-        for path in self.files(resource)? {
-            let name = path.file_name().unwrap_or_default();
-            match Folder::from(&self.folder).remove(name) {
+        for name in self.files(resource)? {
+            match self.folder.remove(&name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Self::error(&path)(error));
+                    return Err(Self::error(&self.path(&name))(error));
                 }
                 _ => {}
             }
         }
         Ok(())
     }
+}
+
+/// The name of the file of a server at an issuer.
+fn file_name(resource: &str, issuer: &str) -> String {
+    format!("{}-{}.json", digest(resource), digest(issuer))
 }
 
 fn digest(text: &str) -> String {
@@ -223,6 +233,7 @@ fn digest(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::symlink, process::Command};
 
     fn record(resource: &str, issuer: &str, saved_at: u64) -> Record {
         Record {
@@ -285,16 +296,16 @@ mod tests {
 
     #[test]
     fn a_folder_that_became_a_link_is_not_written_to() {
-        use std::os::unix::fs::symlink;
         let place = tempfile::tempdir().unwrap();
         let (tokens, victim) = (place.path().join("tokens"), place.path().join("victim"));
         let store = FileStore::new(&tokens);
         store.save(&record("r", "i", 1)).unwrap();
         // A link in the place of a file is replaced, and what it leads to stays as it is.
-        let path = store.path("r", "i");
+        let path = store.path(&file_name("r", "i"));
         fs::write(&victim, "precious").unwrap();
         fs::remove_file(&path).unwrap();
         symlink(&victim, &path).unwrap();
+        assert!(format!("{:?}", store.load("r", None).unwrap_err()).contains("LinkError"));
         store.save(&record("r", "i", 2)).unwrap();
         assert!(!path.is_symlink());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
@@ -309,6 +320,29 @@ mod tests {
                 || format!("{error:?}").contains("LinkError")
         );
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_above_that_becomes_a_link_is_noticed() {
+        let place = tempfile::tempdir().unwrap();
+        let (state, elsewhere) = (place.path().join("state"), place.path().join("elsewhere"));
+        let store = FileStore::new(state.join("tokens"));
+        store.save(&record("r", "i", 1)).unwrap();
+        fs::rename(&state, &elsewhere).unwrap();
+        symlink(&elsewhere, &state).unwrap();
+        assert!(format!("{:?}", store.load("r", None).unwrap_err()).contains("LinkError"));
+        assert!(format!("{:?}", store.load("r", Some("i")).unwrap_err()).contains("LinkError"));
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = FileStore::new(folder.path());
+        let path = store.path(&file_name("r", "i"));
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(store.load("r", None).unwrap(), None);
+        store.save(&record("r", "i", 1)).unwrap();
+        assert!(path.is_file());
     }
 
     #[test]

@@ -4,14 +4,14 @@
 use super::{
     edit,
     layers::{Inputs, user_dir},
+    regular,
 };
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use docent_net::{HostRule, Policy};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
-    fs,
     net::Ipv6Addr,
     path::{Path, PathBuf},
 };
@@ -91,12 +91,8 @@ pub(crate) struct Imported {
 
 /// Reads a policy.
 pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
-    let failed = || format!("{} can't be read", file.display());
-    let size = fs::metadata(file).with_context(failed)?.len();
-    if size > LARGEST {
-        bail!("{} has {size} bytes, which is too much for a policy", file.display());
-    }
-    let text = fs::read_to_string(file).with_context(failed)?;
+    let text = regular::read_argument(file, LARGEST)
+        .with_context(|| format!("{} can't be read", file.display()))?;
     let foreign: Foreign = serde_saphyr::from_str(&text).with_context(|| {
         format!(
             "{} is no policy that docent knows: it has the sections network, filesystem, commands, tools and audit",
@@ -304,6 +300,7 @@ fn expand(text: &str, inputs: &Inputs) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const POLICY: &str = r#"
 version: "1.0"

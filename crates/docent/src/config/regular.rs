@@ -1,10 +1,12 @@
-//! Reads the files that a configuration is made of, or names. A pipe, a socket or a device is refused before it is opened,
-//! because opening one may block docent for ever.
+//! Opens the files that a configuration is made of, or that a configuration or the command line names. A pipe, a socket or a
+//! device is refused before it is opened, because opening one may block docent for ever.
 
 use docent_suites::files::Kind;
+use rustix::fs::OFlags;
 use std::{
-    fs::{self, Metadata, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
     path::Path,
 };
 
@@ -12,19 +14,20 @@ use std::{
 pub(crate) const MAX_REGISTRY_BYTES: u64 = 16 << 20;
 
 /// `O_NONBLOCK`.
-#[cfg(unix)]
-const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
+
+/// Special files that open at once: streams that docent was started with, and the null device.
+const OPEN_FILES: [&str; 4] = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null"];
+
+/// Folders of what docent was started with, such as the pipe of `<(...)` in a shell.
+const OPEN_FOLDERS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
 /// The bytes of a regular file of at most `limit` bytes.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    check(&fs::metadata(path)?)?;
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // A pipe may take the file's place at this moment.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
-    let file = options.open(path)?;
-    check(&file.metadata()?)?;
+    read_bounded(open(path, OpenOptions::new().read(true))?, limit)
+}
+
+fn read_bounded(file: File, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     check_length(bytes.len(), limit)?;
@@ -33,8 +36,61 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// The text of a regular file of at most `limit` bytes.
 pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    to_text(read(path, limit)?)
+}
+
+/// The text of at most `limit` bytes of what the command line names, as [`open_argument`] opens it.
+pub(crate) fn read_argument(path: &Path, limit: u64) -> io::Result<String> {
+    to_text(read_bounded(open_argument(path)?, limit)?)
+}
+
+fn to_text(bytes: Vec<u8>) -> io::Result<String> {
     let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8");
-    String::from_utf8(read(path, limit)?).map_err(not_text)
+    String::from_utf8(bytes).map_err(not_text)
+}
+
+/// Opens what the command line names to read it: a regular file, or a stream that docent was started with.
+pub(crate) fn open_argument(path: &Path) -> io::Result<File> {
+    open_file_or_stream(path, OpenOptions::new().read(true))
+}
+
+/// Creates what the command line names, or empties it: a regular file, or a stream that docent was started with. A link is
+/// followed as in a shell; others can never write to what is created.
+pub(crate) fn create_argument(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // It is emptied once it is known to be a file.
+    options.write(true).create(true).truncate(false).mode(0o644);
+    let file = open_file_or_stream(path, &mut options)?;
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
+fn open_file_or_stream(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let is_in = |folder: &&str| path.parent() == Some(Path::new(*folder));
+    if !OPEN_FILES.iter().any(|file| path == Path::new(*file)) && !OPEN_FOLDERS.iter().any(is_in) {
+        return open(path, options);
+    }
+    let file = options.custom_flags(NONBLOCK).open(path)?;
+    // What is read or written may be waited for.
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
+    Ok(file)
+}
+
+/// Opens a regular file.
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    match fs::metadata(path) {
+        Ok(found) => check(&found)?,
+        // It may be about to be created.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    // A pipe may take the file's place at this moment.
+    let file = options.custom_flags(NONBLOCK).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
 }
 
 /// Refuses what is longer than the limit.

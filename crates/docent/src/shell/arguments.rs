@@ -8,10 +8,10 @@ use super::{
     schema::{Property, Schema, nearest},
     typing,
 };
-use crate::analyze::UsedWrongly;
+use crate::{analyze::UsedWrongly, config::regular};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
-use std::{cell::Cell, fs::File, path::Path};
+use std::{cell::Cell, path::Path};
 
 /// Keys that an error lists.
 const LISTED: usize = 40;
@@ -63,7 +63,7 @@ impl<'a> Sources<'a> {
 
     fn file(&self, path: &str, hint: &str) -> Outcome<Vec<u8>> {
         let place = self.folder.join(path);
-        let read = File::open(&place).and_then(|mut file| read_bounded(&mut file));
+        let read = regular::open_argument(&place).and_then(|mut file| read_bounded(&mut file));
         read.map_err(|error| {
             UsedWrongly(format!("{} can't be read: {error}{hint}", place.display()))
         })

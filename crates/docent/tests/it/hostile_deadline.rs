@@ -30,7 +30,7 @@ const SHORT_TIMEOUT_MS: &str = "1000";
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Cores that the process may use.
-fn cores() -> usize {
+pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from).max(2)
 }
 

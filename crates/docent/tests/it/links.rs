@@ -92,6 +92,19 @@ fn a_state_folder_with_links_is_left_alone_and_reported() {
 }
 
 #[test]
+fn a_key_that_is_a_link_is_not_read_and_is_reported() {
+    for mode in MODES {
+        let place = place(mode);
+        place.run(&["index"]).ends(0);
+        let key = place.0.path().join(".cache/docent/key");
+        replace(&key, &key.with_extension("moved"));
+        let run = place.run(&["index"]);
+        run.ends(0);
+        assert!(run.err.contains("key is a symbolic link"), "{}", run.err);
+    }
+}
+
+#[test]
 fn a_configured_audit_file_that_is_a_link_is_a_failed_check() {
     let place = place("off");
     let audit = place.project().join("calls.jsonl");

@@ -95,6 +95,7 @@ fn a_docent_that_holds_the_lock_is_named_with_the_way_to_end_it() {
     let mut holder =
         serving.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let held = hold(&place, holder.id());
+    place.write("new.py", "def new_rows():\n    return [1]\n");
     let run = place.run(&["search", "fetch rows", "--threshold", "0"]);
     let advice = format!("let it finish, or end it with: kill {}", holder.id());
     assert!(run.err.contains(&advice), "{}", run.err);

@@ -197,8 +197,11 @@ fn only_a_regular_file_is_read() {
     let fixture = Fixture::new();
     fs::create_dir(fixture.folder.path().join("folder")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(fixture.folder.path().join("socket"));
-    for name in ["folder", "socket"] {
+    let pipe = fixture.folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    for name in ["folder", "socket", "pipe"] {
         assert!(fixture.folder.read(name).is_err(), "{name}");
+        assert!(fixture.folder.read_bytes(name).is_err(), "{name}");
     }
     let missing = fixture.folder.read("missing").unwrap_err();
     assert_eq!(missing.kind(), io::ErrorKind::NotFound);

@@ -539,6 +539,16 @@ impl Hears for Ear {
         close_later(peer);
     }
 
+    fn overrun(&self, failure: &Failure) {
+        if let Some(server) = self.server.upgrade() {
+            tracing::warn!(server = server.name(), %failure, "it is ended, and started again when it is needed");
+        }
+        self.closed(failure);
+        if let Some(peer) = self.peer() {
+            tokio::spawn(async move { peer.close().await });
+        }
+    }
+
     fn closed(&self, failure: &Failure) {
         let Some(server) = self.server.upgrade() else { return };
         if self.peer().is_some_and(|peer| server.forget(&peer)) {

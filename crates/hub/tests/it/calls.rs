@@ -253,6 +253,47 @@ async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
     }
 }
 
+/// Sends progress of one request, until the server is ended.
+async fn report_progress(scripts: &Scripts, token: &Value, count: usize) {
+    for step in 0..count {
+        let params = json!({"progressToken": token, "progress": step});
+        let message =
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+        until(|| {
+            let mouths = scripts.mouths.lock().unwrap();
+            let mouth = mouths.last().unwrap();
+            mouth.is_closed() || mouth.try_send(message.clone()).is_ok()
+        })
+        .await;
+    }
+}
+
+/// Runs on a clock that stands still while anything is to be done.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_stops_reporting_an_ended_call_is_ended_and_started_again() {
+    let scripts = Arc::new(Scripts::default());
+    let act = |message: &Value| match message["params"]["name"].as_str() {
+        Some("quick") => text(message, "done"),
+        _ => Does::Says(Vec::new()),
+    };
+    scripts.put("one", session(json!([tool("slow"), tool("quick")]), act));
+    let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
+    let error = call(&hub, "one__slow", &context(&Arc::default())).await.unwrap_err();
+    assert!(error.to_string().contains("did not answer within 5 s"), "{error}");
+    let token = scripts.of("tools/call")[0]["params"]["_meta"]["progressToken"].clone();
+    // Each call starts the count again: what comes late is no reason to end a server that is used.
+    for _ in 0..3 {
+        report_progress(&scripts, &token, 900).await;
+        assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "done");
+    }
+    assert_eq!(*scripts.starts.lock().unwrap(), 1);
+    report_progress(&scripts, &token, 1_001).await;
+    until(|| scripts.mouths.lock().unwrap().last().unwrap().is_closed()).await;
+    assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "done");
+    assert_eq!(*scripts.starts.lock().unwrap(), 2);
+    hub.close().await;
+}
+
 #[tokio::test]
 async fn an_answer_is_kept_for_as_long_as_its_server_says() {
     let scripts = Arc::new(Scripts::default());

@@ -107,6 +107,33 @@ fn a_link_of_a_project_is_refused_and_a_replaced_file_is_not_followed() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_backup_that_was_replaced_is_not_put_back() {
+    use std::{os::unix::fs::symlink, process::Command};
+    let folder = tempfile::tempdir().unwrap();
+    let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));
+    fs::write(&file, "old").unwrap();
+    let receipt = plan(&file, Some("old"), "new").apply(&backups, Folders::Keep).unwrap();
+    let backup = receipt.backup.clone().unwrap();
+    let is_refused = |want: &str| {
+        let errors = [undo(&receipt).unwrap_err(), Plan::restore(&receipt).unwrap_err()];
+        for error in errors {
+            let cause = std::error::Error::source(&error).unwrap().to_string();
+            assert!(cause.contains(want), "{cause}");
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+    };
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "secret").unwrap();
+    fs::remove_file(&backup).unwrap();
+    symlink(&victim, &backup).unwrap();
+    is_refused("symbolic link");
+    fs::remove_file(&backup).unwrap();
+    assert!(Command::new("mkfifo").arg(&backup).status().unwrap().success());
+    is_refused("not a regular file");
+}
+
+#[test]
 fn backups_do_not_overwrite_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));

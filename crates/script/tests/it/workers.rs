@@ -170,21 +170,26 @@ async fn a_script_waits_for_its_turn_and_takes_the_place_of_one_that_was_given_u
     let limits = Limits { time: Duration::from_mins(10), ..Limits::default() };
     let short = Limits { time: Duration::from_millis(1), ..limits };
     let mut running = Vec::new();
-    for (owner, refusal) in [
-        ("ann", "8 other scripts of this client are running"),
-        ("bob", "8 other scripts of this client are running"),
-        ("eve", "16 other scripts are running"),
+    // Two clients that start all they may leave slots for the first scripts of others.
+    for (owner, starts, refusal) in [
+        ("ann", 8, Some("8 other scripts of this client are running")),
+        ("bob", 6, Some("12 scripts of clients that run more than one are running")),
+        ("cat", 1, None),
+        ("dan", 1, None),
+        ("eve", 0, Some("16 other scripts are running")),
     ] {
         let code = "await mcp.calc.never()";
         let script = Script { code, clients: &clients, limits: &limits, owner };
-        for _ in 0..if owner == "eve" { 0 } else { 8 } {
+        for _ in 0..starts {
             running.push(workers.start(&script, &cancel).await.unwrap());
         }
+        let Some(refusal) = refusal else { continue };
         let busy = run_on(&workers, "return 1", owner, &short).await.unwrap_err();
         assert_eq!(busy.kind, ScriptErrorKind::Engine);
         assert!(busy.message.contains(refusal), "{owner}: {busy}");
+        assert!(busy.message.ends_with("; try again in 5 s"), "{owner}: {busy}");
     }
-    let next = run_on(&workers, "return 1", "bob", &limits);
+    let next = run_on(&workers, "return 1", "eve", &limits);
     let give_up = async {
         tokio::task::yield_now().await;
         drop(running.pop());

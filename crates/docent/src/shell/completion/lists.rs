@@ -15,7 +15,7 @@ use docent_files::{Access, Durability, Folder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
@@ -141,8 +141,10 @@ pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
 
 /// What was kept; nothing where there is nothing, or nothing that can be read.
 pub(crate) fn read(path: &Path) -> Vec<Seen> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    let file = Folder::from(folder).read(name);
+    let read = file.and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
     read.ok().and_then(|_| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
@@ -209,6 +211,9 @@ mod tests {
             assert!(read(&path).is_empty(), "{text}");
         }
         assert!(read(place.path()).is_empty());
+        let pipe = place.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(read(&pipe).is_empty());
     }
 
     #[test]

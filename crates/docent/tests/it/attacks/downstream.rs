@@ -286,21 +286,28 @@ async fn a_tool_with_an_absurd_schema_hides_no_other() {
         large,
         costly,
         tool_with("invalid", &json!({"type": "whatever", "minLength": "long"})),
+        tool_with("halved", &json!({"description": "HALF"})),
+        tool_with("bytes", &json!({"description": "BYTE"})),
+        tool_with("endless", &json!({"minimum": "NUMBER"})),
         tool("last"),
     ];
     let place = Place::new();
     let scripted = Scripted::new(&place, &tools);
+    scripted.replace_in_list(b"HALF", b"half \\ud800");
+    scripted.replace_in_list(b"BYTE", b"byte \xff");
+    scripted.replace_in_list(b"\"NUMBER\"", b"1e400");
     place.settings(&scripted.settings(""));
     let reasons = [
         "left out: deep: its definition is nested more than 64 levels deep",
         "left out: large: its definition has 2097",
         "left out: costly: its inputSchema can't be used: it is too large, or its parts refer",
         "left out: invalid: its inputSchema can't be used: /properties/x/",
+        "left out: endless: its inputSchema can't be used: /properties/x/minimum",
     ];
     let tested = place.run(&["servers", "test"]);
     let listed = place.run(&["servers", "list"]);
     let doctor = place.run(&["doctor", "--port", "0"]);
-    tested.ends(0).prints("2 tools");
+    tested.ends(0).prints("4 tools");
     for reason in reasons {
         tested.prints(reason);
         listed.ends(0).prints(reason);
@@ -308,13 +315,15 @@ async fn a_tool_with_an_absurd_schema_hides_no_other() {
     }
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    for tool in ["odd__first", "odd__last"] {
+    let usable = ["odd__first", "odd__halved", "odd__bytes", "odd__last"];
+    for tool in usable {
         let answer = told(&mut server, tool, json!({})).await;
         assert!(answer.contains("\"text\":\"done\""), "{answer}");
     }
     let listed = server.ask("tools/list", json!({})).await.unwrap().to_string();
-    assert!(listed.contains("odd__first") && listed.contains("odd__last"), "{listed}");
-    for tool in ["odd__deep", "odd__large", "odd__costly", "odd__invalid"] {
+    assert!(usable.iter().all(|tool| listed.contains(tool)), "{listed}");
+    assert!(listed.contains("half \u{fffd}") && listed.contains("byte \u{fffd}"), "{listed}");
+    for tool in ["odd__deep", "odd__large", "odd__costly", "odd__invalid", "odd__endless"] {
         assert!(!listed.contains(tool), "{tool}");
     }
 }

@@ -67,8 +67,12 @@ def handle(request_id, method, params):
     if method == "tools/call":
         call(request_id, params)
     elif method == "tools/list":
-        with open(os.path.join(FOLDER, "tools.json"), encoding="utf-8") as file:
-            send({"id": request_id, "result": {"tools": json.load(file)}})
+        # As it is: what is listed need not be valid JSON.
+        with open(os.path.join(FOLDER, "tools.json"), "rb") as file:
+            tools = file.read()
+        start = json.dumps({"jsonrpc": "2.0", "id": request_id})[:-1].encode()
+        sys.stdout.buffer.write(start + b', "result": {"tools": ' + tools + b"}}\n")
+        sys.stdout.buffer.flush()
     elif method == "initialize":
         about = {"name": "scripted", "version": "1"}
         able = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": about}

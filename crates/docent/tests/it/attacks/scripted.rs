@@ -36,6 +36,14 @@ impl Scripted {
         fs::write(self.0.join("tools.json"), json!(tools).to_string()).unwrap();
     }
 
+    /// Replaces a part of what it offers, also by what is not JSON.
+    pub(super) fn replace_in_list(&self, old: &[u8], new: &[u8]) {
+        let path = self.0.join("tools.json");
+        let list = fs::read(&path).unwrap();
+        let at = list.windows(old.len()).position(|part| part == old).unwrap();
+        fs::write(path, [&list[..at], new, &list[at + old.len()..]].concat()).unwrap();
+    }
+
     /// The program and its arguments, as a registry names them.
     pub(super) fn command(&self) -> Value {
         let script = self.0.join("server.py").display().to_string();

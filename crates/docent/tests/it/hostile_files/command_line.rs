@@ -1,9 +1,9 @@
 //! Paths that come from the command line and from configuration.
 
-use super::{Fixture, Session, Way, Writer, is_error, pipe, run};
+use super::{Fixture, Session, Way, Writer, command, is_error, pipe, run};
 use crate::Place;
 use serde_json::json;
-use std::fs;
+use std::{fs, io::Write as _, process::Stdio};
 
 #[test]
 fn commands_refuse_a_pipe_as_their_path() {
@@ -18,12 +18,54 @@ fn commands_refuse_a_pipe_as_their_path() {
         (&["audit", "tail", "--file", "src/pipe.py"], "src/pipe.py"),
         (&["audit", "verify", "--file", "src/pipe.py"], "src/pipe.py"),
         (&["servers", "import", "src/pipe.py"], "neither a file nor a client"),
+        (&["config", "import", "src/waited.py"], "not a regular file (named pipe)"),
+        (&["config", "import", "src/socket.py"], "not a regular file (socket)"),
+        (&["call", "outline", "--json", "@src/waited.py"], "not a regular file (named pipe)"),
+        (&["call", "outline", "--json", "@src/socket.py"], "not a regular file (socket)"),
+        (&["call", "outline", "path=@src/waited.py"], "not a regular file (named pipe)"),
+        (&["analyze", "manual", "--output", "src/pipe.py"], "not a regular file (named pipe)"),
+        (&["analyze", "manual", "--output", "src/socket.py"], "not a regular file (socket)"),
     ] {
         let (code, told) = run(&fixture.place, args);
         assert_ne!(code, 0, "{args:?}: {told}");
         assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
     }
     fixture.writer.was_not_woken();
+}
+
+/// What docent was started with may be a pipe, as `<(...)` and `| docent ... /dev/stdin` make one.
+#[test]
+fn streams_that_are_open_already_are_read_and_written() {
+    let place = Place::new();
+    place.write("app.py", "def fetch_rows():\n    return []\n");
+    for (args, input, want) in [
+        (&["config", "import", "/dev/stdin", "--dry-run"][..], "version: '1.0'\n", "nothing is"),
+        (&["config", "import", "/dev/fd/0", "--dry-run"], "version: '1.0'\n", "nothing is"),
+        (&["call", "outline", "--json", "@/dev/stdin"], "{\"path\": \"app.py\"}", "fetch_rows"),
+        (&["call", "outline", "path=@/proc/self/fd/0"], "app.py", "fetch_rows"),
+        (&["analyze", "--json", "--output", "/dev/stdout"], "", "wrote /dev/stdout"),
+        (&["analyze", "--json", "--output", "/dev/null"], "", "wrote /dev/null"),
+    ] {
+        let mut command = command(&place, args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+        assert!(ended.status.success(), "{args:?}: {told}");
+        assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
+        assert_eq!(args.contains(&"/dev/stdout"), told.contains("\"structure\""), "{told}");
+    }
+}
+
+/// A server that docent runs may have put a pipe in the place of the key in the user's cache.
+#[test]
+fn the_key_of_the_index_may_be_a_pipe() {
+    let place = Place::new();
+    pipe(&place.0.path().join(".cache/docent/key"));
+    let (code, told) = run(&place, &["index"]);
+    assert_eq!(code, 0, "{told}");
+    assert!(told.contains("key: it is not a regular file"), "{told}");
 }
 
 #[test]

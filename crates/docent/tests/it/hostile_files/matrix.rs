@@ -48,7 +48,8 @@ async fn check(way: Way) {
     problems(&mut session).await;
     resources(&mut session, &fixture).await;
     prompts(&mut session, &fixture).await;
-    assert!(session.calls > 200, "only {} calls were made", session.calls);
+    directories(&mut session, &fixture).await;
+    session.check_times();
     fixture.writer.was_not_woken();
 }
 
@@ -202,6 +203,26 @@ async fn prompts(session: &mut Session, fixture: &Fixture) {
         }
     }
     assert!(tried > 20, "no prompt took a path: {prompts:?}");
+}
+
+/// A directory where a file is wanted is an error that says so.
+async fn directories(session: &mut Session, fixture: &Fixture) {
+    let path = "src/folder.py";
+    let whole = fixture.place.project().join(path).display().to_string();
+    let listed = session.ask("resources/read", json!({"uri": format!("file://{whole}")})).await;
+    let params = json!({"name": "explain_file", "arguments": {"path": path}});
+    let prompt = session.ask("prompts/get", params).await;
+    let parsed = session.call("parse_files", json!({"files": [path]})).await;
+    let syntax = json!({"uri": format!("ast://project/{path}")});
+    let syntax = session.ask("resources/read", syntax).await;
+    for (answer, want) in [
+        (listed, "not a regular file (directory)"),
+        (prompt, "is a folder; name a file in it"),
+        (parsed, "no source file in a known language is there"),
+        (syntax, ""),
+    ] {
+        assert!(is_error(&answer) && answer.to_string().contains(want), "no {want:?} in {answer}");
+    }
 }
 
 /// What can't be read is not offered, whatever part of its path was typed.
