@@ -45,7 +45,7 @@ fn main() -> io::Result<()> {
             "complexity" => json!(complexity::measure(&source)),
             "imports" => json!(dependencies::imports(&source, &view)),
             "security" => json!(rules::check(&source, Analysis::Security, &|| false)),
-            "shapes" => json!(patterns::find(&source)),
+            "shapes" => json!(patterns::find(&source, &|| false)),
             "patterns" => json!(rules::check(&source, Analysis::Patterns, &|| false)),
             _ => {
                 let all = parse::definitions(language, &path, &text, &tree).into_iter();

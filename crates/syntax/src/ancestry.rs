@@ -72,6 +72,7 @@ impl<'tree> Ancestry<'tree> {
 impl<'tree> Table<'tree> {
     fn new(tree: &'tree SyntaxTree) -> Self {
         let count = tree.root_node().descendant_count();
+        tree.count_work(count);
         let mut table =
             Self { rows: Vec::with_capacity(count), by_id: HashMap::with_capacity(count) };
         let mut cursor = tree.walk();

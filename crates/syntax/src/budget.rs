@@ -2,10 +2,11 @@
 //!
 //! Every limit is a count that grows with the length of the text, so the cost of a file is linear by construction: steps
 //! of the parser (its progress callback comes every 100), bytes that its lexer reads (a scanner may look ahead to the end
-//! of the text at each token, without a callback in between), nodes of the tree, and the siblings that a query has to
-//! pass. Time is only the last resort, because it depends on the machine.
+//! of the text at each token, without a callback in between), nodes of the tree, the siblings that a query has to pass,
+//! and what the passes over text and tree look at. Time is only the last resort, because it depends on the machine.
 
 use std::{
+    cell::Cell,
     fmt,
     time::{Duration, Instant},
 };
@@ -15,6 +16,8 @@ use tree_sitter::{Node, Tree};
 const STEPS_PER_CALLBACK: u64 = 100;
 /// Work of a query between two calls of its progress callback.
 pub(crate) const WORK_PER_CALLBACK: u64 = 1000;
+/// Work of a pass between two calls of the hook that cancels it.
+const WORK_BETWEEN_CALLS: u64 = 1 << 16;
 /// A child of a node with more children that are not nested in lists is found slowly.
 const MAX_FLAT_CHILDREN: usize = 500;
 /// Where a node has more such children, rules that ask for parents and siblings of nodes are too slow.
@@ -37,6 +40,8 @@ pub enum Limit {
     Siblings(u64),
     /// Work of a query.
     Query(u64),
+    /// Bytes, tokens and definitions that the passes over a text look at.
+    Work(u64),
     /// Levels of angle brackets.
     Nesting(u64),
     /// Bytes of the text.
@@ -53,6 +58,7 @@ impl fmt::Display for Limit {
             Self::Nodes(most) => write!(out, "{most} nodes"),
             Self::Siblings(most) => write!(out, "{most} steps past tokens that no construct holds"),
             Self::Query(most) => write!(out, "{most} steps of a query"),
+            Self::Work(most) => write!(out, "{most} steps of the analysis"),
             Self::Nesting(most) => write!(out, "{most} levels of angle brackets"),
             Self::Bytes(most) => write!(out, "{most} bytes"),
             Self::Time(most) => write!(out, "{} s", most.as_secs()),
@@ -75,6 +81,8 @@ pub struct ParseBudget<'a> {
     pub siblings: u64,
     /// Most work of one query.
     pub query: u64,
+    /// Most work of the passes of one analysis.
+    pub work: u64,
     /// Most bytes of the text.
     pub bytes: u64,
     /// Most time.
@@ -103,6 +111,7 @@ impl<'a> ParseBudget<'a> {
             nodes: 10_000 + 4 * length,
             siblings: 10_000_000 + 16 * length,
             query: 10_000_000 + 64 * length,
+            work: 10_000_000 + 500 * length,
             bytes: 64 << 20,
             time: (Duration::from_secs(3) + Duration::from_micros(5 * length)) * slow,
         }
@@ -122,6 +131,58 @@ pub struct ParseCost {
     pub siblings: u64,
     /// Work of the queries.
     pub query: u64,
+    /// Bytes, tokens and definitions that the passes over text and tree looked at.
+    pub work: u64,
+}
+
+/// Counts what passes over a text look at, and ends them where they are cancelled or exceed the budget.
+pub(crate) struct Work<'a> {
+    cancelled: &'a dyn Fn() -> bool,
+    most: u64,
+    done: Cell<u64>,
+    /// When to call `cancelled` again.
+    next_call: Cell<u64>,
+    is_cancelled: Cell<bool>,
+}
+
+impl<'a> Work<'a> {
+    pub(crate) fn new(budget: &ParseBudget<'a>) -> Self {
+        Self {
+            cancelled: budget.cancelled,
+            most: budget.work,
+            done: Cell::new(0),
+            next_call: Cell::new(0),
+            is_cancelled: Cell::new(false),
+        }
+    }
+
+    /// Counts bytes or items that are looked at. `false` ends the pass.
+    pub(crate) fn spend(&self, amount: usize) -> bool {
+        let done = self.done.get().saturating_add(amount as u64);
+        self.done.set(done);
+        if done >= self.next_call.get() {
+            self.next_call.set(done.saturating_add(WORK_BETWEEN_CALLS));
+            self.is_cancelled.set(self.is_cancelled.get() || (self.cancelled)());
+        }
+        self.goes_on()
+    }
+
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.is_cancelled.get() && self.done.get() <= self.most
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.get()
+    }
+
+    /// Which limit is exceeded.
+    pub(crate) fn exceeded(&self) -> Option<Limit> {
+        (self.done.get() > self.most).then_some(Limit::Work(self.most))
+    }
+
+    pub(crate) fn done(&self) -> u64 {
+        self.done.get()
+    }
 }
 
 /// Counts the cost of one parse against its budget.
@@ -303,6 +364,23 @@ pub(crate) fn query_callbacks(length: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_ends_at_its_limit_and_where_it_is_cancelled() {
+        let calls = Cell::new(0);
+        let cancelled = || {
+            calls.set(calls.get() + 1);
+            calls.get() > 2
+        };
+        let work = Work::new(&ParseBudget::new(0, &cancelled));
+        let steps = (0..1_000_000).take_while(|_| work.spend(1)).count() as u64;
+        assert_eq!((calls.get(), steps), (3, 2 * WORK_BETWEEN_CALLS));
+        assert!(work.is_cancelled() && work.exceeded().is_none());
+        let never = || false;
+        let work = Work::new(&ParseBudget { work: 10, ..ParseBudget::new(0, &never) });
+        assert_eq!((work.spend(10), work.spend(1), work.goes_on()), (true, false, false));
+        assert_eq!((work.exceeded(), work.done()), (Some(Limit::Work(10)), 11));
+    }
 
     #[test]
     fn angles_nest_only_in_types() {

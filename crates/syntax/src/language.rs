@@ -274,8 +274,9 @@ impl JsonSchema for Language {
     }
 }
 
-/// Deeper nodes are not looked into.
-const DEEPEST: u32 = 2000;
+/// Deeper nodes are not looked into: the work of a query may grow with the square of the depth, and has to stay below
+/// what every text may take, or a file is skipped that would be read if it were longer.
+const DEEPEST: u32 = 1000;
 
 /// One match of a query: which pattern, and what it captured under which name.
 #[derive(Debug, Clone)]
@@ -343,6 +344,7 @@ pub(crate) fn matches_near<'tree>(
         let captures = one.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();
         all.push(Match { pattern: one.pattern_index, captures });
     }
+    tree.count_work(all.iter().map(|one| one.captures.len()).sum());
     all
 }
 

@@ -12,7 +12,7 @@ use crate::{
     analysis::Source,
     ancestry::Ancestry,
     annotation::{Annotation, Parameter, Visibility},
-    budget::{Limit, Meter, ParseBudget, ParseCost, TreeShape, is_too_large},
+    budget::{Limit, Meter, ParseBudget, ParseCost, TreeShape, Work, is_too_large},
     language::{Language, line_of, matches, text_of},
     pack::Repeats,
 };
@@ -55,6 +55,8 @@ pub struct SyntaxTree {
     cost: ParseCost,
     /// Work of all queries on it.
     queried: AtomicU64,
+    /// Work of all passes over it, and over its text.
+    passed: AtomicU64,
     /// Which limit a query on it exceeded.
     exceeded: OnceLock<Limit>,
 }
@@ -70,7 +72,8 @@ impl Deref for SyntaxTree {
 impl SyntaxTree {
     /// What parsing it, and the queries on it, have cost so far.
     pub fn cost(&self) -> ParseCost {
-        ParseCost { query: self.queried.load(Ordering::Relaxed), ..self.cost }
+        let query = self.queried.load(Ordering::Relaxed);
+        ParseCost { query, work: self.passed.load(Ordering::Relaxed), ..self.cost }
     }
 
     /// Counts the work of a query.
@@ -78,13 +81,26 @@ impl SyntaxTree {
         self.queried.fetch_add(work, Ordering::Relaxed);
     }
 
-    /// Whether what was read of the tree is all there is. It is not where a query exceeded its budget: then the file
-    /// counts as skipped.
+    /// Counts bytes or items that a pass looks at.
+    pub(crate) fn count_work(&self, amount: usize) {
+        self.passed.fetch_add(amount as u64, Ordering::Relaxed);
+    }
+
+    /// Counts the work of a whole analysis, which may have exceeded its budget.
+    pub(crate) fn add_work(&self, work: &Work<'_>) {
+        self.passed.fetch_add(work.done(), Ordering::Relaxed);
+        if let Some(limit) = work.exceeded() {
+            self.exceed(limit);
+        }
+    }
+
+    /// Whether what was read of the tree is all there is. It is not where a query or an analysis exceeded its budget:
+    /// then the file counts as skipped.
     pub fn check(&self) -> Result<(), ParseError> {
         self.exceeded.get().map_or(Ok(()), |limit| Err(ParseError::Exceeded(*limit)))
     }
 
-    /// Notes that a query was ended early.
+    /// Notes that a query or an analysis was ended early.
     pub(crate) fn exceed(&self, limit: Limit) {
         self.exceeded.get_or_init(|| limit);
     }
@@ -143,18 +159,27 @@ pub fn tree_within(
     if !language.settings().preprocessed {
         return tree_as_written(language, text, budget);
     }
-    let plain = preprocessor::with_plain_types(text);
+    let work = Work::new(&budget);
+    let plain = preprocessor::with_plain_types(text, &work);
     let text = plain.as_deref().unwrap_or(text);
     let tree = tree_as_written(language, text, budget)?;
-    if !tree.root_node().has_error() {
-        return Ok(tree);
+    let better = if tree.root_node().has_error() {
+        preprocessor::masked(text, &work)
+            .map(|masked| tree_as_written(language, &masked, budget))
+            .transpose()
+    } else {
+        Ok(None)
+    };
+    if work.is_cancelled() {
+        return Err(ParseError::Stopped);
     }
-    let Some(masked) = preprocessor::masked(text) else { return Ok(tree) };
-    match tree_as_written(language, &masked, budget) {
-        Ok(without) if lost(&without) < lost(&tree) => Ok(without),
-        Ok(_) | Err(ParseError::Exceeded(_)) => Ok(tree),
-        Err(error) => Err(error),
-    }
+    let tree = match better {
+        Ok(Some(without)) if lost(&without) < lost(&tree) => without,
+        Ok(_) | Err(ParseError::Exceeded(_)) => tree,
+        Err(error) => return Err(error),
+    };
+    tree.add_work(&work);
+    Ok(tree)
 }
 
 fn tree_as_written(
@@ -172,7 +197,14 @@ fn tree_as_written(
     let shape = meter.shape(&tree).map_err(ended)?;
     let nodes = tree.root_node().descendant_count() as u64;
     let cost = ParseCost { nodes, siblings: shape.siblings, ..meter.cost() };
-    Ok(SyntaxTree { tree, shape, cost, queried: AtomicU64::new(0), exceeded: OnceLock::new() })
+    Ok(SyntaxTree {
+        tree,
+        shape,
+        cost,
+        queried: AtomicU64::new(0),
+        passed: AtomicU64::new(0),
+        exceeded: OnceLock::new(),
+    })
 }
 
 fn tree_by(
@@ -289,6 +321,7 @@ pub fn definitions(
         open.push(level);
     }
     if !reader.settings.recover.heads.is_empty() && tree.root_node().has_error() {
+        tree.count_work(text.len());
         recover::recover(reader.settings, path, text, &mut definitions);
     }
     own(&mut definitions);

@@ -313,7 +313,7 @@ fn look(parsed: &Parsed, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() ->
             looked.hardest = in_file(parsed, complexity::measure(&source).functions);
         }
         AnalysisType::Patterns => {
-            looked.patterns = in_file(parsed, patterns::find(&source));
+            looked.patterns = in_file(parsed, patterns::find(&source, halt));
             if !halt() {
                 looked.findings = check(Analysis::Patterns);
             }

@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn deep_and_long_files_are_measured_in_one_pass() {
-        let deep = 300;
+        let deep = 240;
         let text = format!("{}{}", "function f() { if (a) {".repeat(deep), "}}".repeat(deep));
         let found = figures(Language::JavaScript, &text);
         assert_eq!(found.len(), deep);

@@ -10,7 +10,10 @@ mod roles;
 mod smells;
 
 use super::Source;
-use crate::parse::{self, Definition};
+use crate::{
+    budget::{ParseBudget, Work},
+    parse::{self, Definition},
+};
 use facts::Facts;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -81,15 +84,21 @@ impl Pattern {
     }
 }
 
-/// Everything that is recognised in a file, in the order of its lines.
-pub fn find(source: &Source<'_>) -> Vec<Pattern> {
+/// Everything that is recognised in a file, in the order of its lines. Asks `stopped` while it looks, and ends where the
+/// file exceeds the budget of its length, which the tree notes.
+pub fn find(source: &Source<'_>, stopped: &dyn Fn() -> bool) -> Vec<Pattern> {
     let definitions = parse::definitions(source.language, source.path, source.text, source.tree);
-    find_among(source, &definitions)
+    find_among(source, &definitions, stopped)
 }
 
 /// Everything that is recognised in a file whose definitions are known.
-pub fn find_among(source: &Source<'_>, definitions: &[Definition]) -> Vec<Pattern> {
-    let facts = Facts::gather(source, definitions);
+pub fn find_among(
+    source: &Source<'_>,
+    definitions: &[Definition],
+    stopped: &dyn Fn() -> bool,
+) -> Vec<Pattern> {
+    let work = Work::new(&ParseBudget::new(source.text.len(), stopped));
+    let facts = Facts::gather(source, definitions, &work);
     let mut found = Vec::new();
     design::find(&facts, &mut found);
     roles::find(&facts, &mut found);
@@ -98,6 +107,7 @@ pub fn find_among(source: &Source<'_>, definitions: &[Definition]) -> Vec<Patter
         clones::find(&facts, &mut found);
         remarks::find(&facts, &mut found);
     }
+    source.tree.add_work(&work);
     found.sort_by(|a, b| (&a.lines, a.sort, &a.name).cmp(&(&b.lines, b.sort, &b.name)));
     found
 }

@@ -4,6 +4,7 @@
 //! Knows no macro by name. A word in capitals is taken for one where neither a type nor a value can stand; whether that
 //! helped is told by the trees of both texts.
 
+use crate::budget::Work;
 use std::ops::Range;
 
 /// Words before a name that begin a declaration.
@@ -37,14 +38,16 @@ struct Token {
 }
 
 /// The text without words between `class` and a name, which read as if a function began there. `None` where there are
-/// none.
-pub(super) fn with_plain_types(text: &str) -> Option<String> {
-    let tokens: Vec<Token> =
-        tokens(text).into_iter().filter(|token| token.sort != Sort::Directive).collect();
-    let statements = Statements { text, tokens: &tokens, pairs: Vec::new() };
-    let before_names: Vec<usize> =
-        (1..tokens.len()).filter(|at| statements.is_before_name(*at)).collect();
-    if before_names.is_empty() {
+/// none, or the work has ended.
+pub(super) fn with_plain_types(text: &str, work: &Work<'_>) -> Option<String> {
+    let mut tokens = tokens(text, work)?;
+    tokens.retain(|token| token.sort != Sort::Directive);
+    let statements = Statements::new(text, &tokens);
+    let before_names: Vec<usize> = (1..tokens.len())
+        .take_while(|_| work.spend(1))
+        .filter(|at| statements.is_before_name(*at))
+        .collect();
+    if before_names.is_empty() || !work.goes_on() {
         return None;
     }
     let mut bytes = text.as_bytes().to_vec();
@@ -55,18 +58,21 @@ pub(super) fn with_plain_types(text: &str) -> Option<String> {
 }
 
 /// The text with spaces where something is taken away, so that everything else stays where it is. `None` where nothing
-/// is.
-pub(super) fn masked(text: &str) -> Option<String> {
+/// is, or the work has ended.
+pub(super) fn masked(text: &str, work: &Work<'_>) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
-    let mut tokens = tokens(text);
-    let parts = conditions(text, &tokens);
+    let mut tokens = tokens(text, work)?;
+    let parts = conditions(text, &tokens, work)?;
     for range in &parts {
+        if !work.spend(range.len()) {
+            return None;
+        }
         blank(&mut bytes, range);
     }
     let is_there =
         |token: &Token| bytes.get(token.range.start) == text.as_bytes().get(token.range.start);
     tokens.retain(|token| token.sort != Sort::Directive && is_there(token));
-    let macros = Statements { text, tokens: &tokens, pairs: pairs(&tokens) }.macros();
+    let macros = Statements::new(text, &tokens).macros(work)?;
     for range in &macros {
         blank(&mut bytes, range);
     }
@@ -78,8 +84,8 @@ fn blank(bytes: &mut [u8], range: &Range<usize>) {
     inside.filter(|byte| !matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
 }
 
-/// Words, marks, literals and directives; comments and spaces are left out.
-fn tokens(text: &str) -> Vec<Token> {
+/// Words, marks, literals and directives; comments and spaces are left out. `None` where the work has ended.
+fn tokens(text: &str, work: &Work<'_>) -> Option<Vec<Token>> {
     let bytes = text.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let mut tokens = Vec::new();
@@ -136,8 +142,11 @@ fn tokens(text: &str) -> Vec<Token> {
         };
         tokens.push(Token { sort, range: start..at, leads });
         leads = false;
+        if !work.spend(at - start) {
+            return None;
+        }
     }
-    tokens
+    Some(tokens)
 }
 
 fn is_word(byte: u8) -> bool {
@@ -207,8 +216,9 @@ impl Branch {
     }
 }
 
-/// Of conditions whose branches are not made of whole statements, one branch stays.
-fn conditions(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
+/// What goes of conditions whose branches are not made of whole statements: one branch stays. In the order of the text,
+/// each range apart from the others. `None` where the work has ended.
+fn conditions(text: &str, tokens: &[Token], work: &Work<'_>) -> Option<Vec<Range<usize>>> {
     let mut open: Vec<Condition> = Vec::new();
     let mut gone = Vec::new();
     let add = |open: &mut Vec<Condition>, by: i32, sort: Sort| {
@@ -217,6 +227,9 @@ fn conditions(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
         }
     };
     for token in tokens {
+        if !work.spend(1) {
+            return None;
+        }
         let said = text.get(token.range.clone()).unwrap_or_default();
         match token.sort {
             Sort::Mark(b'{') => add(&mut open, 1, token.sort),
@@ -245,7 +258,20 @@ fn conditions(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
             sort => add(&mut open, 0, sort),
         }
     }
-    gone
+    Some(merge(gone))
+}
+
+/// Ranges that lie in each other, or touch, as one.
+fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
 }
 
 impl Condition {
@@ -288,9 +314,21 @@ struct Statements<'a> {
     text: &'a str,
     tokens: &'a [Token],
     pairs: Vec<Option<usize>>,
+    /// For each token, how many before it say that something is declared.
+    declaring: Vec<usize>,
 }
 
-impl Statements<'_> {
+impl<'a> Statements<'a> {
+    fn new(text: &'a str, tokens: &'a [Token]) -> Self {
+        let mut statements = Self { text, tokens, pairs: pairs(tokens), declaring: vec![0] };
+        let mut count = 0;
+        for at in 0..tokens.len() {
+            count += usize::from(statements.declares(at));
+            statements.declaring.push(count);
+        }
+        statements
+    }
+
     fn word(&self, at: usize) -> Option<&str> {
         let token = self.tokens.get(at).filter(|token| token.sort == Sort::Word)?;
         self.text.get(token.range.clone())
@@ -338,12 +376,15 @@ impl Statements<'_> {
         self.pairs.get(at + 1).copied().flatten().map_or(self.tokens.len(), |close| close + 1)
     }
 
-    /// Macros that stand where an attribute may.
-    fn macros(&self) -> Vec<Range<usize>> {
+    /// Macros that stand where an attribute may. `None` where the work has ended.
+    fn macros(&self, work: &Work<'_>) -> Option<Vec<Range<usize>>> {
         let mut gone: Vec<Range<usize>> = Vec::new();
         let mut at = 0;
         let mut begins = true;
         while at < self.tokens.len() {
+            if !work.spend(1) {
+                return None;
+            }
             let next = self.after(at);
             if self.is_macro(at) && self.is_attribute(at, next, begins) {
                 let last = self.tokens.get(next - 1).or(self.tokens.last());
@@ -356,7 +397,7 @@ impl Statements<'_> {
                 || self.is_one_of(at, &BEFORE_MACROS);
             at += 1;
         }
-        gone
+        Some(gone)
     }
 
     fn is_attribute(&self, at: usize, next: usize, begins: bool) -> bool {
@@ -370,19 +411,23 @@ impl Statements<'_> {
             return (self.word(next).is_some() && declares) || (alone && follows);
         }
         let ends = matches!(self.mark(next), Some(b'{' | b';' | b'=')) || self.is_macro(next);
+        if !ends || at == 0 {
+            return false;
+        }
         let valued = called && !self.has_parameters(at, next);
-        ends && at > 0 && self.is_after_declarator(at - 1, valued)
+        self.is_after_declarator(at - 1, valued)
     }
 
     /// Whether what is in the parentheses after a word declares something, or is nothing.
     fn has_parameters(&self, at: usize, next: usize) -> bool {
-        let inside = at + 2..next.saturating_sub(1);
-        let declares = |at: usize| {
-            (self.word(at).is_some() && self.word(at + 1).is_some())
-                || matches!(self.mark(at), Some(b'*'))
-                || self.is_one_of(at, &["void"])
-        };
-        next > at + 1 && (inside.is_empty() || inside.clone().any(declares))
+        let (first, end) = (at + 2, next.saturating_sub(1));
+        next > at + 1 && (first >= end || self.declaring[first] < self.declaring[end])
+    }
+
+    fn declares(&self, at: usize) -> bool {
+        (self.word(at).is_some() && self.word(at + 1).is_some())
+            || matches!(self.mark(at), Some(b'*'))
+            || self.is_one_of(at, &["void"])
     }
 
     /// Whether a declaration could end here.
@@ -406,7 +451,22 @@ impl Statements<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{masked as masked_within, with_plain_types as with_plain_types_within, *};
+    use crate::budget::ParseBudget;
+
+    fn masked(text: &str) -> Option<String> {
+        masked_within(text, &Work::new(&ParseBudget::new(text.len(), &|| false)))
+    }
+
+    fn with_plain_types(text: &str) -> Option<String> {
+        with_plain_types_within(text, &Work::new(&ParseBudget::new(text.len(), &|| false)))
+    }
+
+    #[test]
+    fn ranges_merge() {
+        let merged = merge(vec![5..9, 0..2, 6..7, 2..3, 12..14]);
+        assert_eq!(merged, [0..3, 5..9, 12..14]);
+    }
 
     #[test]
     fn macros_that_stand_for_attributes_are_taken_away() {

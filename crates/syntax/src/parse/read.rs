@@ -201,6 +201,7 @@ impl<'a> Reader<'a> {
             None => comment::describe(self.settings, self.ancestry, node, self.text),
         };
         *last = Some((statement.id(), found.clone()));
+        self.tree.count_work(found.as_ref().map_or(0, |comment| comment.plain.len()));
         found.filter(|comment| self.has_room(comment.plain.len()))
     }
 
@@ -292,6 +293,9 @@ impl<'a> Reader<'a> {
     fn signature(&self, found: &Found<'a>, body: Option<Node<'_>>) -> String {
         let start = self.signature_start(found.node);
         let end = body.map_or(found.node.end_byte(), |body| body.start_byte());
+        // Nodes lie in each other: only as much is read as may be shown.
+        let most = start.max(found.node.start_byte()) + MAX_HEAD_BYTES;
+        let end = end.min(self.text.floor_char_boundary(most));
         let whole = self.text.get(start..end).unwrap_or_default();
         // What is a value and not a head ends with its first line.
         let is_head = body.is_some() || found.callable.is_some();
@@ -304,11 +308,7 @@ impl<'a> Reader<'a> {
         };
         let first_line = whole.get(before..).and_then(|rest| rest.find('\n')).map(|at| before + at);
         let length = if is_head { whole.len() } else { first_line.unwrap_or(whole.len()) };
-        let mut end = (start + length).min(start.max(found.node.start_byte()) + MAX_HEAD_BYTES);
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let head = self.without_comments(found.node, start..end);
+        let head = self.without_comments(found.node, start..start + length);
         let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
         // The word after a body that has nothing in it, and what leads an expression.
         let holds =
@@ -348,6 +348,7 @@ impl<'a> Reader<'a> {
             }
         }
         kept.push_str(self.text.get(from..range.end).unwrap_or_default());
+        self.tree.count_work(range.len());
         kept
     }
 

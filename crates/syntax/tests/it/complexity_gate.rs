@@ -1,11 +1,14 @@
 //! Reading hostile text costs in proportion to its length, in every language, or the text is skipped.
 //!
-//! Compares counts, not seconds: steps of the parser, bytes that its lexer reads, nodes, siblings, work of queries, and
-//! bytes of what is said about the text. A count may grow twelvefold when the text grows tenfold; what stays below the
-//! part of the budget that every text has does not matter. `complexity_gate_large` runs the sizes that take long without
-//! optimization, with every analysis.
+//! Compares counts, not seconds: steps of the parser, bytes that its lexer reads, nodes, siblings, work of queries, what
+//! the passes over text and tree look at, and bytes of what is said about the text. A count may grow twelvefold when the
+//! text grows tenfold; what stays below the part of the budget that every text has does not matter.
+//!
+//! `complexity_gate_large` reads every shape of a language at 1 and 10 kB with every analysis. Those whose counts grow most
+//! are also read at 100 kB, and the worst of them at 1 MB: every limit grows with the length, so what is linear up to there
+//! stays so, and to read all at 1 MB takes half an hour without optimization.
 
-use crate::hostile;
+use crate::hostile::{self, Shape};
 use docent_syntax::{
     Language,
     analysis::{
@@ -18,7 +21,7 @@ use docent_syntax::{
     parse::{self, ParseError},
     references::references,
 };
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, cmp::Reverse, time::Duration};
 
 /// How much more a text of ten times the length may cost.
 const MAX_GROWTH: u64 = 12;
@@ -26,6 +29,10 @@ const MAX_GROWTH: u64 = 12;
 const MAX_ANSWER: (u64, u64) = (500_000, 100);
 /// Queries that one reading makes at most.
 const MAX_QUERIES: u64 = 16;
+/// So many shapes of a language, those that grow most, are read at 100 kB.
+const BAD_SHAPES: usize = 3;
+/// So many of them are read at 1 MB.
+const WORST_SHAPES: usize = 1;
 
 /// A count, and what is not worth a look.
 #[derive(Debug)]
@@ -36,7 +43,7 @@ struct Count {
 }
 
 /// The counts of one reading; `None` where the text was skipped.
-fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 6]> {
+fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 7]> {
     let tree = match parse::tree(language, text, &|| false) {
         Ok(tree) => tree,
         Err(ParseError::Exceeded(_)) => return None,
@@ -47,7 +54,7 @@ fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 6]> {
         let source = Source { path: "a", language, text, tree: &tree };
         references(language, "a", text, &tree, "a");
         complexity::measure(&source);
-        patterns::find(&source);
+        patterns::find(&source, &|| false);
         rules::check(&source, Analysis::Patterns, &|| false);
         documentation(language.word(), text);
     }
@@ -61,27 +68,79 @@ fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 6]> {
         ("nodes", cost.nodes, base.nodes),
         ("siblings", cost.siblings, ParseBudget::new(text.len(), &|| false).siblings),
         ("query", cost.query, MAX_QUERIES * base.query),
+        ("work", cost.work, base.work),
         ("answer", answer, most_said),
     ];
     Some(counts.map(|(name, value, least)| Count { name, value, least }))
 }
 
-/// Every shape of a language at two sizes, one ten times the other.
-fn check(language: Language, bytes: usize, all: bool) {
-    let mut wrong = Vec::new();
-    for shape in hostile::shapes(language) {
+/// Growth that is too large.
+type Problems = Vec<String>;
+
+/// Reads a shape at sizes that are each ten times the one before. Returns how much its counts grow, in thousandths.
+fn growth(
+    language: Language,
+    shape: &Shape,
+    sizes: &[usize],
+    all: bool,
+    problems: &mut Problems,
+) -> u64 {
+    let mut most = 0;
+    let mut before: Option<[Count; 7]> = None;
+    for (at, bytes) in sizes.iter().enumerate() {
         // What is skipped has stayed within a budget that grows with the length.
-        let Some(large) = counts(language, &shape.text(10 * bytes), all) else { continue };
-        let small = counts(language, &shape.text(bytes), all);
-        let small = small.unwrap_or_else(|| panic!("{} is skipped when small", shape.name));
-        for (large, small) in large.iter().zip(small) {
-            if large.value > large.least.max(MAX_GROWTH * small.value) {
-                let Count { name, value, .. } = large;
-                wrong.push(format!("{}: {name} {} -> {value}", shape.name, small.value));
+        let Some(large) = counts(language, &shape.text(*bytes), all) else {
+            before = None;
+            continue;
+        };
+        match before {
+            Some(small) => {
+                for (large, small) in large.iter().zip(small) {
+                    let Count { name, value, least } = large;
+                    most = most.max(1000 * value / small.value.max(*least / 100).max(1));
+                    if *value > (*least).max(MAX_GROWTH * small.value) {
+                        let name = format!("{}, {bytes} bytes: {name}", shape.name);
+                        problems.push(format!("{name} {} -> {value}", small.value));
+                    }
+                }
             }
+            None if at > 0 => {
+                problems.push(format!("{} is skipped when small, and read at {bytes}", shape.name))
+            }
+            None => {}
         }
+        before = Some(large);
     }
-    assert!(wrong.is_empty(), "{}: {wrong:#?}", language.name());
+    most
+}
+
+fn finish(language: Language, problems: &Problems) {
+    assert!(problems.is_empty(), "{}: {problems:#?}", language.name());
+}
+
+/// Every shape at the sizes that are fast, as the index reads it.
+fn check_small(language: Language) {
+    let mut problems = Problems::new();
+    for shape in hostile::shapes(language) {
+        growth(language, &shape, &[1_000, 10_000], false, &mut problems);
+    }
+    finish(language, &problems);
+}
+
+/// Every shape with every analysis, and the worst of them at sizes that take long.
+fn check_large(language: Language) {
+    let mut problems = Problems::new();
+    let mut shapes: Vec<(u64, Shape)> = hostile::shapes(language)
+        .into_iter()
+        .map(|shape| (growth(language, &shape, &[1_000, 10_000], true, &mut problems), shape))
+        .collect();
+    shapes.sort_by_key(|(growth, _)| Reverse(*growth));
+    for (at, (_, shape)) in shapes.iter().enumerate().take(BAD_SHAPES) {
+        let sizes = [10_000, 100_000, 1_000_000];
+        let count = if at < WORST_SHAPES { 3 } else { 2 };
+        growth(language, shape, &sizes[..count], true, &mut problems);
+    }
+    finish(language, &problems);
 }
 
 macro_rules! complexity_gate {
@@ -91,7 +150,7 @@ macro_rules! complexity_gate {
 
             $(#[test]
             fn $test() {
-                check(Language::$language, 1_000, false);
+                check_small(Language::$language);
             })*
 
             #[test]
@@ -107,8 +166,7 @@ macro_rules! complexity_gate {
             $(#[test]
             #[ignore = "takes long without optimization: run by cargo xtask test --only hostile"]
             fn $test() {
-                check(Language::$language, 10_000, true);
-                check(Language::$language, 100_000, true);
+                check_large(Language::$language);
             })*
         }
     };
@@ -214,6 +272,52 @@ fn complexity_gate_stops_when_cancelled() {
     let error = parse::tree(Language::Python, &text, &cancelled).unwrap_err();
     assert!(matches!(error, ParseError::Stopped), "{error:?}");
     assert!(asked.get() < 20, "asked {} times more", asked.get());
+}
+
+/// How often the hook is called before the work ends, where it says so from the call of that number on.
+fn calls_until_stopped(first: u32, work: &dyn Fn(&dyn Fn() -> bool)) -> u32 {
+    let asked = Cell::new(0_u32);
+    work(&|| {
+        asked.set(asked.get() + 1);
+        asked.get() >= first
+    });
+    asked.get()
+}
+
+#[test]
+fn complexity_gate_stops_the_preprocessor_when_cancelled() {
+    let count = 20_000;
+    let nested = format!("@;\nint x = {}1{};", "AAA(\n".repeat(count), ")\n".repeat(count));
+    let flat = format!("@;\n{}", "#if A\n} AAA int f() {\n#endif\n".repeat(count));
+    for text in [nested, flat] {
+        let parse = |cancelled: &dyn Fn() -> bool| {
+            let error = parse::tree(Language::C, &text, cancelled).unwrap_err();
+            assert!(matches!(error, ParseError::Stopped | ParseError::Exceeded(_)), "{error:?}");
+        };
+        for first in [1, 2, 3, 5, 8] {
+            let calls = calls_until_stopped(first, &parse);
+            assert!(calls <= first + 2, "called {calls} times, stopped from {first} on");
+        }
+    }
+}
+
+#[test]
+fn complexity_gate_stops_patterns_when_cancelled() {
+    let text = Shape::new("functions", "", "function f%(a, b) { g(); h(a); }\nf%(1);\n", "");
+    let text = text.text(300_000);
+    let tree = parse::tree(Language::JavaScript, &text, &|| false).unwrap();
+    let source = Source { path: "a.js", language: Language::JavaScript, text: &text, tree: &tree };
+    let mut found = 0;
+    let all = Cell::new(0);
+    let find = |stopped: &dyn Fn() -> bool| all.set(patterns::find(&source, stopped).len());
+    for first in [1, 3, 5, 100] {
+        let calls = calls_until_stopped(first, &find);
+        assert!(calls <= first, "called {calls} times, stopped from {first} on");
+        assert!(all.get() >= found, "more is found in more time");
+        found = all.get();
+    }
+    assert!(found > 1_000, "{found} parameters are dead");
+    assert!(tree.check().is_ok(), "what is cancelled has not exceeded its budget");
 }
 
 #[test]

@@ -15,13 +15,23 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn new(name: &str, start: &str, repeated: &str, closing: &str) -> Self {
+    pub(crate) fn new(name: &str, start: &str, repeated: &str, closing: &str) -> Self {
         let parts = [start, repeated, closing].map(str::to_owned);
         Self { name: name.to_owned(), parts, indented: false }
     }
 
     fn indented(name: &str, repeated: &str) -> Self {
         Self { indented: true, ..Self::new(name, "", repeated, "") }
+    }
+
+    /// The same after a line that no grammar can read.
+    fn after_error(&self) -> Self {
+        let [start, repeated, closing] = &self.parts;
+        let name = format!("{} after an error", self.name);
+        Self {
+            indented: self.indented,
+            ..Self::new(&name, &format!("@;\n{start}"), repeated, closing)
+        }
     }
 
     /// About as many bytes as asked for. `%` stands for the number of the repetition.
@@ -92,7 +102,12 @@ pub(crate) fn shapes(language: Language) -> Vec<Shape> {
     });
     let signs = SIGNS.chars().filter(|sign| *sign != '%');
     let signs = signs.map(|sign| Shape::new(&format!("sign {sign}"), "", &sign.to_string(), ""));
-    common.chain(signs).chain(own(language)).collect()
+    let own = own(language);
+    // Passes that look at what a grammar can't read have nothing to do without an error.
+    let has_passes =
+        matches!(language, Language::C | Language::Cpp | Language::Sql | Language::Bash);
+    let broken: Vec<Shape> = own.iter().filter(|_| has_passes).map(Shape::after_error).collect();
+    common.chain(signs).chain(own).chain(broken).collect()
 }
 
 /// What only this language, or its kin, has: nested blocks, definitions, declarations of many names, deep types,
@@ -112,6 +127,14 @@ fn own(language: Language) -> Vec<Shape> {
             ("imports", "", "import a%\n", ""),
             ("names of one import", "from a import b", ", b%", ""),
             ("parameters", "def f(", "a%=1,", ""),
+            ("parameters without use", "", "def f%(a, b):\n    g()\n    h(a)\nf%(1)\n", ""),
+            (
+                "steps",
+                "class A:\n",
+                "    def a%(self):\n        raise NotImplementedError\n    def b%(self):\n        return c()\n",
+                "",
+            ),
+            ("types in each other", "", "class A%:\n    def f(self):\n        pass\n", ""),
         ],
         L::JavaScript | L::TypeScript | L::Tsx => &[
             ("definitions", "", "function f%(a, b) { return g(a); }\n", ""),
@@ -129,6 +152,17 @@ fn own(language: Language) -> Vec<Shape> {
             ("regular expressions", "", "/a/", ""),
             ("fields", "class A {", "a% = 1;", ""),
             ("imports", "", "import a% from 'b';\n", ""),
+            ("parameters without use", "", "function f%(a, b) { g(); h(a); }\nf%(1);\n", ""),
+            ("flags", "function f(a) {", "if (a%) { b(); }\n", ""),
+            ("observers", "class A {", "a% = []; on%(f) { this.a%.push(f); } emit%() {}\n", ""),
+            ("visitors", "", "class A% { visitA() {} visitB() {} visitC() {} accept() {} }\n", ""),
+            (
+                "factories",
+                "",
+                "function make%() { if (a) return new A%(); return new B%(); }\n",
+                "",
+            ),
+            ("wrappers", "class A {", "a% = 1; b%() { return this.a%.b%(); }\n", ""),
         ],
         L::Rust => &[
             ("definitions", "", "/// Says.\npub fn f%(a: u8) -> u8 { g(a) }\n", ""),
@@ -162,6 +196,7 @@ fn own(language: Language) -> Vec<Shape> {
             ("functions", "", "func f%(a: Int) -> Int { return g(a) }\n", ""),
             ("fields of one statement", "class A { int a", ", b% = 1", ""),
             ("nested classes", "", "class A {", "}"),
+            ("steps", "abstract class A {", "abstract void a%(); void b%() { c(); }\n", ""),
             ("nested blocks", "class A { void f() {", "if (a) {", "}"),
             ("nested types", "class A { ", "List<", ">"),
             ("annotations", "", "@A(1)\n", ""),
@@ -183,6 +218,9 @@ fn own(language: Language) -> Vec<Shape> {
             ("conditions of the preprocessor", "", "#if A\n", "#endif\n"),
             ("macros", "", "#define A% 1\n", ""),
             ("capitals", "", "AAA(", ")"),
+            ("capitals as values", "int x = ", "AAA(\n", ")\n"),
+            ("conditions in statements", "", "#if A\n} AAA int f() {\n", "#endif\n"),
+            ("names of types", "", "class EXPORT A% { };\n", ""),
             ("raw strings", "", "R\"(", ""),
             ("attributes", "", "API AAA int f%(void);\n", ""),
             ("sections", "class A {", "public: int f%();\n", ""),

@@ -33,15 +33,20 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     let mut by_start: HashMap<(usize, usize), usize> = HashMap::new();
     let mut at = 0;
     while let Some(window) = lines.get(at..at + LEAST_LINES) {
+        if !facts.spend(LEAST_LINES) {
+            return;
+        }
         let hash = hash(window);
         let same = first.get(&hash).copied().filter(|other| other + LEAST_LINES <= at);
         let same = same.filter(|_| is_varied(window));
         let length = same.map_or(0, |other| shared(&lines, other, at, at - other));
+        facts.spend(length);
         match same {
             Some(other) if is_worth(&lines, at, length) => {
                 // What follows itself at once may do so many times.
                 let period = at - other;
                 let run = shared(&lines, other, at, lines.len());
+                facts.spend(run);
                 let block = *by_start.entry((other, length)).or_insert_with(|| {
                     blocks.push((other, length, Vec::new()));
                     blocks.len() - 1

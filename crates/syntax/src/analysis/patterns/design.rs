@@ -8,11 +8,16 @@ use crate::{
     annotation::{Kind, Visibility},
     language::Language,
 };
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Finds them all.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     for one in &facts.types {
+        // Each of them reads the methods.
+        let bytes: usize = facts.methods(one).map(|method| method.text.len()).sum();
+        if !facts.spend(bytes + one.methods.len() + one.fields.len()) {
+            return;
+        }
         found.extend(singleton(facts, one));
         found.extend(builder(facts, one));
         found.extend(observer(facts, one));
@@ -23,7 +28,8 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         found.extend(context_manager(facts, one));
         found.extend(raii(one));
     }
-    found.extend(facts.functions.iter().filter_map(|one| factory(facts, one)));
+    let types: HashSet<&str> = facts.types.iter().map(|one| one.about.name.as_str()).collect();
+    found.extend(facts.functions.iter().filter_map(|one| factory(facts, one, &types)));
     wrapping_functions(facts, found);
 }
 
@@ -169,6 +175,9 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     };
     for join in facts.methods(one).filter(joins) {
         for field in &one.fields {
+            if !facts.spend(join.text.len()) {
+                return None;
+            }
             let joined =
                 adds(field.name, join.text) || adds(&format!("self.{}", field.name), join.text);
             if !joined || !has_word(join.text, field.name) {
@@ -180,6 +189,7 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
             let told = facts
                 .methods(one)
                 .filter(tells)
+                .take_while(|tell| facts.spend(tell.text.len()))
                 .find(|tell| loops(tell.text) && has_word(tell.text, field.name));
             if let Some(tell) = told {
                 let message = format!(
@@ -198,7 +208,9 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
 fn wrapper(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let hands_on = |function: &Function<'_>, field: &str| {
         let name = &function.about.name;
-        let short = function.figures.length <= 8 && !function.is_constructor(one);
+        let short = function.figures.length <= 8
+            && !function.is_constructor(one)
+            && facts.spend(function.text.len());
         let calls = |lead: &str| function.text.contains(&format!("{lead}.{field}.{name}("));
         short
             && (calls("self")
@@ -249,6 +261,9 @@ fn has_call(text: &str, target: &str) -> bool {
 
 /// Whether a constructor takes one of that type.
 fn takes(facts: &Facts<'_>, one: &Type<'_>, base: &str) -> bool {
+    if !facts.spend(one.methods.len()) {
+        return false;
+    }
     facts.methods(one).filter(|function| function.is_constructor(one)).any(|function| {
         let all = function.about.parameters.iter().flatten();
         all.filter_map(|parameter| parameter.of.as_deref()).any(|of| short_name(of) == base)
@@ -298,6 +313,9 @@ fn injection(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
         ROLES.iter().any(|role| name.ends_with(role))
     };
     let kept = |name: &str| {
+        if !facts.spend(constructor.text.len()) {
+            return false;
+        }
         let name = name.trim_start_matches(['_', '&']);
         let own = ["self.", "this.", "self._", "this._", "this.#"];
         own.iter().any(|lead| has_assignment(constructor.text, lead, name))
@@ -343,6 +361,9 @@ fn template_method(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
             || (facts.source.language == Language::Java && has_call(function.text, name))
     };
     let steps = |function: &Function<'_>| -> Vec<u32> {
+        if open.is_empty() || !facts.spend(open.len() * function.text.len()) {
+            return Vec::new();
+        }
         let called = open.iter().filter(|step| calls(function, &step.about.name));
         called.map(|step| step.about.line).collect()
     };
@@ -389,13 +410,14 @@ fn raii(one: &Type<'_>) -> Option<Pattern> {
 }
 
 /// A function that makes one of several types.
-fn factory(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+fn factory(facts: &Facts<'_>, function: &Function<'_>, types: &HashSet<&str>) -> Option<Pattern> {
     let name = function.about.name.to_ascii_lowercase();
     let named = ["create", "make", "build", "new"]
         .iter()
         .any(|word| name.trim_start_matches('_').starts_with(word))
         || name.contains("factory");
-    if !named || function.figures.cyclomatic < 2 {
+    let is_hard = function.figures.cyclomatic >= 2 && !function.returns.is_empty();
+    if !named || !is_hard || !facts.spend(function.text.len()) {
         return None;
     }
     let rows: Vec<&str> = function.text.lines().collect();
@@ -412,7 +434,7 @@ fn factory(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
         let is_error = of.ends_with("Error")
             || of.ends_with("Exception")
             || of.chars().all(|c| !c.is_lowercase());
-        if is_type && !is_error && !made.contains(&of) {
+        if is_type && !is_error && facts.spend(made.len()) && !made.contains(&of) {
             made.push(of);
             lines.push(*line);
         }
@@ -420,8 +442,7 @@ fn factory(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
     if made.len() < 2 {
         return None;
     }
-    let known =
-        made.iter().filter(|name| facts.types.iter().any(|one| one.about.name == **name)).count();
+    let known = made.iter().filter(|name| types.contains(**name)).count();
     let confidence = if known == made.len() { Confidence::High } else { Confidence::Medium };
     let message = format!("{} makes one of {}.", function.about.qualified_name, made.join(", "));
     Some(Pattern::design("factory-method", confidence, lines, message))
@@ -439,6 +460,9 @@ fn wrapping_functions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         let outer = inner.about.parent.as_deref().and_then(|id| by_id.get(id));
         let parameter = outer.and_then(|outer| outer.about.parameters.as_deref()?.first());
         let (Some(outer), Some(parameter)) = (outer, parameter) else { continue };
+        if !facts.spend(outer.text.len() + inner.text.len()) {
+            return;
+        }
         let given = has_word(outer.text, &format!("return {}", inner.about.name));
         let called = has_call(inner.text, &parameter.name);
         let wraps = inner.has_decorator("wraps");

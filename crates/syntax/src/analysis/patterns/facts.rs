@@ -6,6 +6,7 @@ use crate::{
         complexity::{self, FunctionFigures},
     },
     annotation::{Annotation, Kind},
+    budget::Work,
     language::{line_of, text_of},
     parse::Definition,
 };
@@ -24,6 +25,8 @@ pub(super) struct Function<'a> {
     pub(super) body: Option<Node<'a>>,
     /// Of the body.
     pub(super) text: &'a str,
+    /// Whether all that it does is to say that others have to.
+    raises_not_implemented: bool,
     /// The line that the body begins on.
     pub(super) row: u32,
     /// Its own returns, without those of functions inside.
@@ -41,10 +44,9 @@ impl Function<'_> {
 
     /// Whether it is left to others to say what it does.
     pub(super) fn is_abstract(&self) -> bool {
-        let text = self.text.trim();
         self.has_modifier("abstract")
             || self.has_decorator("abstractmethod")
-            || (text.contains("NotImplementedError") && self.figures.cyclomatic == 1)
+            || self.raises_not_implemented
     }
 
     /// Whether it makes the object ready.
@@ -91,10 +93,75 @@ pub(super) struct Facts<'a> {
     pub(super) catches: Vec<Node<'a>>,
     /// Places in the list of types, by the name of what they are made from.
     made: HashMap<String, Vec<usize>>,
+    work: &'a Work<'a>,
+}
+
+/// Where each word of a text stands, comments and strings included.
+#[derive(Default)]
+pub(super) struct Words<'a> {
+    places: HashMap<&'a str, Places>,
+}
+
+/// Where one word stands.
+#[derive(Default)]
+struct Places {
+    /// Where it starts, in order.
+    all: Vec<usize>,
+    /// How many of them are called.
+    calls: usize,
+}
+
+impl<'a> Words<'a> {
+    fn of(text: &'a str, work: &Work<'_>) -> Self {
+        let mut words = Self::default();
+        let mut rest = 0;
+        while let Some(start) = text.get(rest..).and_then(|rest| rest.find(in_word)) {
+            let start = rest + start;
+            let after = text.get(start..).unwrap_or_default();
+            let end = start + after.find(|c| !in_word(c)).unwrap_or(after.len());
+            // `#private` and `$name` are words of their own as well.
+            let sign = text.get(..start).filter(|before| before.ends_with(['#', '$']));
+            let is_called = is_call(text.get(end..).unwrap_or_default());
+            for start in [Some(start), sign.map(|_| start - 1)].into_iter().flatten() {
+                let places = words.places.entry(text.get(start..end).unwrap_or_default());
+                let places = places.or_default();
+                places.all.push(start);
+                places.calls += usize::from(is_called);
+            }
+            if !work.spend(end - rest) {
+                break;
+            }
+            rest = end;
+        }
+        words
+    }
+
+    /// Whether a word stands somewhere in a range.
+    pub(super) fn has(&self, range: &Range<usize>, word: &str) -> bool {
+        let Some(places) = self.places.get(word) else { return false };
+        let before = places.all.partition_point(|at| *at < range.start);
+        places.all.get(before).is_some_and(|at| *at < range.end)
+    }
+
+    /// Whether a word is called in the text, and never stands there as a value.
+    pub(super) fn is_only_called(&self, word: &str) -> bool {
+        // One of them is the definition.
+        self.places
+            .get(word)
+            .is_some_and(|places| places.calls > 1 && places.calls == places.all.len())
+    }
+}
+
+/// Whether a text that follows a name calls it.
+fn is_call(after: &str) -> bool {
+    let after = after.trim_start();
+    after.starts_with(['(', '<']) || after.starts_with("::<")
 }
 
 /// Patterns are looked for in as much of a body: bodies lie in each other.
 const MAX_BODY_BYTES: usize = 50_000;
+/// A field is known by as much of its declaration.
+const MAX_FIELD_BYTES: usize = 2_000;
 
 /// Functions without a name of their own.
 const ANONYMOUS: [&str; 9] = [
@@ -142,13 +209,18 @@ struct Picked<'a> {
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn gather(source: &'a Source<'a>, definitions: &'a [Definition]) -> Self {
+    pub(super) fn gather(
+        source: &'a Source<'a>,
+        definitions: &'a [Definition],
+        work: &'a Work<'a>,
+    ) -> Self {
         let wanted = definitions.iter().map(|one| (one.callable.start, one.callable.end)).collect();
-        let picked = Picked::walk(source, wanted);
+        let picked = Picked::walk(source, wanted, work);
         let mut functions: Vec<Function<'a>> = complexity::all_figures(source, definitions)
             .into_iter()
             .map(|(at, figures)| function(source, &picked, &definitions[at], figures))
             .collect();
+        mark_abstract(source.text, &mut functions);
         let mut types = types(source, definitions, &functions, &picked);
         let owners = Owners::new(definitions, &functions, &types, &picked.anonymous);
         for (node, owner) in owners.of(&picked.returns) {
@@ -205,7 +277,22 @@ impl<'a> Facts<'a> {
                 made.entry(base.clone()).or_default().push(at);
             }
         }
-        Self { source, functions, types, tokens, comments, catches, made }
+        Self { source, functions, types, tokens, comments, catches, made, work }
+    }
+
+    /// Counts bytes or items that are looked at. `false` ends the search.
+    pub(super) fn spend(&self, amount: usize) -> bool {
+        self.work.spend(amount)
+    }
+
+    /// Whether the search was neither cancelled nor exceeds its budget.
+    pub(super) fn goes_on(&self) -> bool {
+        self.work.goes_on()
+    }
+
+    /// Where each word of the text stands.
+    pub(super) fn words(&self) -> Words<'a> {
+        Words::of(self.source.text, self.work)
     }
 
     /// The methods of a type.
@@ -228,16 +315,21 @@ impl<'a> Facts<'a> {
 fn add_field<'a>(of: &mut Type<'a>, name: &'a str, node: Node<'a>, text: &'a str) {
     // Classes with very many fields are told by fewer.
     if of.fields.len() < 200 && !of.fields.iter().any(|field| field.name == name) {
-        of.fields.push(Field { name, line: line_of(node), text: text_of(node, text) });
+        let text = text_of(node, text);
+        let text = text.get(..text.floor_char_boundary(MAX_FIELD_BYTES)).unwrap_or(text);
+        of.fields.push(Field { name, line: line_of(node), text });
     }
 }
 
 impl<'a> Picked<'a> {
-    fn walk(source: &Source<'a>, wanted: HashSet<(usize, usize)>) -> Self {
+    fn walk(source: &Source<'a>, wanted: HashSet<(usize, usize)>, work: &Work<'_>) -> Self {
         let mut picked = Self { wanted, ..Self::default() };
         let mut cursor = source.tree.walk();
         loop {
             let node = cursor.node();
+            if !work.spend(1) {
+                return picked;
+            }
             let into = picked.pick(node);
             if into && cursor.goto_first_child() {
                 continue;
@@ -294,7 +386,28 @@ fn function<'a>(
     let text = body.map_or("", |body| text_of(body, source.text));
     let text = text.get(..text.floor_char_boundary(MAX_BODY_BYTES)).unwrap_or(text);
     let row = line_of(body.unwrap_or(node));
-    Function { about: &definition.annotation, figures, node, body, text, row, returns: Vec::new() }
+    Function {
+        about: &definition.annotation,
+        figures,
+        node,
+        body,
+        text,
+        raises_not_implemented: false,
+        row,
+        returns: Vec::new(),
+    }
+}
+
+/// Notes which functions without branches say that they are not implemented. Bodies lie in each other, so that the text
+/// is searched once.
+fn mark_abstract(text: &str, functions: &mut [Function<'_>]) {
+    let said: Vec<usize> = text.match_indices("NotImplementedError").map(|(at, _)| at).collect();
+    for function in functions.iter_mut().filter(|one| one.figures.cyclomatic == 1) {
+        let start = function.body.map_or(0, |body| body.start_byte());
+        let end = start + function.text.len();
+        let next = said.get(said.partition_point(|at| *at < start));
+        function.raises_not_implemented = next.is_some_and(|at| *at < end);
+    }
 }
 
 fn types<'a>(
@@ -376,13 +489,16 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// Whether a text has a word in it, whole.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
-    let in_word = |c: char| c.is_alphanumeric() || c == '_';
     !word.is_empty()
         && text.match_indices(word).any(|(at, _)| {
             let before = text.get(..at).and_then(|before| before.chars().next_back());
             let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
             !before.is_some_and(in_word) && !after.is_some_and(in_word)
         })
+}
+
+fn in_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 /// Finds who a node belongs to: the innermost function or type around it.

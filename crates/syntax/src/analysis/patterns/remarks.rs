@@ -68,6 +68,10 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         );
     }
     for block in blocks(facts) {
+        let bytes = block.iter().map(|node| node.end_byte() - node.start_byte()).sum();
+        if !facts.spend(bytes) {
+            return;
+        }
         if let Some((lines, count)) = code(facts.source.language, &block, text) {
             let message = format!("{count} lines of code are commented out.");
             found.push(

@@ -14,9 +14,17 @@ const MAX_COMPARED_TYPES: usize = 100;
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     // Each of them is compared with all types.
     let mut left = MAX_COMPARED_TYPES;
+    let accepts = facts.functions.iter().find(|function| {
+        function.about.name.eq_ignore_ascii_case("accept")
+            && facts.spend(function.text.len())
+            && function.text.contains(".visit")
+    });
     for one in &facts.types {
+        if !facts.spend(1 + one.methods.len()) {
+            return;
+        }
         found.extend(strategy(facts, one, &mut left));
-        found.extend(visitor(facts, one));
+        found.extend(visitor(facts, one, accepts));
     }
     found.extend(functional_options(facts));
 }
@@ -32,6 +40,9 @@ fn strategy(facts: &Facts<'_>, one: &Type<'_>, left: &mut usize) -> Option<Patte
         return None;
     }
     *left = left.checked_sub(1)?;
+    if !facts.spend(facts.types.len()) {
+        return None;
+    }
     let ids: HashSet<&str> = ways.iter().map(|way| way.about.id.as_str()).collect();
     let is_way = |holder: &&Type<'_>| ids.contains(holder.about.id.as_str());
     let others =
@@ -67,8 +78,8 @@ fn is_error(name: &str) -> bool {
     ["Error", "Exception", "Warning"].iter().any(|end| name.ends_with(end))
 }
 
-/// A method for each sort of thing that is visited.
-fn visitor(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
+/// A method for each sort of thing that is visited, and a function that lets it in.
+fn visitor(facts: &Facts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) -> Option<Pattern> {
     let visits = |function: &&Function<'_>| {
         let rest = function.about.name.strip_prefix("visit");
         rest.is_some_and(|rest| {
@@ -80,9 +91,6 @@ fn visitor(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     if all.len() < 3 && !(all.len() == 2 && one.about.name.ends_with("Visitor")) {
         return None;
     }
-    let accepts = facts.functions.iter().find(|function| {
-        function.about.name.eq_ignore_ascii_case("accept") && function.text.contains(".visit")
-    });
     let mut lines = vec![one.about.line];
     lines.extend(all.iter().take(3).map(|function| function.about.line));
     lines.extend(accepts.map(|function| function.about.line));
@@ -109,6 +117,9 @@ fn functional_options(facts: &Facts<'_>) -> Option<Pattern> {
             && of.ends_with("Option")
             && function.text.contains("return func(")
     };
+    if !facts.spend(facts.functions.len()) {
+        return None;
+    }
     let all: Vec<&Function<'_>> = facts.functions.iter().filter(gives).collect();
     let of = all.first()?.about.return_type.clone()?;
     let taken = facts.functions.iter().find(|function| {

@@ -2,13 +2,14 @@
 
 use super::{
     Confidence, Pattern,
-    facts::{Facts, Function, Type, has_word, is_name},
+    facts::{Facts, Function, Type, Words, has_word, is_name},
 };
 use crate::{
     ancestry::Ancestry,
     annotation::{Kind, Parameter, Visibility},
     language::{Language, line_of, matches, text_of},
 };
+use std::{cell::LazyCell, collections::HashSet};
 use tree_sitter::Node;
 
 /// Longer functions are long.
@@ -23,20 +24,26 @@ const MANY_RETURNS: usize = 7;
 const HARD: u32 = 15;
 /// Operators in one condition.
 const LONG_CONDITION: usize = 5;
-/// A longer body is not searched for names.
-const LONGEST_BODY: usize = 20_000;
 
 /// Finds them all.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
+    let words = LazyCell::new(|| facts.words());
     for function in &facts.functions {
+        if !facts.spend(1) {
+            return;
+        }
         found.extend(long_function(function));
         found.extend(long_parameter_list(facts, function));
         found.extend(deep_nesting(function));
         found.extend(many_returns(function));
         found.extend(flag_argument(facts, function));
-        found.extend(dead_parameter(facts, function));
+        found.extend(dead_parameter(facts, function, &words));
     }
     for one in &facts.types {
+        let bytes: usize = one.fields.iter().map(|field| field.text.len()).sum();
+        if !facts.spend(bytes + one.methods.len()) {
+            return;
+        }
         found.extend(god_class(one));
         found.extend(data_class(facts, one));
     }
@@ -132,7 +139,11 @@ fn is_flag(one: &Parameter) -> bool {
 
 /// A flag that most of a function turns on: two functions in one.
 fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
-    let flags: Vec<&Parameter> = parameters(function).iter().filter(|one| is_flag(one)).collect();
+    let flags: HashSet<&str> = parameters(function)
+        .iter()
+        .filter(|one| is_flag(one))
+        .map(|one| one.name.as_str())
+        .collect();
     let body = function.body.filter(|_| !flags.is_empty())?;
     let text = facts.source.text;
     let lines = |node: Node<'_>| node.end_position().row - node.start_position().row + 1;
@@ -141,6 +152,9 @@ fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> 
     let whole = last.end_position().row - first.start_position().row + 1;
     let mut cursor = body.walk();
     for node in body.named_children(&mut cursor) {
+        if !facts.spend(1) {
+            return None;
+        }
         // Rust has expressions as statements.
         let node = if node.kind() == "expression_statement" { node.named_child(0)? } else { node };
         let parts =
@@ -154,12 +168,12 @@ fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> 
         }
         let asked = text_of(condition, text).trim_matches(['(', ')', ' ']);
         let asked = asked.trim_start_matches('!').trim_start_matches("not ");
-        let Some(flag) = flags.iter().find(|one| one.name == asked) else { continue };
+        let Some(flag) = flags.get(asked) else { continue };
         if lines(node) < 6 || lines(node) * 10 < whole * 8 {
             continue;
         }
         let name = &function.about.qualified_name;
-        let message = format!("{} makes {name} do one of two things.", flag.name);
+        let message = format!("{flag} makes {name} do one of two things.");
         let lines = vec![function.about.line, line_of(node)];
         return Some(
             Pattern::smell("flag-argument", Confidence::Medium, lines, message)
@@ -170,7 +184,11 @@ fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> 
 }
 
 /// A parameter that nothing is done with. Only where nobody else says what a function takes.
-fn dead_parameter(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
+fn dead_parameter<'a>(
+    facts: &Facts<'_>,
+    function: &Function<'_>,
+    words: &LazyCell<Words<'a>, impl FnOnce() -> Words<'a>>,
+) -> Option<Pattern> {
     let about = function.about;
     let body = function.body?;
     let own = match about.kind {
@@ -179,22 +197,24 @@ fn dead_parameter(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern>
         _ => about.visibility == Visibility::Private && has_private_methods(facts.source.language),
     };
     let plain = own && about.decorators.is_empty() && !function.is_abstract();
-    let file = facts.source.text;
-    let statements = body.named_children(&mut body.walk()).filter(|one| !one.is_extra()).count();
-    if !plain || statements < 2 || function.text.len() > LONGEST_BODY || file.len() > 1_000_000 {
+    if !plain {
+        return None;
+    }
+    let mut cursor = body.walk();
+    let statements = body.named_children(&mut cursor).filter(|one| !one.is_extra());
+    if statements.take(2).count() < 2 {
         return None;
     }
     // Those before one that is used hold its place.
     let last = parameters(function).last()?;
     let name = last.name.trim_start_matches("mut ");
-    let used = has_word(function.text, name)
-        || function.text.contains("locals()")
-        || function.text.contains("arguments");
+    let range = body.byte_range();
+    let used = [name, "locals", "arguments"].iter().any(|word| words.has(&range, word));
     let of_none = last.of.as_deref().is_some_and(|of| of.contains("PhantomData"));
     if used || of_none || !is_name(name) || name.starts_with('_') {
         return None;
     }
-    if !is_only_called(file, &about.name) {
+    if !words.is_only_called(&about.name) || !facts.goes_on() {
         return None;
     }
     let message = format!("Nothing in {} uses its parameter {name}.", about.qualified_name);
@@ -206,26 +226,6 @@ fn dead_parameter(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern>
 
 fn has_private_methods(language: Language) -> bool {
     matches!(language, Language::Java | Language::TypeScript | Language::Tsx | Language::JavaScript)
-}
-
-/// Whether a name is called in the text, and never handed on as a value.
-fn is_only_called(text: &str, name: &str) -> bool {
-    let in_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut calls = 0;
-    for (at, _) in text.match_indices(name) {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + name.len()..).unwrap_or_default();
-        if before.is_some_and(in_word) || after.starts_with(in_word) {
-            continue;
-        }
-        let after = after.trim_start();
-        if !after.starts_with(['(', '<']) && !after.starts_with("::<") {
-            return false;
-        }
-        calls += 1;
-    }
-    // One of them is the definition.
-    calls > 1
 }
 
 fn god_class(one: &Type<'_>) -> Option<Pattern> {
@@ -338,6 +338,9 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     while let Some(outer) = logic.get(at) {
         let inside = logic.iter().skip(at).take_while(|node| node.start_byte() < outer.end_byte());
         let count = inside.clone().count();
+        if !facts.spend(count) {
+            return;
+        }
         let operator = |node: &Node<'_>| {
             node.child_by_field_name("operator").map(|node| text_of(node, source.text))
         };

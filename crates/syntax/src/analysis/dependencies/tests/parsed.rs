@@ -378,7 +378,7 @@ import static org.shop.Chair.*;
 fn deep_and_wide_files_end() {
     let files = files(&[("k/src/lib.rs", ""), ("pkg/__init__.py", ""), ("pkg/a.py", "")]);
     let deep = |levels| format!("{}use super::x;{}", "mod m {".repeat(levels), "}".repeat(levels));
-    assert_eq!(shown("k/src/lib.rs", &deep(900), &files), ["1 super::x -> k/src/lib.rs"]);
+    assert_eq!(shown("k/src/lib.rs", &deep(400), &files), ["1 super::x -> k/src/lib.rs"]);
     assert_eq!(shown("k/src/lib.rs", &deep(30_000), &files), Vec::<String>::new());
     let names: Vec<String> = (0..20_000).map(|at| format!("n{at}")).collect();
     let wide = format!("from pkg.a import {}", names.join(", "));
