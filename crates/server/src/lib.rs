@@ -41,6 +41,7 @@ mod strangers;
 mod subscriptions;
 mod tasks;
 mod terms;
+mod unreadable;
 mod validate;
 mod verbatim;
 
