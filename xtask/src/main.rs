@@ -49,8 +49,12 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
-    /// Check the rules of the house: layers, file lengths, names, module documentation
-    Tidy,
+    /// Check the rules of the house: layers, file lengths, names, wording, module documentation
+    Tidy {
+        /// Print how many of the avoided words and shared type names there are, and check nothing
+        #[arg(long)]
+        stats: bool,
+    },
     /// Measure docent beside its peers: wire, repo, code, docs, search, hub, inspector
     #[command(disable_help_flag = true)]
     Bench {
@@ -99,7 +103,11 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Test(selection) => checks::run(&workspace, &selection)?,
         Chore::Ci => ci::run(&workspace),
         Chore::Docs { check } => docs::run(&workspace, check)? == 0 || !check,
-        Chore::Tidy => tidy::run(&workspace)? == 0,
+        Chore::Tidy { stats: true } => {
+            tidy::print_stats(&workspace)?;
+            true
+        }
+        Chore::Tidy { stats: false } => tidy::run(&workspace)? == 0,
         Chore::Bench { arguments } => {
             bench::run(&arguments)?;
             true

@@ -3,18 +3,53 @@
 mod closed;
 mod edges;
 mod sources;
+mod type_names;
+mod wording;
 
 use crate::workspace::Workspace;
 use anyhow::Result;
+use sources::SourceFile;
+use wording::WordingRules;
 
 /// Prints every breach; gives back how many there were.
 pub(crate) fn run(workspace: &Workspace) -> Result<usize> {
+    let files = sources::read_all(&workspace.root)?;
     let mut breaches = edges::check(&workspace.metadata)?;
-    breaches.extend(sources::check(&workspace.root)?);
+    breaches.extend(files.iter().flat_map(sources::check_file));
     breaches.extend(closed::check(&workspace.root)?);
+    breaches.extend(check_wording(&files)?);
+    breaches.extend(type_names::check(&workspace.metadata, &find_types(&files))?);
     for breach in &breaches {
         println!("{breach}");
     }
     println!("breaches of the house rules: {}", breaches.len());
     Ok(breaches.len())
+}
+
+/// Prints how plain the vocabulary is.
+pub(crate) fn print_stats(workspace: &Workspace) -> Result<()> {
+    let files = sources::read_all(&workspace.root)?;
+    let words: usize = files
+        .iter()
+        .filter(|file| file.is_rust())
+        .map(|file| wording::count_words(&file.text))
+        .sum();
+    let types = type_names::count_shared(&find_types(&files));
+    let percent = 100.0 * types.shared as f64 / types.types.max(1) as f64;
+    println!("\"told\", \"nobody\", \"whoever\", \"anew\" and \"somebody\" in .rs files: {words}");
+    println!("types that share their name: {} of {} ({percent:.1} %)", types.shared, types.types);
+    Ok(())
+}
+
+fn check_wording(files: &[SourceFile]) -> Result<Vec<String>> {
+    let rules = WordingRules::parse()?;
+    Ok(files.iter().flat_map(|file| rules.check_file(&file.path, &file.text)).collect())
+}
+
+fn find_types(files: &[SourceFile]) -> Vec<type_names::TypeDefinition> {
+    files
+        .iter()
+        .filter(|file| file.is_rust())
+        .flat_map(|file| type_names::find_definitions(&file.path, &file.text))
+        .collect()
 }

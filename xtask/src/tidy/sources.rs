@@ -6,27 +6,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const FOLDERS: [&str; 4] = ["crates", "fuzz", "tests", "xtask"];
+const FOLDERS: [&str; 5] = ["crates", "docs", "fuzz", "tests", "xtask"];
 const LONGEST: usize = 600;
 /// Names that say nothing of what is inside.
 const EMPTY_NAMES: [&str; 6] = ["utils", "util", "common", "helpers", "manager", "misc"];
 /// Put together here so that this file doesn't hold what it looks for.
 const MARKS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("X", "XX")];
 
-/// Every breach in the files of the repository.
-pub(super) fn check(root: &Path) -> Result<Vec<String>> {
-    let mut files = Vec::new();
-    for folder in FOLDERS {
-        collect(&root.join(folder), &mut files)?;
+/// A text file of the repository.
+#[derive(Debug)]
+pub(super) struct SourceFile {
+    /// Relative to the root.
+    pub(super) path: PathBuf,
+    pub(super) text: String,
+}
+
+impl SourceFile {
+    /// Whether it is Rust, and not a sample of a language pack.
+    pub(super) fn is_rust(&self) -> bool {
+        has_extension(&self.path, "rs") && !self.path.iter().any(|part| part == "languages")
     }
-    files.sort();
-    let mut breaches = Vec::new();
-    for path in files {
+}
+
+/// Reads the sources, checks and documents of the repository, in the order of their paths.
+pub(super) fn read_all(root: &Path) -> Result<Vec<SourceFile>> {
+    let mut paths = Vec::new();
+    for folder in FOLDERS {
+        collect(&root.join(folder), &mut paths)?;
+    }
+    for entry in fs::read_dir(root).with_context(|| format!("reading {}", root.display()))? {
+        let path = entry?.path();
+        if has_extension(&path, "md") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let read = |path: PathBuf| {
         let text =
             fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        breaches.extend(check_file(path.strip_prefix(root).unwrap_or(&path), &text));
-    }
-    Ok(breaches)
+        Ok(SourceFile { path: path.strip_prefix(root).unwrap_or(&path).to_owned(), text })
+    };
+    paths.into_iter().map(read).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -43,11 +63,15 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
             {
                 collect(&entry.path(), files)?;
             }
-        } else if comment_sign(&entry.path()).is_some() {
+        } else if comment_sign(&entry.path()).is_some() || has_extension(&entry.path(), "md") {
             files.push(entry.path());
         }
     }
     Ok(())
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
 }
 
 /// What begins a comment, in the kinds of file that are looked at.
@@ -59,7 +83,9 @@ fn comment_sign(path: &Path) -> Option<&'static str> {
     }
 }
 
-fn check_file(path: &Path, text: &str) -> Vec<String> {
+/// Lists what is wrong with one file.
+pub(super) fn check_file(file: &SourceFile) -> Vec<String> {
+    let SourceFile { path, text } = file;
     let mut breaches = Vec::new();
     let shown = path.display();
     if let Some(name) =
@@ -74,7 +100,7 @@ fn check_file(path: &Path, text: &str) -> Vec<String> {
             format!("{shown}:{line}: {mark} in a comment; do it now, or open an issue")
         }));
     }
-    if path.extension().is_some_and(|extension| extension == "rs") {
+    if has_extension(path, "rs") {
         breaches.extend(check_rust(path, text));
     }
     breaches
@@ -161,7 +187,7 @@ mod tests {
     use super::*;
 
     fn check(path: &str, text: &str, expected: &[&str]) {
-        let found = check_file(Path::new(path), text);
+        let found = check_file(&SourceFile { path: path.into(), text: text.to_owned() });
         assert_eq!(found.len(), expected.len(), "{path}: {found:?}");
         for (breach, word) in found.iter().zip(expected) {
             assert!(breach.contains(word), "{breach:?} doesn't hold {word:?}");
