@@ -41,7 +41,7 @@ pub struct DocsReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
     /// The model whose vectors were made anew with another one, where they were.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "embeddedAnew", skip_serializing_if = "Option::is_none")]
     pub embedded_anew: Option<String>,
 }
 
@@ -60,6 +60,7 @@ pub struct CollectionReport {
     /// Documents that are gone.
     pub removed: usize,
     /// Files that no format reads, that its patterns leave out, or that answer nothing, such as an index of words.
+    #[serde(rename = "passedOver")]
     pub passed_over: usize,
     /// What can't be read, and what is missing of documents that can.
     pub problems: Vec<Problem>,

@@ -82,7 +82,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
     /// The model whose vectors were made anew with another one, where they were.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "embeddedAnew", skip_serializing_if = "Option::is_none")]
     pub embedded_anew: Option<String>,
     /// Files that don't belong into an index, by reason.
     pub left_out: LeftOut,
