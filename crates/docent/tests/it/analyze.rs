@@ -79,7 +79,7 @@ fn findings_fail_the_run() {
     assert!(json["findingCount"].as_u64().unwrap() > 1, "{json}");
     fs::create_dir(place.project().join("docs")).unwrap();
     fs::write(place.project().join("docs/gone.md"), "# Back\n").unwrap();
-    assert_eq!(out(&place, &["--check", "--checks", "links"], 0), "No finding.\n");
+    assert_eq!(out(&place, &["--check", "--checks", "links"], 0), "No findings.\n");
 }
 
 #[test]

@@ -68,7 +68,7 @@ impl Analysis {
         let mut walk = self.tree.roots.walk_with(&self.tree.top, options);
         let mut seen = false;
         self.report.complete = loop {
-            let lacking = "the rest of the folders, so every figure counts only what was seen";
+            let lacking = "the rest of the folders (all figures cover only what was read)";
             if !self.may_go_on(context, lacking)? {
                 break false;
             }
@@ -85,7 +85,7 @@ impl Analysis {
         };
         survey.finish(&self.tree, &mut self.report);
         for path in &submodules {
-            let reason = "is a git submodule and left out; analyse it by its own path".into();
+            let reason = "is a git submodule and was skipped; analyze it by its own path".into();
             self.report.trouble(Problem { path: self.tree.shown(path), reason });
         }
         self.report.structure.submodules = submodules;
@@ -232,7 +232,7 @@ impl Analysis {
             } else {
                 String::new()
             };
-            let reason = format!("is no text, though its name says {language}{more}");
+            let reason = format!("is not text, although its name says {language}{more}");
             self.report.trouble(Problem { path: self.tree.shown(path), reason });
         }
     }
@@ -255,7 +255,7 @@ impl Analysis {
             past = self.read_history(&halt);
         }
         if self.parts.drift && self.may_go_on(context, "drift")? {
-            self.announce(context, "Holding documents against the code");
+            self.announce(context, "Comparing documents with the code");
             self.find_drift(past.as_ref(), &halt);
         }
         if self.parts.links {
@@ -319,7 +319,7 @@ impl Analysis {
         if self.report.complete {
             self.report.gaps = gaps::find(&self.report);
         } else {
-            self.report.missing.push("documentation gaps, which need the whole walk".into());
+            self.report.missing.push("documentation gaps, which need every folder".into());
         }
         self.report.next_steps = gaps::next_steps(&self.report);
         self.done += 1;
@@ -369,12 +369,12 @@ impl Analysis {
 fn astray(roots: &Roots, link: &Place) -> Option<String> {
     match roots.resolve(&roots.absolute(link).to_string_lossy()) {
         Ok(target) if link.below(&target).is_some() => {
-            Some("is a symbolic link to a folder that it lies in; not followed".into())
+            Some("is a symbolic link to a folder that contains it; not followed".into())
         }
         Ok(_) | Err(PathError::Denied { .. }) => None,
-        Err(PathError::Missing { .. }) => Some("is a symbolic link that leads nowhere".into()),
+        Err(PathError::Missing { .. }) => Some("is a symbolic link to a missing target".into()),
         Err(PathError::Outside { .. }) => {
-            Some("is a symbolic link out of the root; not followed".into())
+            Some("is a symbolic link to a target outside the root; not followed".into())
         }
         Err(PathError::Special { found, .. }) => {
             Some(format!("is a symbolic link to a {found}; not followed"))

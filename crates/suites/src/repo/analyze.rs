@@ -43,7 +43,7 @@ impl Tool for AnalyzeRepository {
     const NAME: &'static str = "analyze_repository";
     const TITLE: &'static str = "Analyze repository";
     const ABOUT: &'static str = "Analyze a repository's structure and documentation needs: languages, dependencies, \
-        entry points, how to build, test and run it, licence, README health, documentation gaps ranked with next steps. \
+        entry points, how to build, test and run it, license, README health, documentation gaps ranked with next steps. \
         Call it first in an unknown repository. `deep` adds doc coverage, broken links, stale documents, hot spots, \
         owners and releases from git.";
     const APP: Option<&'static str> = Some(apps::REPORT.uri);
@@ -72,8 +72,8 @@ fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
     Block::Link(ResourceInfo {
         uri: address::of(roots, place, report.depth),
         name: format!("Report on {}", report.name),
-        title: Some("The whole report".into()),
-        about: Some("Everything that was found, as Markdown and as JSON".into()),
+        title: Some("Full report".into()),
+        about: Some("All results, as Markdown and as JSON".into()),
         mime: Some("text/markdown".into()),
         size: None,
         ..ResourceInfo::default()

@@ -63,8 +63,8 @@ impl Tool for CheckDocumentation {
     const NAME: &'static str = "check_documentation";
     const TITLE: &'static str = "Check documentation";
     const ABOUT: &'static str = "Check a repository's documentation: broken links and anchors, public symbols without \
-        doc comments, documents that name things which no longer exist or that the code has left behind, and what the \
-        README lacks. Every finding has file, line, severity and a fix.";
+        doc comments, documents that mention things that no longer exist or that are older than their code, and missing \
+        README sections. Every finding has a file, line, severity and fix.";
     type Args = CheckArgs;
     type Answer = Findings;
 
@@ -117,7 +117,7 @@ fn text(findings: &Findings) -> String {
     told.extend(findings.findings.iter().take(TOLD).map(Finding::line_of_text));
     let more = findings.finding_count.saturating_sub(TOLD as u64);
     if more > 0 {
-        let rest = "see the structured answer, or name fewer checks or a folder inside this one";
+        let rest = "see the structured result, or narrow the checks or the folder";
         told.push(format!("and {} more: {rest}.", grouped(more)));
     }
     told.join("\n") + "\n"
@@ -169,21 +169,21 @@ fn collect(report: Report, checks: Vec<Check>) -> Findings {
 
 fn link(link: BrokenLink) -> Finding {
     let (rule, what) = match link.problem {
-        LinkProblem::MissingFile => ("missing-file", "leads to a file that is not there"),
-        LinkProblem::MissingAnchor => ("missing-anchor", "leads to a heading that is not there"),
-        LinkProblem::MissingImage => ("missing-image", "shows a picture that is not there"),
+        LinkProblem::MissingFile => ("missing-file", "points to a file that does not exist"),
+        LinkProblem::MissingAnchor => ("missing-anchor", "points to a heading that does not exist"),
+        LinkProblem::MissingImage => ("missing-image", "shows an image that does not exist"),
         LinkProblem::WrongCase => {
-            ("wrong-case", "differs from the file's name in upper and lower case")
+            ("wrong-case", "differs from the file name in upper and lower case")
         }
-        LinkProblem::Outside => ("outside", "leads out of the repository"),
+        LinkProblem::Outside => ("outside", "points outside the repository"),
     };
     let severity = match link.problem {
         LinkProblem::MissingFile | LinkProblem::MissingImage => Severity::Medium,
         LinkProblem::MissingAnchor | LinkProblem::WrongCase | LinkProblem::Outside => Severity::Low,
     };
     let fix = link.suggestion.map_or_else(
-        || "Mend the target or remove the link.".to_owned(),
-        |target| format!("Point it to `{target}`, if that is meant."),
+        || "Fix the target or remove the link.".to_owned(),
+        |target| format!("Did you mean `{target}`?"),
     );
     Finding {
         rule: format!("links/{rule}"),
@@ -204,7 +204,7 @@ fn undocumented(symbol: Undocumented) -> Finding {
         line: Some(symbol.line),
         severity: Severity::Low,
         message: format!("The public {} `{}` has no doc comment.", symbol.kind, symbol.symbol),
-        fix: "Say in one sentence what it is for, or make it private.".into(),
+        fix: "Describe in one sentence what it is for, or make it private.".into(),
     }
 }
 
@@ -216,8 +216,8 @@ fn stale(stale: Stale) -> Finding {
         MentionKind::Command => "command",
     };
     let fix = stale.suggestion.map_or_else(
-        || "Name what is there today, or remove the mention.".to_owned(),
-        |meant| format!("Write `{meant}`, if that is meant."),
+        || "Name its replacement, or remove the mention.".to_owned(),
+        |meant| format!("Did you mean `{meant}`?"),
     );
     Finding {
         rule: format!("drift/{rule}"),
@@ -226,7 +226,7 @@ fn stale(stale: Stale) -> Finding {
         line: Some(stale.line),
         severity: stale.severity,
         message: format!(
-            "The {rule} `{}` is not there: {}.",
+            "The {rule} `{}` does not exist: {}.",
             stale.mention,
             stale.evidence.trim_end_matches('.')
         ),
@@ -244,10 +244,10 @@ fn outdated(document: Outdated) -> Finding {
         line: None,
         severity: Severity::Low,
         message: format!(
-            "Last changed {}; the code that it names changed {times} since.",
+            "Last changed {}; the code it mentions has changed {times} since.",
             document.last_change
         ),
-        fix: format!("Read it against {changed}."),
+        fix: format!("Compare it with {changed}."),
     }
 }
 
@@ -271,7 +271,7 @@ fn no_readme() -> Finding {
         line: None,
         severity: Severity::High,
         message: "There is no README.".into(),
-        fix: "Write one: what it is, how to install it, one example, how to test it, the licence."
+        fix: "Write one: what it is, how to install it, one example, how to test it, the license."
             .into(),
     }
 }

@@ -81,7 +81,7 @@ impl Findings {
     /// How many there are, and what the answer lacks.
     pub fn summary(&self) -> String {
         let mut told = match self.finding_count {
-            0 => "No finding.".to_owned(),
+            0 => "No findings.".to_owned(),
             count => format!("{}.", counted(count, "finding")),
         };
         if !self.missing.is_empty() {

@@ -95,9 +95,9 @@ impl Provider for RepoSuite {
         vec![TemplateInfo {
             uri_template: address::TEMPLATE.into(),
             name: "report".into(),
-            title: Some("Report of a repository".into()),
+            title: Some("Repository report".into()),
             about: Some(
-                "The whole report of a folder at a depth (quick, standard, deep), as Markdown and as JSON".into(),
+                "Full report on a folder at a depth (quick, standard, deep), as Markdown and as JSON".into(),
             ),
             mime: Some("text/markdown".into()), ..TemplateInfo::default()
         }]
@@ -185,7 +185,7 @@ fn folder(roots: &Roots, path: &str) -> Result<Place, ToolError> {
         Ok(Kind::Folder) => Ok(place),
         Ok(_) => Err(ToolError::argument(
             "path",
-            format!("{place} is not a folder; name the folder it lies in"),
+            format!("{place} is not a folder; pass the folder that contains it"),
         )),
         Err(problem) => Err(problem.into_tool_error("path")),
     }

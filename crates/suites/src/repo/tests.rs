@@ -282,7 +282,7 @@ async fn a_folder_inside_is_analysed_by_itself() {
     assert_eq!(report.manifests[0].path, "package.json");
     assert_eq!(report.presence.test_places, ["."]);
     let costliest: Vec<_> = report.gaps.iter().take(2).map(|gap| gap.gap.as_str()).collect();
-    assert_eq!(costliest, ["No README", "No licence"]);
+    assert_eq!(costliest, ["No README", "No license"]);
 }
 
 #[tokio::test]
@@ -386,15 +386,15 @@ async fn the_text_is_facts_then_gaps_then_steps() {
         "Primary language: Rust",
         "Ecosystems: Cargo, npm",
         "- Cargo.toml (Cargo): lib 0.3.0; 2 direct dependencies (1 for development): serde 1.0.9, tempfile 3.20.0",
-        "In its own words: Turns one thing into another",
+        "Description: Turns one thing into another",
         "Test: `cargo test`",
-        "Licence: Apache-2.0 (LICENSE)",
+        "License: Apache-2.0 (LICENSE)",
         "Tests: 2 files in tests, web, and tests inside 2 source files",
         "README.md:13 -> docs/gone.md#x",
         "## Documentation gaps",
         "1. [High]",
         "## Next steps",
-        "1 thing could not be read",
+        "1 item could not be read",
     ];
     let mut from = 0;
     for part in order {

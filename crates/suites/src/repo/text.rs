@@ -115,11 +115,11 @@ pub(super) fn structure(report: &Report) -> String {
     }
     if !found.skipped.is_empty() {
         let skipped = some(&found.skipped, 5, |name| tail(name));
-        line!(out, "Left out as installed packages: {skipped}.");
+        line!(out, "Skipped (installed packages): {skipped}.");
     }
     if !found.submodules.is_empty() {
         let submodules = some(&found.submodules, 5, |name| tail(name));
-        line!(out, "Left out as submodules: {submodules}.");
+        line!(out, "Skipped (submodules): {submodules}.");
     }
     out
 }
@@ -140,9 +140,9 @@ pub(super) fn stack(report: &Report) -> String {
     }
     if let Some(sum) = report.dependencies.as_ref().filter(|sum| sum.direct + sum.locked > 0) {
         let (direct, development) = (grouped(sum.direct), grouped(sum.development));
-        say!(out, "Packages asked for: {direct}, and {development} for development alone");
+        say!(out, "Dependencies: {direct} direct, {development} for development only");
         if sum.locked > 0 {
-            say!(out, "; {} fixed by lock files", grouped(sum.locked));
+            say!(out, "; {} locked", grouped(sum.locked));
         }
         line!(out, ".");
     }
@@ -185,7 +185,7 @@ fn told_manifest(manifest: &Manifest) -> String {
 fn work(report: &Report, out: &mut String) {
     let Some(project) = &report.project else { return };
     if let Some(summary) = &project.summary {
-        line!(out, "In its own words: {}", cut(summary, 200));
+        line!(out, "Description: {}", cut(summary, 200));
     }
     let kind = format!("{:?}", project.kind);
     let words = kind.chars().fold(String::new(), |mut words, c| {
@@ -253,7 +253,7 @@ pub(super) fn documentation(report: &Report) -> String {
     };
     line!(
         out,
-        "README: {}. Licence: {licence}. Changelog: {}. Contributor's guide: {}.",
+        "README: {}. License: {licence}. Changelog: {}. Contributing guide: {}.",
         or_none(&presence.readme),
         or_none(&presence.changelog),
         or_none(&presence.contributing)
@@ -272,7 +272,7 @@ pub(super) fn documentation(report: &Report) -> String {
     }
     line!(out, "Tests: {tests}. CI: {ci}.");
     let folders = if presence.docs_folders.is_empty() {
-        "no folder of their own".into()
+        "no documentation folder".into()
     } else {
         presence.docs_folders.join(", ")
     };
@@ -295,7 +295,7 @@ fn inventory(found: &Documentation, out: &mut String) {
         let lacks: Vec<_> = readme.items.iter().filter(|item| !item.found).collect();
         say!(
             out,
-            "The README has {} and scores {} of 100",
+            "The README has {} and scores {} out of 100",
             counted(readme.words, "word"),
             readme.score
         );
@@ -312,7 +312,7 @@ fn inventory(found: &Documentation, out: &mut String) {
         line!(out, "By kind: {}.", some(&found.kinds, 10, tell));
     }
     if let Some(changelog) = &found.changelog {
-        say!(out, "The changelog tells of {}", counted(changelog.releases, "release"));
+        say!(out, "The changelog lists {}", counted(changelog.releases, "release"));
         if let Some(newest) = &changelog.newest {
             say!(out, ", newest {}", short(newest));
         }
@@ -320,7 +320,7 @@ fn inventory(found: &Documentation, out: &mut String) {
             out,
             "{}.",
             if changelog.has_current_version == Some(false) {
-                ", not of the current version"
+                ", not the current version"
             } else {
                 ""
             }
@@ -334,7 +334,7 @@ fn inventory(found: &Documentation, out: &mut String) {
         );
     }
     if let Some(site) = &found.suggested_site {
-        line!(out, "A site would suit {}: {}", site.name, cut(&site.reason, 120));
+        line!(out, "Suggested site generator: {}. {}", site.name, cut(&site.reason, 120));
     }
 }
 
@@ -368,7 +368,7 @@ fn lines(report: &Report, out: &mut String) {
         match lines.comments {
             _ if language.nature == Nature::Prose => format!("{name} {}", grouped(lines.total())),
             0 => format!("{name} {code}"),
-            comments => format!("{name} {code} + {} of comments", grouped(comments)),
+            comments => format!("{name} {code} + {} comments", grouped(comments)),
         }
     };
     line!(out, "Lines: {}.", some(&read, 5, tell));
@@ -402,7 +402,7 @@ fn contents(report: &Report, out: &mut String) {
         let stale = counted(drift.stale_count, "mention");
         line!(
             out,
-            "Drift: {stale} of things that are gone; {} behind the code.",
+            "Drift: {stale} of things that no longer exist; {} older than the code.",
             counted(drift.outdated.len() as u64, "document")
         );
         for stale in drift.stale.iter().take(3) {
@@ -418,7 +418,7 @@ fn contents(report: &Report, out: &mut String) {
         if let Some(old) = drift.outdated.first() {
             line!(
                 out,
-                "- {} last changed {}; code it names changed {} since",
+                "- {} last changed {}; the code it mentions changed {} since",
                 tail(&old.path),
                 old.last_change,
                 counted(old.changes, "time")
@@ -427,11 +427,11 @@ fn contents(report: &Report, out: &mut String) {
     }
     if let Some(redundancy) = &report.redundancy {
         let counts = [
-            (redundancy.duplicates.len(), "pair of documents alike", "pairs of documents alike"),
+            (redundancy.duplicates.len(), "pair of similar documents", "pairs of similar documents"),
             (
                 redundancy.dead.len(),
-                "document that nothing leads to",
-                "documents that nothing leads to",
+                "document that nothing links to",
+                "documents that nothing links to",
             ),
             (redundancy.empty.len(), "empty document", "empty documents"),
         ];
@@ -456,7 +456,7 @@ fn contents(report: &Report, out: &mut String) {
 
 fn past(history: &History, out: &mut String) {
     let since = history.since.as_deref().unwrap_or("?");
-    let bounded = if history.truncated { " looked at" } else { "" };
+    let bounded = if history.truncated { " read" } else { "" };
     line!(
         out,
         "History: {}{bounded} since {since} by {}; bus factor {}.",
@@ -506,7 +506,7 @@ pub(super) fn conclusion(report: &Report) -> String {
         line!(out, "Partial answer. Missing: {}.", some(&report.missing, 6, Clone::clone));
     }
     if !report.gaps.is_empty() {
-        line!(out, "## Documentation gaps, costliest first");
+        line!(out, "## Documentation gaps, most important first");
         for (at, gap) in report.gaps.iter().take(8).enumerate() {
             line!(
                 out,
@@ -518,20 +518,20 @@ pub(super) fn conclusion(report: &Report) -> String {
             );
         }
     } else if report.missing.is_empty() {
-        line!(out, "No documentation gap was found at depth {:?}.", report.depth);
+        line!(out, "No documentation gaps found at depth {:?}.", report.depth);
     }
     line!(out, "## Next steps");
     for step in &report.next_steps {
         line!(out, "- {}", cut(step, 160));
     }
     if report.next_steps.is_empty() && report.depth == Depth::Deep {
-        line!(out, "- Read the largest documents against the code they describe.");
+        line!(out, "- Compare the largest documents with the code they describe.");
     }
     if report.problem_count > 0 {
         let told = some(&report.problems, 3, |trouble| {
             format!("{}: {}", tail(&trouble.path), cut(&trouble.reason, 80))
         });
-        line!(out, "{} could not be read: {told}.", counted(report.problem_count, "thing"));
+        line!(out, "{} could not be read: {told}.", counted(report.problem_count, "item"));
     }
     out
 }

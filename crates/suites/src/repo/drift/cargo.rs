@@ -114,7 +114,7 @@ fn xtask(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
     }
     found.checked += 1;
     if !flags::is_in_code(known, &name.text) {
-        let evidence = format!("no source file has {}, in whatever way it is spelt", name.text);
+        let evidence = format!("no source file contains {} in any spelling", name.text);
         found.doubts.push(doubt(step, format!("cargo xtask {}", name.text), evidence, None));
     }
 }
@@ -176,7 +176,7 @@ fn target(known: &Known<'_>, step: &Step<'_>, kind: &str, name: &str, found: &mu
     if there {
         return;
     }
-    let evidence = format!("no Cargo.toml names it, and there is no {folder}/{name}.rs");
+    let evidence = format!("no Cargo.toml names it, and {folder}/{name}.rs does not exist");
     let files = known.folders().ending(folder).flat_map(|folder| known.files_in(folder));
     let stems = files
         .filter_map(|path| crate::repo::tree::name_of(path).strip_suffix(".rs"))
@@ -195,7 +195,7 @@ fn package(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
     if names.targets.contains(&name.replace('-', "_")) {
         return;
     }
-    let evidence = "no Cargo.toml of this project is of a package with that name".to_owned();
+    let evidence = "no package in this project has that name".to_owned();
     let all = names.targets.iter().map(String::as_str);
     let near = likeness::nearest(&known.effort, &name.replace('-', "_"), all);
     let near = near.map(|near| format!("-p {}", near.replace('_', "-")));
@@ -216,7 +216,7 @@ fn feature(known: &Known<'_>, step: &Step<'_>, name: &str, found: &mut Found) {
     if names.features.contains(name) {
         return;
     }
-    let evidence = "no Cargo.toml of this project has a feature with that name".to_owned();
+    let evidence = "no Cargo.toml in this project has a feature with that name".to_owned();
     let near = likeness::nearest(&known.effort, name, names.features.iter().map(String::as_str));
     let near = near.map(|near| format!("--features {near}"));
     found.doubts.push(doubt(step, format!("--features {name}"), evidence, near));

@@ -115,7 +115,7 @@ fn ask(
             let past = known.today.past.and_then(|past| past.files.get(file.as_str()));
             let when = past.and_then(|past| past.changes.first()).map(|at| outdated::date(*at));
             let when = when.map(|date| format!(" on {date}")).unwrap_or_default();
-            (format!("git knows {file}; it was deleted{when}"), None)
+            (format!("according to git, {file} was deleted{when}"), None)
         }
     };
     found.checked += 1;

@@ -167,11 +167,11 @@ fn tell(path: &str, past: Option<&FilePast>, now: Option<&str>) -> String {
         past.and_then(|past| past.changes.first()).map(|seconds| super::outdated::date(*seconds));
     let when = when.map(|date| format!(" on {date}")).unwrap_or_default();
     match (now, past.and_then(|past| past.renamed_to.as_deref())) {
-        (Some(now), _) => format!("git knows {path}; it was renamed{when} and is {now} today"),
+        (Some(now), _) => format!("according to git, {path} was renamed{when} and is now {now}"),
         (None, Some(to)) => {
-            format!("git knows {path}; it was renamed to {to}{when}, which is gone too")
+            format!("according to git, {path} was renamed to {to}{when}, which is also gone")
         }
-        (None, None) => format!("git knows {path}; it was deleted{when}"),
+        (None, None) => format!("according to git, {path} was deleted{when}"),
     }
 }
 
@@ -212,7 +212,7 @@ fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
         .map(|seconds| format!(" until {}", super::outdated::date(seconds)))
         .unwrap_or_default();
     let files = if count == 1 { "a file".into() } else { format!("{count} files") };
-    let evidence = format!("git knows {files} in {path}{when}; none of them is left");
+    let evidence = format!("according to git, {path} contained {files}{when}; nothing is left");
     Some(named.doubt(evidence, Severity::High, moved.filter(|to| !to.is_empty())))
 }
 
@@ -242,7 +242,7 @@ fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let near = likeness::nearest(&known.effort, &path, alike.iter().copied()).map(str::to_owned);
     let suggestion = near.or_else(|| namesake(known, &path));
     let evidence =
-        format!("{folder} has {} .{ending} files, and this is none of them", alike.len());
+        format!("{folder} has {} .{ending} files, and this is not one of them", alike.len());
     Some(named.doubt(evidence, severity, suggestion))
 }
 

@@ -68,7 +68,7 @@ pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
 /// Why a name of a program is doubted.
 pub(super) fn unspelt(program: &str, name: &str) -> String {
     format!(
-        "{program} is this project's, and no source file has {name}, in whatever way it is spelt"
+        "{program} belongs to this project, and no source file contains {name} in any spelling"
     )
 }
 

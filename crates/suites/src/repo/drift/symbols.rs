@@ -98,7 +98,7 @@ fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut 
     {
         return true;
     }
-    let evidence = format!("{holder} is this project's, and no source file has the word {part}");
+    let evidence = format!("{holder} belongs to this project, and no source file contains the word {part}");
     let suggestion = member(known, holder, part).or_else(|| recased(known, part));
     let family = Some(Family::Symbols);
     let doubt = doubt(mention, evidence, Severity::Medium, suggestion);
@@ -175,7 +175,7 @@ fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found)
     if words.has(name) {
         found.here.push((family, name.to_owned()));
     } else if !made && !words.has(rest) {
-        let evidence = format!("no source file has the word {name}, nor {rest}");
+        let evidence = format!("no source file contains the word {name} or {rest}");
         let doubt = doubt(mention, evidence, Severity::Medium, None);
         found.doubts.push(Doubt { family: Some(family), ..doubt });
     }
@@ -195,7 +195,7 @@ fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, fo
         |near: &&str| name.strip_suffix('s') == Some(near) || near.strip_suffix('s') == Some(name);
     let Some(near) = near.filter(|near| !plural(near)) else { return };
     found.checked += 1;
-    let evidence = format!("no source file has the word {name}; {near} is the symbol most like it");
+    let evidence = format!("no source file contains the word {name}; the closest symbol is {near}");
     found.doubts.push(doubt(mention, evidence, Severity::Low, Some(near.to_owned())));
 }
 
@@ -223,7 +223,7 @@ fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     if there {
         return;
     }
-    let evidence = format!("the package {package} is here, and has neither {path}.py nor {path}/");
+    let evidence = format!("the package {package} is in this project, but has neither {path}.py nor {path}/");
     let (line, mention, kind) = (step.line, module.text.clone(), MentionKind::Symbol);
     let (severity, suggestion, ground) = (Severity::High, None, Ground::Presumed);
     let family = None;

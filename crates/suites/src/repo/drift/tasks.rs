@@ -98,7 +98,7 @@ fn task(known: &Known<'_>, step: &Step<'_>, program: &str, name: &str, found: &m
     }
     found.checked += 1;
     if !flags::is_in_code(known, last) {
-        let evidence = format!("no source file has {last}, in whatever way it is spelt");
+        let evidence = format!("no source file contains {last} in any spelling");
         found.doubts.push(doubt(step, format!("{program} {name}"), evidence, Severity::Medium));
     }
 }

@@ -321,12 +321,12 @@ fn the_evidence_tells_when_and_what() {
     let drift = project.look("docs/guide.md", text, Some(&project.past));
     let got: Vec<_> = drift.stale.iter().map(|one| (one.line, one.evidence.as_str())).collect();
     let want = [
-        (3, "git knows 3 files in contrib until 2024-03-01; none of them is left"),
+        (3, "according to git, contrib contained 3 files until 2024-03-01; nothing is left"),
         (
             3,
-            "git knows src/lexer.rs; it was renamed on 2024-03-01 and is src/parser/tokens.rs today",
+            "according to git, src/lexer.rs was renamed on 2024-03-01 and is now src/parser/tokens.rs",
         ),
-        (3, "git knows tools/gen_tables.py; it was deleted on 2024-03-01"),
+        (3, "according to git, tools/gen_tables.py was deleted on 2024-03-01"),
     ];
     assert_eq!(got, want);
     let right = project.look("docs/guide.md", "Nothing.", Some(&project.past)).checked;
@@ -435,7 +435,7 @@ fn without_git_a_file_is_missed_among_its_kind() {
         ["Medium File scripts/chekc.sh -> scripts/check.sh"]
     );
     let drift = project.look("README.md", "See `guides/fourth.md`.", None);
-    assert_eq!(drift.stale[0].evidence, "guides has 3 .md files, and this is none of them");
+    assert_eq!(drift.stale[0].evidence, "guides has 3 .md files, and this is not one of them");
     let cases = [
         "Create `guides/fourth.md`.",
         "For example `guides/fourth.md`.",
@@ -484,7 +484,7 @@ fn symbols_that_no_code_has_are_found() {
     let drift = project.look("docs/guide.md", "Call `Basket::pick_pear`.", None);
     assert_eq!(
         drift.stale[0].evidence,
-        "Basket is this project's, and no source file has the word pick_pear"
+        "Basket belongs to this project, and no source file contains the word pick_pear"
     );
 }
 
@@ -709,7 +709,7 @@ fn a_runner_that_is_gone_takes_its_names_with_it() {
     let drift = find(&today, &documents, &|| false);
     let got: Vec<_> =
         drift.stale.iter().map(|one| (one.mention.as_str(), one.evidence.as_str())).collect();
-    assert_eq!(got, [("make all", "git knows Makefile; it was deleted on 2024-03-01")]);
+    assert_eq!(got, [("make all", "according to git, Makefile was deleted on 2024-03-01")]);
     let none = Today { past: None, ..today };
     assert_eq!(find(&none, &documents, &|| false).stale, []);
     assert_eq!(find(&none, &documents, &|| true), Drift::default());

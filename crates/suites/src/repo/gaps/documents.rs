@@ -18,22 +18,22 @@ pub(super) fn broken_links(report: &Report) -> Vec<Gap> {
         return Vec::new();
     };
     let step = links.broken.first().map_or_else(
-        || "Mend or remove the broken links.".to_owned(),
+        || "Fix or remove the broken links.".to_owned(),
         |link| {
             let meant = link
                 .suggestion
                 .as_ref()
-                .map_or(String::new(), |it| format!(" (`{it}` may be meant)"));
+                .map_or(String::new(), |it| format!(" (did you mean `{it}`?)"));
             let more = if links.broken_count > 1 {
                 format!(", then {}", others(links.broken_count - 1))
             } else {
                 String::new()
             };
-            format!("Mend `{}` at {}:{}{meant}{more}.", link.target, link.path, link.line)
+            format!("Fix `{}` at {}:{}{meant}{more}.", link.target, link.path, link.line)
         },
     );
     let what = counted(links.broken_count, "broken link");
-    vec![gap(Severity::Medium, what, "Readers end at pages that are not there.", step)]
+    vec![gap(Severity::Medium, what, "Readers follow links to pages that do not exist.", step)]
 }
 
 /// Names of things that are gone.
@@ -42,12 +42,12 @@ pub(super) fn stale(report: &Report) -> Vec<Gap> {
         return Vec::new();
     };
     let step = drift.stale.first().map_or_else(
-        || "Correct what documents name.".to_owned(),
+        || "Correct the outdated mentions.".to_owned(),
         |stale| {
             let meant = stale
                 .suggestion
                 .as_ref()
-                .map_or(String::new(), |it| format!(" (`{it}` may be meant)"));
+                .map_or(String::new(), |it| format!(" (did you mean `{it}`?)"));
             let more = if drift.stale_count > 1 {
                 format!(", then {}", others(drift.stale_count - 1))
             } else {
@@ -56,11 +56,11 @@ pub(super) fn stale(report: &Report) -> Vec<Gap> {
             format!("Correct `{}` at {}:{}{meant}{more}.", stale.mention, stale.path, stale.line)
         },
     );
-    let what = format!("Documents name {} no longer there", things(drift.stale_count));
+    let what = format!("Documents mention {} no longer there", things(drift.stale_count));
     vec![gap(
         Severity::Medium,
         what,
-        "Readers type what does not work, and stop believing the rest.",
+        "Readers try things that do not work and stop trusting the rest.",
         step,
     )]
 }
@@ -79,15 +79,15 @@ pub(super) fn outdated(report: &Report) -> Vec<Gap> {
     let Some(first) = drift.outdated.first().filter(|first| first.changes >= 5) else {
         return Vec::new();
     };
-    let changed = first.changed.first().map_or("the code it names", String::as_str);
+    let changed = first.changed.first().map_or("the code it mentions", String::as_str);
     vec![gap(
         Severity::Medium,
         format!(
-            "{} is from {}; what it describes changed {} times since",
+            "{} is from {}; the code it describes has changed {} times since",
             first.path, first.last_change, first.changes
         ),
-        "It describes how things were.",
-        format!("Read {} against {changed} and correct it.", first.path),
+        "It may describe old behavior.",
+        format!("Compare {} with {changed} and correct it.", first.path),
     )]
 }
 
@@ -104,14 +104,14 @@ pub(super) fn reference(report: &Report) -> Vec<Gap> {
     }
     let step = match command(report, CommandPurpose::Docs) {
         Some(command) => {
-            format!("Publish what {} makes, and link it from the README.", told(command))
+            format!("Publish the output of {} and link it from the README.", told(command))
         }
-        None => format!("Make a reference from the doc comments with {}.", generator(report)),
+        None => format!("Generate an API reference from the doc comments with {}.", generator(report)),
     };
     vec![gap(
         Severity::Medium,
-        "A library without a reference",
-        "Users read the source to learn what they may call.",
+        "A library without an API reference",
+        "Users have to read the source to learn the API.",
         step,
     )]
 }
@@ -160,10 +160,10 @@ pub(super) fn folder(report: &Report) -> Vec<Gap> {
     let tour = if names.is_empty() { "the source".to_owned() } else { names.join(", ") };
     vec![gap(
         Severity::Medium,
-        format!("{} files and no document beside the README", report.structure.files),
-        "The source is the only explanation of itself.",
+        format!("{} files and no document besides the README", report.structure.files),
+        "Only the source explains how the project works.",
         format!(
-            "Start docs/architecture.md with a tour of {tour}: what each owns, and where a change goes."
+            "Start docs/architecture.md with a tour of {tour}: what each owns, and where to make changes."
         ),
     )]
 }
@@ -185,8 +185,8 @@ pub(super) fn tutorial(report: &Report) -> Vec<Gap> {
     vec![gap(
         Severity::Medium,
         format!("No tutorial among {} guides", how_to + reference + explanation),
-        "There is help for every question but the first one: where do I begin?",
-        format!("Write {place}/getting-started.md: from nothing to a first result in ten minutes."),
+        "Newcomers do not know where to begin.",
+        format!("Write {place}/getting-started.md: a first result in ten minutes."),
     )]
 }
 
@@ -203,14 +203,14 @@ pub(super) fn coverage(report: &Report) -> Vec<Gap> {
     let in_folder = |path: &str| path.starts_with(folder.name.trim_start_matches("./"));
     let first = coverage.undocumented.iter().find(|it| in_folder(&it.path));
     let first = first
-        .map_or(String::new(), |it| format!(", `{}` at {}:{} first", it.symbol, it.path, it.line));
+        .map_or(String::new(), |it| format!(", starting with `{}` at {}:{}", it.symbol, it.path, it.line));
     vec![gap(
         Severity::Medium,
         format!(
             "{:.0} % of {} public symbols in {} are documented",
             folder.percent, folder.public, folder.name
         ),
-        "What may be called, and how, has to be read from the source.",
+        "Users have to read the source to learn the API.",
         format!("Document the public symbols of {}{first}.", folder.name),
     )]
 }
@@ -230,7 +230,7 @@ pub(super) fn changelog(report: &Report) -> Vec<Gap> {
         let newest = changelog
             .newest
             .as_ref()
-            .map_or(String::new(), |newest| format!("; its newest is {newest}"));
+            .map_or(String::new(), |newest| format!("; its newest entry is {newest}"));
         return vec![gap(
             Severity::Low,
             format!("{} lacks {version}{newest}", changelog.path),
@@ -270,16 +270,16 @@ pub(super) fn redundant(report: &Report) -> Vec<Gap> {
                 "{} and {} share {:.0} % of their text{more}",
                 pair.one, pair.other, pair.alike
             ),
-            "One is corrected, the other goes on being read.",
+            "When one copy is corrected, readers still find the other.",
             format!("Keep one of {} and {}, and link it from the other.", pair.one, pair.other),
         ));
     }
     if let Some(first) = redundancy.dead.first() {
         gaps.push(gap(
             Severity::Low,
-            format!("Nothing leads to {}", counted(redundancy.dead.len() as u64, "document")),
-            "What is written is not found.",
-            format!("Link {first} from where its readers are, or remove it."),
+            format!("Nothing links to {}", counted(redundancy.dead.len() as u64, "document")),
+            "Readers won't find them.",
+            format!("Link to {first} from a page its readers use, or remove it."),
         ));
     }
     gaps
@@ -297,10 +297,10 @@ pub(super) fn unlabelled(report: &Report) -> Vec<Gap> {
     vec![gap(
         Severity::Low,
         format!(
-            "{} of {} blocks of code don't say their language",
+            "{} of {} code blocks have no language label",
             examples.unlabelled, examples.code_blocks
         ),
-        "They are shown without colour, and nothing can check them.",
-        "Name the language of each block of code, as in ```sh.",
+        "They are not highlighted, and tools cannot check them.",
+        "Label each code block with its language, as in ```sh.",
     )]
 }

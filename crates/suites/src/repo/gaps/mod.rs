@@ -10,8 +10,8 @@ use super::report::{CommandPurpose, Depth, Gap, ProjectCommand, ProjectKind, Rep
 const STEPS: usize = 7;
 
 /// What the next depth adds.
-const STANDARD: &str = "Call again with depth `standard` for dependencies, commands, licence and \
-    what the README lacks.";
+const STANDARD: &str = "Call again with depth `standard` for dependencies, commands, license and \
+    README gaps.";
 const DEEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
     documents and history.";
 
@@ -81,7 +81,7 @@ fn learn_more(report: &Report) -> Vec<String> {
             format!(" (missing: {})", report.missing.join(", "))
         };
         Some(format!(
-            "Call again with {lighter}a folder inside this one: this answer is not complete{missing}."
+            "Call again with {lighter}a folder inside this one: this report is incomplete{missing}."
         ))
     } else {
         match report.depth {

@@ -17,23 +17,23 @@ pub(super) fn licence(report: &Report) -> Vec<Gap> {
     match (stated, presence.licence_id.as_deref()) {
         (Some((manifest, named)), _) => vec![gap(
             Severity::Low,
-            "No licence file",
-            "A manifest names a licence whose text does not come with the project.",
-            format!("Put the text of {named} into LICENSE: {} names it.", manifest.path),
+            "No license file",
+            "A manifest names a license, but the project does not include its text.",
+            format!("Add a LICENSE file with the text of {named}, which {} names.", manifest.path),
         )],
         (None, Some(_)) => Vec::new(),
         // Manifests, which may name one, are read from `standard` on.
         (None, None) if report.depth == Depth::Quick => vec![gap(
             Severity::Medium,
-            "No licence file",
-            "Without a licence, others may not use, change or share it.",
-            "Put the text of the licence into LICENSE, or choose one.",
+            "No license file",
+            "Without a license, others may not use, change or share it.",
+            "Add a LICENSE file; choose a license if there is none yet.",
         )],
         (None, None) => vec![gap(
             Severity::High,
-            "No licence",
+            "No license",
             "Without one, others may not use, change or share it.",
-            "Choose a licence and put its text into LICENSE.",
+            "Choose a license and put its text into LICENSE.",
         )],
     }
 }
@@ -54,8 +54,8 @@ pub(super) fn licences_disagree(report: &Report) -> Vec<Gap> {
         vec![gap(
             Severity::Medium,
             format!("{} says {named}, {file} is {text}", manifest.path),
-            "Nobody knows which terms hold.",
-            format!("Make {} and {file} name the same licence.", manifest.path),
+            "It is unclear which terms apply.",
+            format!("Make {} and {file} name the same license.", manifest.path),
         )]
     })
 }
@@ -74,7 +74,7 @@ pub(super) fn tests(report: &Report) -> Vec<Gap> {
         Some(command) => format!("Write a test of the main path that {} runs.", told(command)),
         None => "Write a test of the main path, and name the command that runs it.".into(),
     };
-    let cost = "Tests are the documentation that can't be wrong; there is none.";
+    let cost = "Without tests, there are no verified examples of how it works.";
     vec![gap(Severity::Medium, what, cost, step)]
 }
 
@@ -91,7 +91,7 @@ pub(super) fn continuous_integration(report: &Report) -> Vec<Gap> {
     vec![gap(
         Severity::Low,
         "No continuous integration",
-        "Nobody knows whether the instructions still work.",
+        "No check shows whether the instructions still work.",
         format!("Run {what} on every change."),
     )]
 }
@@ -112,14 +112,14 @@ pub(super) fn contributing(report: &Report) -> Vec<Gap> {
     let commands: Vec<String> =
         purposes.iter().filter_map(|purpose| command(report, *purpose)).map(told).collect();
     let what = if commands.is_empty() {
-        "set-up, tests, style, review".to_owned()
+        "setup, tests, style, review".to_owned()
     } else {
         format!("{}, and how changes are reviewed", commands.join(", "))
     };
     vec![gap(
         Severity::Low,
-        "No contributor's guide",
-        "Contributors have to ask how changes are made here.",
+        "No contributing guide",
+        "Contributors have to ask how to make changes.",
         format!("Write CONTRIBUTING.md: {what}."),
     )]
 }
@@ -164,8 +164,8 @@ pub(super) fn lock_file(report: &Report) -> Vec<Gap> {
         vec![gap(
             Severity::Medium,
             format!("No lock file for {}", manifest.path),
-            "Everybody builds with other versions; what works here fails there.",
-            format!("Make {file} with `{make}` and commit it."),
+            "Builds may use different versions on each machine.",
+            format!("Create {file} with `{make}` and commit it."),
         )]
     })
 }
@@ -183,12 +183,12 @@ pub(super) fn hot_spots(report: &Report) -> Vec<Gap> {
         vec![gap(
             Severity::Medium,
             format!(
-                "{} changed {} times and leaves {symbols} undocumented",
+                "{} changed {} times and has {symbols} without docs",
                 spot.path, spot.changes
             ),
-            "Whoever changes it next has to read all of it first.",
+            "The next person has to read the whole file.",
             format!(
-                "Say at the top of {} what it owns, and document its public symbols.",
+                "Describe at the top of {} what it owns, and document its public symbols.",
                 spot.path
             ),
         )]
@@ -212,7 +212,7 @@ pub(super) fn bus_factor(report: &Report) -> Vec<Gap> {
     vec![gap(
         Severity::Medium,
         format!("{} made {:.0} % of the changes", owner.name, owner.share),
-        "What is not written down is lost with one person.",
+        "If they leave, undocumented knowledge is lost.",
         format!(
             "Ask {} to write down how {folder} works and why, before anything else.",
             owner.name

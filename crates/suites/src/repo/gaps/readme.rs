@@ -20,8 +20,8 @@ pub(super) fn missing(report: &Report) -> Vec<Gap> {
     vec![gap(
         Severity::High,
         "No README",
-        "A newcomer can't tell what this is or how to start.",
-        format!("Write README.md: what it is and for whom, one example, {commands}, the licence."),
+        "Newcomers can't see what this is or how to start.",
+        format!("Write README.md: what it is and for whom, one example, {commands}, the license."),
     )]
 }
 
@@ -34,7 +34,7 @@ pub(super) fn nearly_empty(report: &Report) -> Vec<Gap> {
     vec![gap(
         Severity::High,
         format!("{} has {}", readme.path, counted(readme.words, "word")),
-        "It names the project and does not explain it.",
+        "It names the project but does not explain it.",
         format!("Say in {} what the project does, for whom, and what it is not for.", readme.path),
     )]
 }
@@ -60,67 +60,67 @@ const ITEMS: [Item; 12] = [
     Item {
         name: "installation",
         lack: "does not say how to install it",
-        cost: "The first hour goes into getting it to run.",
+        cost: "Users spend their first hour getting it to run.",
         step: add_installation,
     },
     Item {
         name: "usage",
         lack: "does not show how to use it",
-        cost: "Nobody sees what it can do for them.",
+        cost: "Users do not see what it can do for them.",
         step: add_usage,
     },
     Item {
         name: "example",
         lack: "has no example",
-        cost: "Readers have to guess what a first use looks like.",
+        cost: "Readers have to guess how to start using it.",
         step: add_example,
     },
     Item {
         name: "requirements",
-        lack: "does not say what it needs",
-        cost: "It fails on the wrong version, and the error does not say why.",
+        lack: "lists no requirements",
+        cost: "It fails on the wrong version without a clear error.",
         step: add_requirements,
     },
     Item {
         name: "configuration",
-        lack: "does not explain its settings",
-        cost: "It starts with the wrong settings, or not at all.",
+        lack: "does not explain the settings",
+        cost: "Users run it with the wrong settings, or cannot start it.",
         step: explain_settings,
     },
     Item {
         name: "tests",
         lack: "does not say how to run the tests",
-        cost: "A first change can't be checked.",
+        cost: "Newcomers cannot check their first change.",
         step: add_tests,
     },
     Item {
         name: "licence",
-        lack: "does not name the licence",
-        cost: "Whoever wants to use it has to look for the terms.",
+        lack: "does not name the license",
+        cost: "Users have to look for the terms.",
         step: name_licence,
     },
     Item {
         name: "documentation",
-        lack: "does not lead to the documents",
-        cost: "What is written is not found.",
+        lack: "does not link to the documentation",
+        cost: "Readers won't find it.",
         step: link_documents,
     },
     Item {
         name: "help",
-        lack: "does not say where to ask",
-        cost: "Questions end where nobody reads them.",
-        step: |_, readme| format!("Say in {readme} where questions and problems go."),
+        lack: "does not say where to get help",
+        cost: "Users don't know where to get help.",
+        step: |_, readme| format!("Say in {readme} where to ask questions and report problems."),
     },
     Item {
         name: "contributing",
-        lack: "does not say how to take part",
-        cost: "Changes come in a form that has to be redone.",
+        lack: "does not say how to contribute",
+        cost: "Contributions arrive in a form that has to be redone.",
         step: link_guide,
     },
     Item {
         name: "status",
         lack: "does not say how mature it is",
-        cost: "Nobody knows whether to rely on it.",
+        cost: "Users do not know whether to rely on it.",
         step: |_, readme| format!("Say in {readme} how mature it is and whether it is maintained."),
     },
 ];
@@ -157,7 +157,7 @@ fn known(report: &Report, purposes: &[CommandPurpose]) -> Option<String> {
 fn say_purpose(report: &Report, readme: &str) -> String {
     match report.project.as_ref().and_then(|project| project.summary.as_deref()) {
         Some(summary) => {
-            format!("Begin {readme} with one sentence on what it is; elsewhere it says `{summary}`")
+            format!("Begin {readme} with one sentence on what it is; the project describes itself as `{summary}`")
         }
         None => format!("Begin {readme} with one sentence on what it is and for whom."),
     }
@@ -172,7 +172,7 @@ fn add_installation(report: &Report, readme: &str) -> String {
 
 fn add_usage(report: &Report, readme: &str) -> String {
     let commands = known(report, &[CommandPurpose::Run]);
-    let what = commands.unwrap_or("the shortest complete use".into());
+    let what = commands.unwrap_or("the shortest complete usage example".into());
     format!("Add {what} with its result to {readme} under a heading Usage.")
 }
 
@@ -190,7 +190,7 @@ fn add_requirements(report: &Report, readme: &str) -> String {
     let tools = report.project.as_ref().map_or(&[][..], |project| project.toolchain.as_slice());
     let tell = |tool: &Tool| format!("{} {} (from {})", tool.name, tool.requirement, tool.source);
     let tools = tools.iter().take(4).map(tell).collect::<Vec<_>>().join(", ");
-    let tools = if tools.is_empty() { "the versions of what it needs" } else { &tools };
+    let tools = if tools.is_empty() { "the required tools and versions" } else { &tools };
     format!("Add {tools} to {readme} under a heading Requirements.")
 }
 
@@ -210,7 +210,7 @@ fn add_tests(report: &Report, readme: &str) -> String {
 
 fn name_licence(report: &Report, readme: &str) -> String {
     let file = report.presence.licence.as_deref();
-    let name = report.presence.licence_id.as_deref().or(file).unwrap_or("the licence");
+    let name = report.presence.licence_id.as_deref().or(file).unwrap_or("the license");
     let link = file.map_or(String::new(), |file| format!(", with a link to {file}"));
     format!("Name {name} in {readme}{link}.")
 }
@@ -223,7 +223,7 @@ fn link_documents(report: &Report, readme: &str) -> String {
 fn link_guide(report: &Report, readme: &str) -> String {
     match &report.presence.contributing {
         Some(guide) => format!("Link {guide} from {readme}."),
-        None => format!("Say in {readme} whether changes are welcome, and how they are made."),
+        None => format!("Say in {readme} whether contributions are welcome, and how to make them."),
     }
 }
 

@@ -109,7 +109,7 @@ fn a_readme_may_not_explain_the_project() {
             }),
             High,
             "No README",
-            "Write README.md: what it is and for whom, one example, `cargo build` (from Cargo.toml) and `cargo test` (from Makefile:12), the licence.",
+            "Write README.md: what it is and for whom, one example, `cargo build` (from Cargo.toml) and `cargo test` (from Makefile:12), the license.",
         ),
         (
             with(|report| {
@@ -133,7 +133,7 @@ fn a_readme_may_not_explain_the_project() {
             }),
             High,
             "README.md does not say what this is",
-            "Begin README.md with one sentence on what it is; elsewhere it says `Roads into rockets.`",
+            "Begin README.md with one sentence on what it is; the project describes itself as `Roads into rockets.`",
         ),
     ]);
     assert_eq!(find(&with(lacking("title", Low))), []);
@@ -161,7 +161,7 @@ fn a_readme_may_not_help_to_begin() {
             with(lacking("usage", High)),
             High,
             "README.md does not show how to use it",
-            "Add the shortest complete use with its result to README.md under a heading Usage.",
+            "Add the shortest complete usage example with its result to README.md under a heading Usage.",
         ),
         (
             with(|report| {
@@ -182,7 +182,7 @@ fn a_readme_may_not_help_to_begin() {
                 lacking("requirements", Medium)(report);
             }),
             Medium,
-            "README.md does not say what it needs",
+            "README.md lists no requirements",
             "Add Rust 1.95 (from Cargo.toml) to README.md under a heading Requirements.",
         ),
         (
@@ -191,7 +191,7 @@ fn a_readme_may_not_help_to_begin() {
                 lacking("configuration", Medium)(report);
             }),
             Medium,
-            "README.md does not explain its settings",
+            "README.md does not explain the settings",
             "Explain `ACME_FUEL` in README.md under a heading Configuration: meaning, default, example.",
         ),
         (
@@ -209,7 +209,7 @@ fn a_readme_may_not_lead_further() {
         (
             with(lacking("licence", Medium)),
             Medium,
-            "README.md does not name the licence",
+            "README.md does not name the license",
             "Name MIT in README.md, with a link to LICENSE.",
         ),
         (
@@ -218,19 +218,19 @@ fn a_readme_may_not_lead_further() {
                 lacking("documentation", Low)(report);
             }),
             Low,
-            "README.md does not lead to the documents",
+            "README.md does not link to the documentation",
             "Link docs/ from README.md.",
         ),
         (
             with(lacking("help", Low)),
             Low,
-            "README.md does not say where to ask",
-            "Say in README.md where questions and problems go.",
+            "README.md does not say where to get help",
+            "Say in README.md where to ask questions and report problems.",
         ),
         (
             with(lacking("contributing", Low)),
             Low,
-            "README.md does not say how to take part",
+            "README.md does not say how to contribute",
             "Link CONTRIBUTING.md from README.md.",
         ),
         (
@@ -256,20 +256,20 @@ fn licence_tests_and_automation_may_be_missing() {
                 report.manifests[0].licence = None;
             }),
             High,
-            "No licence",
-            "Choose a licence and put its text into LICENSE.",
+            "No license",
+            "Choose a license and put its text into LICENSE.",
         ),
         (
             with(|report| report.presence.licence = None),
             Low,
-            "No licence file",
-            "Put the text of MIT into LICENSE: Cargo.toml names it.",
+            "No license file",
+            "Add a LICENSE file with the text of MIT, which Cargo.toml names.",
         ),
         (
             with(|report| report.manifests[0].licence = Some("ISC".into())),
             Medium,
             "Cargo.toml says ISC, LICENSE is MIT",
-            "Make Cargo.toml and LICENSE name the same licence.",
+            "Make Cargo.toml and LICENSE name the same license.",
         ),
         (
             with(|report| report.presence.test_files = 0),
@@ -286,7 +286,7 @@ fn licence_tests_and_automation_may_be_missing() {
         (
             with(|report| report.presence.contributing = None),
             Low,
-            "No contributor's guide",
+            "No contributing guide",
             "Write CONTRIBUTING.md: `cargo test` (from Makefile:12), and how changes are reviewed.",
         ),
     ]);
@@ -299,7 +299,7 @@ fn code_may_be_unlocked_unexplained_or_known_to_one() {
             with(|report| report.manifests[0].dependencies = vec![depends()]),
             Medium,
             "No lock file for Cargo.toml",
-            "Make Cargo.lock with `cargo generate-lockfile` and commit it.",
+            "Create Cargo.lock with `cargo generate-lockfile` and commit it.",
         ),
         (
             with(|report| {
@@ -321,8 +321,8 @@ fn code_may_be_unlocked_unexplained_or_known_to_one() {
                     Some(Coverage { undocumented: vec![symbol; 3], ..Coverage::default() });
             }),
             Medium,
-            "src/a.rs changed 90 times and leaves 3 public symbols undocumented",
-            "Say at the top of src/a.rs what it owns, and document its public symbols.",
+            "src/a.rs changed 90 times and has 3 public symbols without docs",
+            "Describe at the top of src/a.rs what it owns, and document its public symbols.",
         ),
         (
             with(|report| {
@@ -392,7 +392,7 @@ fn documents_may_be_wrong() {
             }),
             Medium,
             "2 broken links",
-            "Mend `b.md` at docs/a.md:7 (`c.md` may be meant), then 1 more.",
+            "Fix `b.md` at docs/a.md:7 (did you mean `c.md`?), then 1 more.",
         ),
         (
             with(|report| {
@@ -400,7 +400,7 @@ fn documents_may_be_wrong() {
                     Some(Drift { stale_count: 1, stale: vec![stale], ..Drift::default() });
             }),
             Medium,
-            "Documents name 1 thing that is no longer there",
+            "Documents mention 1 thing that is no longer there",
             "Correct `launch()` at docs/a.md:8.",
         ),
         (
@@ -408,8 +408,8 @@ fn documents_may_be_wrong() {
                 report.drift = Some(Drift { outdated: vec![outdated], ..Drift::default() });
             }),
             Medium,
-            "docs/a.md is from 2024-01-31; what it describes changed 12 times since",
-            "Read docs/a.md against src/a.rs and correct it.",
+            "docs/a.md is from 2024-01-31; the code it describes has changed 12 times since",
+            "Compare docs/a.md with src/a.rs and correct it.",
         ),
     ]);
 }
@@ -434,8 +434,8 @@ fn documents_may_be_missing() {
                 report.structure.files = 50;
             }),
             Medium,
-            "A library without a reference",
-            "Make a reference from the doc comments with rustdoc (`cargo doc`).",
+            "A library without an API reference",
+            "Generate an API reference from the doc comments with rustdoc (`cargo doc`).",
         ),
         (
             with(|report| {
@@ -452,14 +452,14 @@ fn documents_may_be_missing() {
                 };
             }),
             Medium,
-            "90 files and no document beside the README",
-            "Start docs/architecture.md with a tour of src/, lib/: what each owns, and where a change goes.",
+            "90 files and no document besides the README",
+            "Start docs/architecture.md with a tour of src/, lib/: what each owns, and where to make changes.",
         ),
         (
             with(|report| documentation(report).kinds = kinds(DocumentKind::HowTo, 9)),
             Medium,
             "No tutorial among 9 guides",
-            "Write docs/getting-started.md: from nothing to a first result in ten minutes.",
+            "Write docs/getting-started.md: a first result in ten minutes.",
         ),
         (
             with(|report| {
@@ -469,7 +469,7 @@ fn documents_may_be_missing() {
             }),
             Medium,
             "12 % of 40 public symbols in src are documented",
-            "Document the public symbols of src, `A::b` at src/a.rs:5 first.",
+            "Document the public symbols of src, starting with `A::b` at src/a.rs:5.",
         ),
     ]);
 }
@@ -488,7 +488,7 @@ fn documents_may_be_careless() {
                 });
             }),
             Low,
-            "CHANGELOG.md lacks 1.2.0; its newest is 1.1.0",
+            "CHANGELOG.md lacks 1.2.0; its newest entry is 1.1.0",
             "Add 1.2.0 (from Cargo.toml) to CHANGELOG.md.",
         ),
         (
@@ -518,8 +518,8 @@ fn documents_may_be_careless() {
                     Some(Redundancy { dead: vec!["c.md".into()], ..Redundancy::default() });
             }),
             Low,
-            "Nothing leads to 1 document",
-            "Link c.md from where its readers are, or remove it.",
+            "Nothing links to 1 document",
+            "Link to c.md from a page its readers use, or remove it.",
         ),
         (
             with(|report| {
@@ -527,8 +527,8 @@ fn documents_may_be_careless() {
                     Examples { code_blocks: 15, unlabelled: 12, ..Examples::default() }
             }),
             Low,
-            "12 of 15 blocks of code don't say their language",
-            "Name the language of each block of code, as in ```sh.",
+            "12 of 15 code blocks have no language label",
+            "Label each code block with its language, as in ```sh.",
         ),
     ]);
 }
@@ -551,20 +551,20 @@ fn severity_ranks_then_cost() {
     let gaps: Vec<(Severity, String)> =
         find(&report).into_iter().map(|gap| (gap.severity, gap.gap)).collect();
     let want = [
-        (High, "No licence"),
+        (High, "No license"),
         (High, "README.md does not say what this is"),
         (High, "README.md does not show how to use it"),
         (Medium, "README.md does not say how to run the tests"),
         (Medium, "No tests found"),
-        (Low, "README.md does not say where to ask"),
+        (Low, "README.md does not say where to get help"),
         (Low, "No continuous integration"),
-        (Low, "No contributor's guide"),
+        (Low, "No contributing guide"),
     ];
     assert_eq!(gaps, want.map(|(severity, gap)| (severity, gap.to_owned())));
     report.gaps = find(&report);
     let steps = next_steps(&report);
     assert_eq!(steps.len(), 7);
-    assert_eq!(steps[0], "Choose a licence and put its text into LICENSE.");
+    assert_eq!(steps[0], "Choose a license and put its text into LICENSE.");
     assert_eq!(
         steps[6],
         "Call again with depth `deep` for undocumented symbols, broken links, outdated documents and history."
@@ -592,11 +592,11 @@ fn quick_judges_by_presence_alone() {
     };
     let want = [
         (High, "No README"),
-        (Medium, "No licence file"),
+        (Medium, "No license file"),
         (Medium, "No test files by name"),
         (Low, "No continuous integration"),
         (Low, "No changelog"),
-        (Low, "No contributor's guide"),
+        (Low, "No contributing guide"),
     ];
     let gaps: Vec<(Severity, String)> =
         find(&report).into_iter().map(|gap| (gap.severity, gap.gap)).collect();
@@ -625,13 +625,13 @@ fn the_last_step_tells_how_to_learn_more() {
     };
     let again = |with: &str, missing: &str| {
         vec![format!(
-            "Call again with {with}a folder inside this one: this answer is not complete{missing}."
+            "Call again with {with}a folder inside this one: this report is incomplete{missing}."
         )]
     };
     assert_eq!(
         step(Depth::Quick, &[], true),
         [
-            "Call again with depth `standard` for dependencies, commands, licence and what the README lacks."
+            "Call again with depth `standard` for dependencies, commands, license and README gaps."
         ]
     );
     assert_eq!(step(Depth::Deep, &[], true), [""; 0]);

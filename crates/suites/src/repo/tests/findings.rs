@@ -38,7 +38,7 @@ async fn every_check_has_its_findings() {
     assert_eq!(found.finding_count, found.findings.len() as u64);
     let told = text(&answer);
     assert!(
-        told.contains("README.md:13: medium: The link `docs/gone.md#x` leads to a file"),
+        told.contains("README.md:13: medium: The link `docs/gone.md#x` points to a file"),
         "{told}"
     );
 }
@@ -62,7 +62,7 @@ async fn a_project_without_a_readme_is_one_finding() {
     let answer = check(&root, &[Check::Readme], Format::Text).await;
     assert_eq!(answer.structured.findings[0].rule, "readme/missing");
     let none = check(&root, &[Check::Links], Format::Text).await;
-    assert_eq!((none.structured.finding_count, text(&none)), (0, "No finding.\n"));
+    assert_eq!((none.structured.finding_count, text(&none)), (0, "No findings.\n"));
 }
 
 #[tokio::test]
