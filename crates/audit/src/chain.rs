@@ -1,4 +1,4 @@
-//! The chain: how a line is sealed, and how a sealed line is read back.
+//! The hash chain: sealing a line, and parsing a sealed line.
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Serialize, Serializer};
@@ -12,7 +12,7 @@ const DIGITS: usize = 64;
 const HASH: &[u8] = b",\"hash\":\"";
 const END: &[u8] = b"\"}";
 
-/// A line's place in the chain. As text it is `seq:hash`.
+/// A line's position in the chain. Its text form is `seq:hash`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The line's number, from 1.
@@ -22,7 +22,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// What the first line of all follows.
+    /// The predecessor of the very first line.
     pub(crate) const NONE: Self = Self { seq: 0, hash: [0; 32] };
 }
 
@@ -64,7 +64,7 @@ impl fmt::Debug for Chain {
 }
 
 impl Chain {
-    /// A key of any length does; an empty one is none.
+    /// Accepts a key of any length; an empty key counts as no key.
     pub(crate) fn new(key: Option<&[u8]>) -> Self {
         let key = key.filter(|key| !key.is_empty());
         Self(key.and_then(|key| Hmac::new_from_slice(key).ok()))
@@ -77,7 +77,7 @@ impl Chain {
         }
     }
 
-    /// Appends the line that follows `head` to `out`, and hands back its own place.
+    /// Appends the line that follows `head` to `out`, and returns the new line's position.
     pub(crate) fn seal(&self, head: Head, members: &[u8], out: &mut Vec<u8>) -> Head {
         let start = out.len();
         let seq = head.seq.saturating_add(1);
@@ -94,18 +94,18 @@ impl Chain {
         Head { seq, hash }
     }
 
-    /// Whether the hash is that of the line.
+    /// Whether the hash matches the line.
     pub(crate) fn fits(&self, line: &Sealed<'_>) -> bool {
         self.hash(line.body) == line.hash
     }
 }
 
-/// SHA-256 of bytes that are no line.
+/// SHA-256 of bytes that do not form a line.
 pub(crate) fn plain(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// A line in the shape of the chain. Whether its hash fits is another question.
+/// A line in the chain's format. Its hash has not been checked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sealed<'a> {
     pub(crate) seq: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Sealed<'a> {
     pub(crate) hash: Hash,
     /// The bytes that the hash is over.
     pub(crate) body: &'a [u8],
-    /// The body after `prev`: what the line says.
+    /// The body after `prev`: the line's own content.
     pub(crate) members: &'a [u8],
 }
 
@@ -136,7 +136,7 @@ impl<'a> Sealed<'a> {
     }
 }
 
-/// The number of a line of which only the beginning is there.
+/// The number of a line of which only the beginning is present.
 pub(crate) fn seq_of(beginning: &[u8]) -> Option<u64> {
     let (seq, rest) = number(beginning.strip_prefix(b"{\"seq\":")?)?;
     rest.starts_with(b",").then_some(seq)
@@ -148,13 +148,13 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((str::from_utf8(digits).ok()?.parse().ok()?, rest))
 }
 
-/// Two digits a byte, in lower case.
+/// Writes two lower-case digits per byte.
 pub(crate) fn hex(hash: &Hash, out: &mut Vec<u8>) {
     let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
     out.extend(hash.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }
 
-/// Only lower case: one hash has one spelling.
+/// Parses lower-case digits only, so that a hash has one spelling.
 pub(crate) fn unhex(text: &[u8]) -> Option<Hash> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -197,7 +197,7 @@ mod tests {
             keyed.to_string(),
             "1:b1a95943733d635f7479398fdaaeca380161837fbf31182d879df39cf28118bb"
         );
-        assert_eq!(sealed(&Chain::new(Some(b"")), Head::NONE).1, head, "an empty key is none");
+        assert_eq!(sealed(&Chain::new(Some(b"")), Head::NONE).1, head, "an empty key counts as no key");
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
         ] {
             assert_eq!(Sealed::parse(bad.as_bytes()), None, "{bad}");
         }
-        assert_eq!(seq_of(b"{\"seq\":12"), None, "the number may go on");
+        assert_eq!(seq_of(b"{\"seq\":12"), None, "the number may continue");
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! What is recorded of one call.
+//! The content of one call's audit line.
 
 use crate::members::Members;
 
-/// One call, as its line has it. The log adds `seq`, `prev`, `time` and `hash`. Texts beyond 512 bytes are cut.
+/// One call, as written to its audit line. The log adds `seq`, `prev`, `time` and `hash`. Texts beyond 512 bytes are
+/// truncated.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry<'a> {
-    /// Who called.
+    /// Name of the caller.
     pub principal: &'a str,
-    /// The client's own name and version, as far as it told.
+    /// The client's own name and version, if it sent them.
     pub client: Option<&'a str>,
-    /// How it is connected.
+    /// The transport of its connection.
     pub transport: &'a str,
-    /// The method of the protocol.
+    /// The protocol method.
     pub method: &'a str,
     /// The tool that was called.
     pub tool: Option<&'a str>,
@@ -19,24 +20,24 @@ pub struct Entry<'a> {
     pub uri: Option<&'a str>,
     /// The prompt that was rendered.
     pub prompt: Option<&'a str>,
-    /// A digest of the arguments; the arguments themselves may hold secrets.
+    /// A digest of the arguments, which may themselves contain secrets.
     pub digest: &'a str,
-    /// How it ended: `ok`, `error`, `refused`, `cancelled`, `partial`.
+    /// The outcome: `ok`, `error`, `refused`, `cancelled`, `partial`.
     pub outcome: &'a str,
-    /// Why it ended so, in a word.
+    /// The reason for the outcome, in one word.
     pub reason: Option<&'a str>,
-    /// The id of an internal error, found in the program's log as well.
+    /// The id of an internal error, also written to the program's log.
     pub reference: Option<&'a str>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: f64,
-    /// Bytes of the answer.
+    /// Size of the answer in bytes.
     pub bytes: u64,
-    /// Requests that the line stands for, if it may stand for several.
+    /// Number of requests that the line represents, if it can represent several.
     pub count: Option<u64>,
 }
 
 impl Entry<'_> {
-    /// The members of the line that are the call's.
+    /// The members of the line that describe the call.
     pub(crate) fn members(&self, time: &str) -> Members {
         let mut members = Members::new();
         members.text("time", time);

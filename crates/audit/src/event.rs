@@ -1,4 +1,4 @@
-//! The log's own lines: what happened to the log itself.
+//! The log's own lines: events in the life of the log itself.
 
 use crate::{
     chain::{Hash, hex},
@@ -6,37 +6,37 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// Something that happened to the log.
+/// An event in the life of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The bytes before this line are a line that was cut off.
+    /// The bytes before this line are a truncated line.
     Torn { bytes: u64, digest: Hash },
-    /// Another tool moved or emptied the file that held these lines.
+    /// Another tool moved or emptied the file that contained these lines.
     RotatedElsewhere { from: u64, to: u64 },
     /// Lines that could not be written, and since when.
     Dropped { count: u64, since: String },
-    /// A file after the first one begins.
+    /// A file other than the first one begins.
     Begun(Begun),
 }
 
-/// Which file of the log it is, and which older ones stay. What is said in the chain can't be made up later to explain
-/// files that are gone.
+/// The number of a log file, and which older files are kept. Because the chain contains it, nobody can later invent an
+/// explanation for missing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
-    /// The file's number, which it keeps when it is renamed.
+    /// The file's number, which does not change when the file is renamed.
     pub(crate) file: u64,
     /// The number of its first line.
     pub(crate) first: u64,
-    /// The number of the oldest file that stays.
+    /// The number of the oldest file that is kept.
     pub(crate) oldest: u64,
 }
 
 impl Begun {
-    /// The file of the log's first line, or of one whose beginning is not known.
+    /// The log's first file, or a file whose beginning is unknown.
     pub(crate) const FIRST: Self = Self { file: 1, first: 1, oldest: 1 };
 
-    /// The file after this one, where so many older ones stay. A file that was let go does not come back when more are
-    /// to stay.
+    /// The file after this one when `keep` older files are kept. A file that was removed does not come back when `keep`
+    /// grows.
     pub(crate) fn next(self, first: u64, keep: usize) -> Self {
         let file = self.file.saturating_add(1);
         let oldest = file.saturating_sub(keep as u64);
@@ -82,7 +82,7 @@ impl Event {
         }
     }
 
-    /// Reads the members of a sealed line. Lines of calls are told apart without reading them whole.
+    /// Parses the members of a sealed line. Lines of calls are recognized without parsing them in full.
     pub(crate) fn parse(members: &[u8]) -> Option<Self> {
         let rest = members.strip_prefix(b",\"kind\":")?;
         let object = [b"{\"kind\":", rest, b"}"].concat();

@@ -1,4 +1,4 @@
-//! The files of a log: opening, locking, looking at the end, turning over.
+//! The files of a log: opening, locking, reading the end, rotating.
 
 use crate::{
     MAX_LINE,
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Bytes at the end of a file among which its last line is looked for.
+/// Bytes at the end of a file that are searched for its last line.
 const WINDOW: u64 = 2 * MAX_LINE as u64;
 
 /// The file at a path, if there is one.
@@ -23,13 +23,13 @@ pub(crate) fn identity_at(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().map(|metadata| Identity::of(&metadata))
 }
 
-/// Opens a log for lines at its end. A file that others could read is made private; a link is not followed.
+/// Opens a log for appending. A file that others could read is made private; a symbolic link is not followed.
 pub(crate) fn open(folder: &Folder, name: &OsStr) -> io::Result<DataFile> {
-    // Opening a pipe waits for a reader, and a folder's error says little.
+    // Opening a pipe would wait for a reader, and the error for a folder is unclear.
     if folder.status(name)?.is_some_and(|there| there.is_folder() || there.is_channel()) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "the audit file is no file; set audit.file to a file",
+            "the audit file is not a regular file; set audit.file to a file",
         ));
     }
     let file = folder.append(name, Access::Private)?;
@@ -37,24 +37,24 @@ pub(crate) fn open(folder: &Folder, name: &OsStr) -> io::Result<DataFile> {
     Ok(file)
 }
 
-/// Devices keep their rights: they are not ours.
+/// Makes the file private. Devices keep their permissions: they are not ours.
 fn make_private(file: &File, path: &Path) -> io::Result<()> {
     let metadata = file.metadata()?;
     if metadata.is_file()
         && metadata.permissions().mode() & 0o177 != 0
         && let Err(error) = file.set_permissions(fs::Permissions::from_mode(0o600))
     {
-        tracing::warn!(path = %path.display(), %error, "the audit file can be read by others: set its mode to 600");
+        tracing::warn!(path = %path.display(), %error, "other users can read the audit file: set its mode to 600");
     }
     Ok(())
 }
 
-/// Takes the lock that lines are written under, unless another process has it. It is gone once the file is closed.
+/// Takes the write lock, unless another process has it. Closing the file releases it.
 pub(crate) fn lock(file: &DataFile) -> io::Result<()> {
     taken(file.try_lock())
 }
 
-/// Waits for a lock under which no file is turned over.
+/// Waits for a lock that prevents rotation.
 pub(crate) fn lock_shared(file: &File, patience: Duration) -> io::Result<()> {
     let began = Instant::now();
     wait(|| {
@@ -66,7 +66,7 @@ pub(crate) fn lock_shared(file: &File, patience: Duration) -> io::Result<()> {
 fn taken(attempt: Result<(), TryLockError>) -> io::Result<()> {
     match attempt {
         Ok(()) => Ok(()),
-        // On a disk without locks one process can write all the same.
+        // A file system without locks still lets one process write.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),
         Err(TryLockError::WouldBlock) => Err(io::Error::new(
@@ -76,12 +76,12 @@ fn taken(attempt: Result<(), TryLockError>) -> io::Result<()> {
     }
 }
 
-/// Whether nothing is wrong but that another process has the lock.
+/// Whether the only problem is that another process has the lock.
 pub(crate) fn is_held(attempt: &io::Result<()>) -> bool {
     attempt.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// Tries again and again, soon at first, until something comes of it.
+/// Retries with growing pauses until the attempt succeeds or time is up.
 pub(crate) fn wait<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let mut pause = Duration::from_micros(20);
     loop {
@@ -100,11 +100,11 @@ pub(crate) struct Ending {
     pub(crate) head: Option<Head>,
     /// The last line has no newline.
     pub(crate) open: bool,
-    /// What there is of a line that was cut off: its bytes and their digest.
+    /// A truncated line at the end: its bytes and their digest.
     pub(crate) torn: Option<(u64, Hash)>,
 }
 
-/// Looks at the last lines of a file, a bounded number of bytes of them.
+/// Finds the last lines of a file, reading a bounded number of bytes.
 pub(crate) fn ending(mut file: &File, length: u64, chain: &Chain) -> io::Result<Ending> {
     let from = length.saturating_sub(WINDOW);
     let mut bytes = Vec::new();
@@ -115,7 +115,7 @@ pub(crate) fn ending(mut file: &File, length: u64, chain: &Chain) -> io::Result<
     if let Some(last) = Sealed::parse(rest)
         && chain.fits(&last)
     {
-        // All of it is there but the newline.
+        // Complete except for the newline.
         return Ok(Ending { head: Some(last.head()), open: true, torn: None });
     }
     let torn = (!rest.is_empty()).then(|| (rest.len() as u64, plain(rest)));
@@ -159,7 +159,7 @@ pub(crate) fn older(folder: &Folder, name: &OsStr) -> Vec<OsString> {
     numbers.into_iter().map(|number| numbered(name, number)).collect()
 }
 
-/// The files of the log at `path` that are there, oldest first.
+/// The existing files of the log at `path`, oldest first.
 pub fn files(path: &Path) -> Vec<PathBuf> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -175,27 +175,27 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Makes the file with this name the newest of the older ones. Its lock must be held. No file is removed: that is for later,
-/// when the log has said that they are let go.
+/// Renames this file to the newest of the older ones. Its lock must be held. Nothing is removed yet: that happens once
+/// the log records that the oldest files are gone.
 pub(crate) fn turn_over(folder: &Folder, name: &OsStr) -> io::Result<()> {
     let older = older_numbers(folder.path(), name);
-    // Only those up to the first free number must make room. Were all to move, a file that can't be renamed would push
-    // the older ones out, one with each attempt.
+    // Only files up to the first free number have to move. If all moved, a file that cannot be renamed would push out
+    // one older file per attempt.
     let moving = older.iter().zip(1..).take_while(|(number, next)| *number == next).count();
     for number in older.iter().take(moving).rev() {
         folder.rename(numbered(name, *number), numbered(name, number + 1))?;
     }
-    // Last of all: until the name is free, no other process begins a new file.
+    // Last: until the name is free, no other process starts a new file.
     folder.rename(name, numbered(name, 1))
 }
 
-/// The names of the older files that are more than `keep`, by their numbers.
+/// The names of the older files beyond `keep`, by their numbers.
 pub(crate) fn beyond(folder: &Folder, name: &OsStr, keep: usize) -> Vec<OsString> {
     let numbers = older_numbers(folder.path(), name).into_iter().filter(|number| *number > keep);
     numbers.map(|number| numbered(name, number)).collect()
 }
 
-/// What a file says of itself where it begins.
+/// The `begun` line at the start of a file.
 pub(crate) fn begun(mut file: &File, chain: &Chain) -> io::Result<Option<Begun>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;

@@ -1,4 +1,4 @@
-//! Following a log: each new line as it comes, also when files are turned over.
+//! Following a log: yields each new line, also across rotation.
 
 use crate::{Filter, Line, MAX_LINE, ReadError, file, read};
 use docent_files::Identity;
@@ -11,15 +11,15 @@ use std::{
     time::Duration,
 };
 
-/// Bytes read at once.
+/// Bytes per read.
 const BLOCK: usize = 256 * 1024;
 
-/// A place in a log that moves on with its lines.
+/// A position in a log that advances with its lines.
 #[derive(Debug)]
 pub struct Follow {
     path: PathBuf,
     open: Option<Open>,
-    /// The number of the last line handed over, so that none comes twice.
+    /// The number of the last line yielded, so that no line is yielded twice.
     last: Cell<u64>,
 }
 
@@ -30,7 +30,7 @@ struct Open {
     at: u64,
     /// The beginning of a line that is still being written.
     rest: Vec<u8>,
-    /// In the middle of a line that is too long.
+    /// Inside a line that is too long.
     skipping: bool,
 }
 
@@ -42,7 +42,7 @@ impl Open {
         Ok(Self { file, identity: Identity::of(&metadata), at, rest: Vec::new(), skipping: false })
     }
 
-    /// Hands over the lines that were written since the last time.
+    /// Yields the lines written since the last call.
     fn read(
         &mut self,
         each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
@@ -87,14 +87,14 @@ impl Open {
 }
 
 impl Follow {
-    /// From the end of the log at `path`, which need not be there yet.
+    /// Starts at the end of the log at `path`, which need not exist yet.
     pub fn from_end(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self { open: Open::new(&path, true).ok(), path, last: Cell::new(0) }
     }
 
-    /// Hands over each line that has come since the last time, and comes back once there is no more, or once `each`
-    /// breaks. Lines that are lost to a file that is gone already are left out.
+    /// Yields each new line, and returns once there are no more or `each` breaks. Lines lost with a file that is
+    /// already gone are skipped.
     pub fn poll(
         &mut self,
         filter: &Filter,
@@ -120,16 +120,16 @@ impl Follow {
         if now.is_none() || now == here {
             return Ok(ControlFlow::Continue(()));
         }
-        // Turned over: what was written to the old file after the last look, then every newer file.
+        // Rotated: read what was written to the old file since, then every newer file.
         let files = file::files(path);
         let passed =
             files.iter().position(|file| here.is_some() && file::identity_at(file) == here);
         for file in files.into_iter().skip(passed.unwrap_or(0)) {
             if file::identity_at(&file) != here || here.is_none() {
-                // One that was turned over once more in between comes up under its next name.
+                // A file that was rotated again in between appears under its next name.
                 let Ok(next) = Open::new(&file, false) else { continue };
                 if file == *path && file::first_seq(&next.file).ok().flatten() == Some(1) {
-                    // Somebody threw the log away, and numbers begin again.
+                    // The log was deleted, and numbering starts again.
                     last.set(0);
                 }
                 *open = Some(next);
@@ -143,7 +143,7 @@ impl Follow {
     }
 }
 
-/// Hands over each line that comes from now on and fits, until `each` breaks. Looks again after each `pause`.
+/// Yields each new line that matches, until `each` breaks. Polls again after each `pause`.
 pub fn follow(
     path: &Path,
     filter: &Filter,

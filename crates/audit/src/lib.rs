@@ -1,7 +1,7 @@
-//! The audit log: one JSON line for each call, in a chain that shows whether somebody changed it.
+//! The audit log: one JSON line per call, in a hash chain that reveals later changes.
 //!
-//! This crate owns the file: how lines are written, chained, rotated, checked, read and counted. It must not know what
-//! a tool, a session or a transport is.
+//! This crate owns the file: writing, chaining, rotating, verifying, reading and counting lines. It must not know about
+//! tools, sessions or transports.
 //!
 //! # The chain
 //!
@@ -16,24 +16,24 @@
 //! * `hash` is always last. It is SHA-256 over the bytes of the line before `,"hash":`, which `prev` is part of, as 64
 //!   hexadecimal digits. With a key it is HMAC-SHA-256 under that key.
 //!
-//! Bytes are hashed as they are written, so that there is no second spelling of a line that would pass. Without a key
-//! the chain shows accidents and careless edits: whoever can write the file can also compute every hash anew. With a
-//! key that the writer of the file doesn't have, they can't. Neither shows that lines are missing at the very end: for
-//! that, keep the last `seq:hash` elsewhere and hand it to [`verify`] as [`Check::expect`].
+//! Bytes are hashed exactly as written, so no alternative spelling of a line verifies. Without a key, the chain reveals
+//! accidents and careless edits: anyone who can write the file can also recompute every hash. With a key that they
+//! don't have, they can't. Neither reveals that lines are missing at the very end: for that, store the last `seq:hash`
+//! elsewhere and pass it to [`verify`] as [`Check::expect`].
 //!
 //! # The log's own lines
 //!
-//! Lines with a `kind` tell of the log itself, and are part of the chain: `torn` (the bytes before it are a line that
-//! was cut off, with their number and SHA-256), `rotated_elsewhere` (another tool moved or emptied the file that held
-//! the lines `from` to `to`), `dropped` (so many lines could not be written since a time), `begun` (the first line of each
-//! file but the first: the number of the `file`, of its `first` line, and of the `oldest` file that stays). Older files are
-//! removed after that line is written, so that [`verify`] can tell a file that was let go from one that was taken away.
-//! Lines of calls have no `kind`.
+//! Lines with a `kind` describe the log itself, and are part of the chain: `torn` (the bytes before it are a truncated
+//! line, with their number and SHA-256), `rotated_elsewhere` (another tool moved or emptied the file that contained the
+//! lines `from` to `to`), `dropped` (`count` lines could not be written since a time), `begun` (the first line of each
+//! file but the first: the number of the `file`, of its `first` line, and of the `oldest` file that is kept). Older
+//! files are removed after that line is written, so that [`verify`] can distinguish files removed by rotation from
+//! files that somebody took away. Lines of calls have no `kind`.
 //!
 //! # Several processes
 //!
-//! Each line is written under an exclusive lock on the file, after a look at whether the file has grown or was moved,
-//! so that several processes can share one log. A line is one write.
+//! Each line is written under an exclusive lock on the file, after checking whether the file has grown or was moved, so
+//! that several processes can share one log. A line is a single write.
 
 mod chain;
 mod entry;
@@ -59,5 +59,5 @@ pub use stats::{Durations, Stats, stats};
 pub use tail::tail;
 pub use verify::{Check, Problem, Report, What, verify, verify_files};
 
-/// Bytes of the longest line, its newline included. A call's line stays below it whatever it is handed.
+/// Maximum size of a line in bytes, including its newline. A call's line stays below it whatever the input.
 pub const MAX_LINE: usize = 64 * 1024;

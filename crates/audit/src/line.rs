@@ -1,16 +1,16 @@
-//! One line, read back, and which lines somebody wants to see.
+//! A parsed line, and the filter that selects lines.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::{fmt, time::SystemTime};
 
-/// One line with all its members, also those that this version doesn't know.
+/// One line with all its members, including those unknown to this version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Line(Map<String, Value>);
 
 impl Line {
-    /// Reads a line. `None` if it is no JSON object.
+    /// Parses a line. `None` if it is not a JSON object.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok().map(Self)
     }
@@ -20,7 +20,7 @@ impl Line {
         &self.0
     }
 
-    /// A member that is a text.
+    /// A string member.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).and_then(Value::as_str)
     }
@@ -30,12 +30,12 @@ impl Line {
         self.0.get("seq").and_then(Value::as_u64)
     }
 
-    /// What the line tells of the log itself; `None` for the line of a call.
+    /// The kind of an event of the log itself; `None` for the line of a call.
     pub fn kind(&self) -> Option<&str> {
         self.text("kind")
     }
 
-    /// The tool, resource or prompt that was asked for.
+    /// The requested tool, resource or prompt.
     pub fn target(&self) -> Option<&str> {
         ["tool", "uri", "prompt"].into_iter().find_map(|name| self.text(name))
     }
@@ -49,7 +49,7 @@ impl Line {
     }
 }
 
-/// For people, on one line: when, who, what, how it ended.
+/// For people, on one line: time, caller, target, outcome.
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = |name: &str| self.text(name).unwrap_or("-");
@@ -79,7 +79,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// A text from outside, for a terminal: what would move the cursor, or turn text around, is shown as its number.
+/// Untrusted text for a terminal: characters that move the cursor or reverse text are shown as their code points.
 pub(crate) struct Shown<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Shown<'_> {
@@ -103,25 +103,25 @@ fn is_invisible(char: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Which lines to show. Everything that is set must fit.
+/// Selects lines. A line must match every field that is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Who called.
+    /// Name of the caller.
     pub principal: Option<String>,
     /// A tool, a resource's address or a prompt.
     pub target: Option<String>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Option<String>,
-    /// Not before.
+    /// Not before this time.
     pub since: Option<SystemTime>,
-    /// Not after.
+    /// Not after this time.
     pub until: Option<SystemTime>,
-    /// Only what did not end well, and what befell the log.
+    /// Only calls that did not succeed, and events of the log itself.
     pub failed: bool,
 }
 
 impl Filter {
-    /// Whether a line fits.
+    /// Whether a line matches.
     pub fn fits(&self, line: &Line) -> bool {
         let is = |want: &Option<String>, have: Option<&str>| {
             want.as_deref().is_none_or(|want| have == Some(want))
@@ -135,15 +135,15 @@ impl Filter {
             && self.until.is_none_or(|until| !is_after(line, &stamp(until)))
     }
 
-    /// Whether a line is older than all that is wanted, as are those before it.
+    /// Whether this line and all lines before it are older than the filter wants.
     pub(crate) fn is_past(&self, line: &Line) -> bool {
         self.since.is_some_and(|since| is_before(line, &stamp(since)))
     }
 }
 
-/// A moment as lines have it.
+/// A time in the format of the log.
 pub(crate) fn stamp(moment: SystemTime) -> String {
-    // Beyond the year 262,000 the calendar ends; no line is that late.
+    // The calendar ends after the year 262,000; no line is that late.
     let moment = chrono::DateTime::from_timestamp_millis(millis(moment)).unwrap_or_default();
     moment.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }
@@ -153,7 +153,7 @@ fn millis(moment: SystemTime) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Times of lines sort as texts.
+/// Timestamps of lines sort as text.
 pub(crate) fn is_before(line: &Line, stamp: &str) -> bool {
     line.text("time").is_some_and(|time| time < stamp)
 }
@@ -187,7 +187,7 @@ mod tests {
         ];
         for (given, want) in cases {
             assert_eq!(line(given).to_string(), want);
-            // Nothing is lost for those who read JSON.
+            // The JSON form loses nothing.
             let again = serde_json::to_string(&line(given)).unwrap();
             assert_eq!(line(&again), line(given));
         }

@@ -1,4 +1,4 @@
-//! Writing: each line under a lock, in the chain, in a file that is turned over; and what happens when it can't be.
+//! Writing: each line under a lock, in the chain, in a file that is rotated; and handling of write failures.
 
 use crate::{
     Entry,
@@ -19,36 +19,36 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A log that can't be written is told of at most this often.
+/// Minimum interval between log messages about a log that cannot be written.
 const TOLD_EVERY: Duration = Duration::from_mins(1);
-/// How long to wait for other processes, which write their lines or turn the file over. Either takes microseconds; one
-/// that was stopped in the middle of it must not stop this one.
+/// How long to wait for other processes, which write their lines or rotate the file. Either takes microseconds; a
+/// process stopped in the middle of it must not block this one.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The same for each line once one has held the file for that long.
+/// Timeout for each further line once another process has held the file for that long.
 const BRIEFLY: Duration = Duration::from_millis(10);
 
-/// What to do with a call whose line can't be written.
+/// What to do with a call whose line cannot be written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnFull {
-    /// Refuse it: nothing happens unrecorded.
+    /// Refuse the call, so that nothing happens unrecorded.
     Refuse,
-    /// Let it go on. The line is counted, and the number is recorded once there is room again.
+    /// Let the call continue. The line is counted, and the number is recorded once lines can be written again.
     #[default]
     Drop,
 }
 
-/// How a log is kept.
+/// Settings of an audit log.
 #[derive(Clone)]
 pub struct Settings {
-    /// Bytes after which a file is turned over.
+    /// Bytes after which a file is rotated.
     pub max_bytes: u64,
-    /// Older files that stay.
+    /// Number of older files to keep.
     pub keep: usize,
-    /// What to do when a line can't be written.
+    /// What to do when a line cannot be written.
     pub on_full: OnFull,
-    /// Makes the chain an HMAC, which nobody without the key can forge. An empty key is none.
+    /// Makes the chain an HMAC, which cannot be forged without the key. An empty key counts as no key.
     pub key: Option<Vec<u8>>,
-    /// Waits for the disk after each line, so that a power cut loses none.
+    /// Waits for the disk after each line, so that a power failure loses no line.
     pub sync: bool,
 }
 
@@ -70,12 +70,12 @@ impl std::fmt::Debug for Settings {
     }
 }
 
-/// A line can't be written, and the call is to be refused.
+/// A line cannot be written, and the call must be refused.
 #[derive(Debug, thiserror::Error)]
-#[error("audit line can't be written: {}", reason(.0))]
+#[error("cannot write the audit line: {}", reason(.0))]
 pub struct WriteError(#[source] io::Error);
 
-/// Why a line can't be written, for clients: where the log is stays on the server.
+/// The failure in words for clients; the path of the log is not disclosed.
 fn reason(error: &io::Error) -> String {
     if docent_files::is_link_error(error) {
         "the log was replaced by a symbolic link".to_owned()
@@ -84,7 +84,7 @@ fn reason(error: &io::Error) -> String {
     }
 }
 
-/// A log that lines are written to. Shared between threads; several processes may write to one file.
+/// An audit log open for writing. Shared between threads; several processes may write to one file.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
@@ -94,7 +94,7 @@ pub struct Log {
     chain: Chain,
     state: Mutex<State>,
     failures: AtomicU64,
-    /// The last attempt to write, or to open, went well.
+    /// Whether the last attempt to open or write succeeded.
     sound: AtomicBool,
 }
 
@@ -102,9 +102,9 @@ pub struct Log {
 struct State {
     file: Option<DataFile>,
     known: Option<Known>,
-    /// The file that was written to before it was moved away.
+    /// The file written to before it was moved away.
     left: Option<DataFile>,
-    /// Since when every attempt has found another process with the lock.
+    /// Since when every attempt has found the lock taken by another process.
     held_since: Option<Instant>,
     /// Lines that could not be written, and since when.
     lost: Option<(u64, String)>,
@@ -112,7 +112,7 @@ struct State {
     told_of_size: Option<Instant>,
 }
 
-/// What this process knows of the file that it wrote to last. It outlives the file's handle.
+/// What this process knows about the file it wrote to last. Outlives the file's handle.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     identity: Identity,
@@ -120,11 +120,11 @@ struct Known {
     /// The number of its first line.
     first: u64,
     head: Head,
-    /// This process turned the file over.
+    /// Whether this process rotated the file.
     turned: bool,
 }
 
-/// A file whose lock is held, and how the chain goes on in it.
+/// A locked file, and how the chain continues in it.
 struct Place {
     identity: Identity,
     /// A file on a disk, not a device.
@@ -132,22 +132,22 @@ struct Place {
     length: u64,
     /// The number of its first line, if it has one.
     first: Option<u64>,
-    /// The line that the next one follows.
+    /// The predecessor of the next line.
     head: Head,
-    /// Its last line lacks a newline.
+    /// Whether its last line lacks a newline.
     newline: bool,
-    /// What is to be said before the next line.
+    /// Event to write before the next line.
     event: Option<Event>,
-    /// What is to be said of a file that has no line yet.
+    /// Event to write to a file without lines.
     begun: Option<Event>,
-    /// Older files that are removed once that is said.
+    /// Older files to remove once that event is written.
     beyond: Vec<OsString>,
 }
 
 impl Log {
-    /// A log at `path`. The file is opened with the first line, or with the first question whether it is ready.
+    /// A log at `path`. The file is opened with the first line, or with the first call of [`Log::ready`].
     ///
-    /// Neither the file nor its folder may be a symbolic link; links further up are followed once, here.
+    /// Neither the file nor its folder may be a symbolic link; links further up are resolved once, here.
     pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
         let path = path.into();
         let folder = match path.parent() {
@@ -166,24 +166,25 @@ impl Log {
         }
     }
 
-    /// Where it is.
+    /// The path of the log.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lines that could not be written, since the log was opened.
+    /// Number of lines that could not be written since the log was opened.
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// Writes the line of one call. With [`OnFull::Drop`] a line that can't be written is no error. This waits for other
-    /// processes that hold the file.
+    /// Writes the line of one call. With [`OnFull::Drop`] a failure to write is not an error. Waits for other processes
+    /// that hold the file.
     pub fn append(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
         let (state, written) = self.wait(Some(entry));
         self.judge(state, written)
     }
 
-    /// The same without waiting: `None` while another process holds the file, and nothing is written or counted.
+    /// Like [`Log::append`], without waiting: `None` while another process holds the file; then nothing is written or
+    /// counted.
     pub fn append_at_once(&self, entry: &Entry<'_>) -> Option<Result<(), WriteError>> {
         let mut state = self.state();
         let written = self.attempt(&mut state, Some(entry));
@@ -208,18 +209,18 @@ impl Log {
         }
     }
 
-    /// Whether a call may run as far as is known, which takes one load.
+    /// Whether a call may run as far as is known, at the cost of one atomic load.
     pub fn is_sound(&self) -> bool {
         self.settings.on_full == OnFull::Drop || self.sound.load(Ordering::Acquire)
     }
 
-    /// Whether a call may run: not if its line is known to be impossible and must be written. Unless the log is sound, this
-    /// waits as [`Log::append`] does.
+    /// Whether a call may run: not if its line is known to fail and must be written. Unless the log is sound, this
+    /// waits like [`Log::append`].
     pub fn ready(&self) -> Result<(), WriteError> {
         if self.is_sound() {
             return Ok(());
         }
-        // Lines that were lost are recorded by this: if they can be, so can others.
+        // This records the lost lines: if they can be written, so can others.
         let (mut state, written) = self.wait(None);
         written.map_err(|error| {
             self.tell(&mut state, &error);
@@ -227,13 +228,13 @@ impl Log {
         })
     }
 
-    /// Tries until no other process is in the way, or one has been for too long. Whoever waits holds up nobody: the state is
-    /// free between two attempts.
+    /// Retries until no other process is in the way, or one has been for too long. Waiting blocks no other caller: the
+    /// state is unlocked between two attempts.
     fn wait(&self, entry: Option<&Entry<'_>>) -> (MutexGuard<'_, State>, io::Result<()>) {
         let began = Instant::now();
         file::wait(|| {
             let mut state = self.state();
-            // One that was opened earlier may have been moved away: it is given up only for what is at the path by now.
+            // A file opened earlier may have been moved away: it is only given up for the file that is now at the path.
             let is_fresh = state.file.is_none();
             let written = self.attempt(&mut state, entry);
             let gives_up = is_fresh && state.is_stuck() && began.elapsed() >= BRIEFLY;
@@ -245,13 +246,13 @@ impl Log {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// At once, and then now and then.
+    /// Logs the failure at once, and then at intervals.
     fn tell(&self, state: &mut State, error: &io::Error) {
         if !is_time_to_tell(&mut state.told) {
             return;
         }
         let (path, lost, policy) = (self.path.display(), self.failures(), self.settings.on_full);
-        tracing::error!(%path, %error, lost, ?policy, "audit lines can't be written");
+        tracing::error!(%path, %error, lost, ?policy, "cannot write audit lines");
     }
 
     fn attempt(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
@@ -259,7 +260,7 @@ impl Log {
         if file::is_held(&written) {
             state.held_since.get_or_insert_with(Instant::now);
             if state.is_stuck() {
-                // It may be one that was moved away: the next attempt is for the file that is at the path by then.
+                // The file may have been moved away: the next attempt opens the file that is at the path by then.
                 state.file = None;
             }
             return written;
@@ -270,19 +271,19 @@ impl Log {
             state.told = None;
             if let Some((lost, since)) = state.lost.take() {
                 let path = self.path.display();
-                tracing::warn!(%path, lost, since, "audit lines are written again");
+                tracing::warn!(%path, lost, since, "audit lines can be written again");
             }
         }
         written
     }
 
-    /// Writes what is to be said of the log, and the entry, in one write. On an error the file is closed, and with it
-    /// goes the lock, if this process had it; what is known of the file stays.
+    /// Writes pending events and the entry in one write. On an error the file is closed, which releases its lock; what
+    /// is known about the file is kept.
     fn write(&self, state: &mut State, entry: Option<&Entry<'_>>) -> io::Result<()> {
         let (file, place) = self.enter(state)?;
         let (buffer, head) = self.lines(&place, state.lost.as_ref(), entry);
         let length = place.length.saturating_add(buffer.len() as u64);
-        // A torn line is closed where it is.
+        // A truncated line is terminated in place.
         let turn = place.length > 0 && !place.newline && length > self.settings.max_bytes;
         if buffer.is_empty() || !turn {
             return self.put(state, (file, place), &buffer, head);
@@ -292,7 +293,7 @@ impl Log {
         self.put(state, (file, place), &buffer, head)
     }
 
-    /// Opens and locks the file at the path, and finds out how the chain goes on in it.
+    /// Opens and locks the file at the path, and determines how the chain continues in it.
     fn enter(&self, state: &mut State) -> io::Result<(DataFile, Place)> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
@@ -308,8 +309,8 @@ impl Log {
             let identity = Identity::of(&metadata);
             let there = self.folder.status(&self.name)?.map(|there| there.identity);
             if there != Some(identity) {
-                // Moved away, perhaps by another of us. Its lock is given back: others may still wait for it.
-                // Closing the file gives it back as well.
+                // Moved away, perhaps by another docent process. Release its lock: others may still wait for it.
+                // Closing the file releases it as well.
                 file.unlock().unwrap_or_default();
                 state.left = Some(file);
                 continue;
@@ -332,10 +333,10 @@ impl Log {
             let place = self.place(empty, file.as_file(), state.known, left.as_ref())?;
             return Ok((file, place));
         }
-        Err(io::Error::other("the audit file is moved away again and again"))
+        Err(io::Error::other("the audit file keeps being moved away"))
     }
 
-    /// Logs that the file is not the one that this process wrote to last, unless it was turned over.
+    /// Logs that the file is not the one this process wrote to last, unless it was rotated.
     fn report_replaced(&self, known: Option<Known>, now: Identity) {
         let Some(known) = known.filter(|known| !known.turned && known.identity != now) else {
             return;
@@ -346,12 +347,12 @@ impl Log {
         };
         if !file::older(&self.folder, &self.name).iter().any(is_old) {
             let (path, from, to) = (self.path.display(), known.first, known.head.seq);
-            tracing::warn!(%path, from, to, "the audit file was replaced: these lines are in none of the files of the log");
+            tracing::warn!(%path, from, to, "the audit file was replaced: these lines are in no file of the log");
         }
     }
 
-    /// How the chain goes on in a file. The newest line that is known decides, so that a file that was put back to an
-    /// earlier state shows as lines that are missing.
+    /// Determines how the chain continues in a file. The newest known line decides, so that a file restored to an
+    /// earlier state shows up as missing lines.
     fn place(
         &self,
         mut place: Place,
@@ -389,7 +390,7 @@ impl Log {
         let head = newer(newest, last);
         place.head = head.unwrap_or(Head::NONE);
         if place.length == 0 && place.head != Head::NONE {
-            // The lines before this one are in none of the files of the log.
+            // The lines before this one are in no file of the log.
             let moved = known.filter(|known| !known.turned && last != head);
             let from = moved.map(|known| known.first);
             place.event = from.map(|from| Event::RotatedElsewhere { from, to: place.head.seq });
@@ -403,8 +404,8 @@ impl Log {
         Ok(place)
     }
 
-    /// The file before the one that begins. One that can't be read at this moment is an error: without what it says of
-    /// itself, files that are removed later would count as missing. One that can never be read is left out.
+    /// The file before the new one. A file that cannot be read at this moment is an error: without its `begun` line,
+    /// files removed later would count as missing. A file that can never be read is skipped.
     fn read_older(&self, name: &OsStr) -> io::Result<Option<DataFile>> {
         use io::ErrorKind::{InvalidData, InvalidInput, NotFound, PermissionDenied};
         match self.folder.read(name) {
@@ -421,7 +422,7 @@ impl Log {
         Ok(file::ending(file, length, &self.chain)?.head)
     }
 
-    /// What is to be written, and the last line of it.
+    /// The bytes to write, and the last line in them.
     fn lines(
         &self,
         place: &Place,
@@ -444,7 +445,7 @@ impl Log {
         (buffer, head)
     }
 
-    /// Begins a new file, or goes on in the old one if that can't be: the record is worth more than the bound.
+    /// Starts a new file, or continues the old one if that fails: the record matters more than the size limit.
     fn turn_over(
         &self,
         state: &mut State,
@@ -454,7 +455,7 @@ impl Log {
         if let Err(error) = file::turn_over(&self.folder, &self.name) {
             if is_time_to_tell(&mut state.told_of_size) {
                 let path = self.path.display();
-                tracing::error!(%path, %error, "the audit file can't be turned over, and grows past audit.max_bytes");
+                tracing::error!(%path, %error, "cannot rotate the audit file; it grows past audit.max_bytes");
             }
             return Ok((file, place));
         }
@@ -463,7 +464,7 @@ impl Log {
         self.enter(state)
     }
 
-    /// One write. What was written in part is taken back, so that a full disk leaves no torn line.
+    /// Writes once. A partial write is undone, so that a full disk leaves no truncated line.
     fn put(
         &self,
         state: &mut State,
@@ -495,42 +496,42 @@ impl Log {
             {
                 let path = self.path.with_file_name(old);
                 let path = path.display();
-                tracing::error!(%path, %error, "the audit file is one more than audit.keep, and can't be removed");
+                tracing::error!(%path, %error, "cannot remove the audit file beyond audit.keep");
             }
         }
         let length = if place.regular { place.length + buffer.len() as u64 } else { 0 };
         state.known = Some(place.known(length, head));
-        // A file whose lock can't be given back is closed, which does.
+        // If the lock cannot be released, closing the file releases it.
         state.file = file.unlock().is_ok().then_some(file);
         Ok(())
     }
 }
 
 impl State {
-    /// Whether another process has held the file for longer than it is waited for.
+    /// Whether another process has held the file for longer than the timeout.
     fn is_stuck(&self) -> bool {
         self.held_since.is_some_and(|since| since.elapsed() >= PATIENCE)
     }
 }
 
 impl Place {
-    /// What is known of the file once it ends with this line.
+    /// What is known about the file once it ends with this line.
     fn known(&self, length: u64, head: Head) -> Known {
         let first = self.first.unwrap_or(self.head.seq.saturating_add(1));
         Known { identity: self.identity, length, first, head, turned: false }
     }
 }
 
-/// Whether something was not told of for a while; it is now.
-fn is_time_to_tell(told: &mut Option<Instant>) -> bool {
-    let is_time = told.is_none_or(|told| told.elapsed() >= TOLD_EVERY);
+/// Whether enough time has passed to log again; if so, restarts the interval.
+fn is_time_to_tell(last: &mut Option<Instant>) -> bool {
+    let is_time = last.is_none_or(|at| at.elapsed() >= TOLD_EVERY);
     if is_time {
-        *told = Some(Instant::now());
+        *last = Some(Instant::now());
     }
     is_time
 }
 
-/// The one further on in the chain; the second if they are as far.
+/// The head further along the chain; the second if they are equal.
 fn newer(one: Option<Head>, other: Option<Head>) -> Option<Head> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if one.seq > other.seq { one } else { other }),
@@ -538,7 +539,7 @@ fn newer(one: Option<Head>, other: Option<Head>) -> Option<Head> {
     }
 }
 
-/// This moment, as lines have it: in UTC, with thousandths, so that times sort as texts.
+/// The current time in the format of the log: UTC with milliseconds, so that times sort as text.
 pub(crate) fn now() -> String {
     chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }

@@ -1,11 +1,11 @@
-//! Members of a JSON object as bytes: plain ASCII, bounded, one line whatever they are made of.
+//! Members of a JSON object as bytes: plain ASCII, bounded, always on one line.
 
 use std::io::Write;
 
-/// Bytes of a text that are kept. What is cut off is said.
+/// Maximum bytes of a string. A longer one is truncated, and says so.
 pub(crate) const MOST_TEXT: usize = 512;
 
-/// Members that follow others: each begins with a comma.
+/// Members that follow others: each starts with a comma.
 #[derive(Debug, Default)]
 pub(crate) struct Members(Vec<u8>);
 
@@ -24,7 +24,7 @@ impl Members {
         self.0.extend_from_slice(b"\":");
     }
 
-    /// A text, cut to [`MOST_TEXT`] bytes.
+    /// Writes a string, truncated to [`MOST_TEXT`] bytes.
     pub(crate) fn text(&mut self, name: &str, text: &str) {
         self.name(name);
         self.0.push(b'"');
@@ -44,8 +44,8 @@ impl Members {
         }
     }
 
-    /// Whatever is no plain ASCII is escaped: some readers end lines at U+0085 and U+2028, terminals obey C1 controls,
-    /// and bidirectional marks turn around what is read.
+    /// Escapes everything but plain ASCII: some readers end lines at U+0085 and U+2028, terminals obey C1 controls, and
+    /// bidirectional marks reorder text.
     fn char(&mut self, char: char) {
         match char {
             '"' => self.0.extend_from_slice(b"\\\""),
@@ -65,7 +65,7 @@ impl Members {
         write!(self.0, "{number}").unwrap_or_default();
     }
 
-    /// A number with a fraction. What JSON has no word for is `null`.
+    /// Writes a number with a fraction. A value that JSON cannot express becomes `null`.
     pub(crate) fn fraction(&mut self, name: &str, number: f64) {
         self.name(name);
         serde_json::to_writer(&mut self.0, &number).unwrap_or_default();

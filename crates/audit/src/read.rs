@@ -1,4 +1,4 @@
-//! Reading a log: its files as they are at one moment, their lines one by one, in bounded memory.
+//! Reading a log: a consistent view of its files, line by line, in bounded memory.
 
 use crate::{MAX_LINE, file};
 use docent_files::{Identity, LinkError};
@@ -9,16 +9,16 @@ use std::{
     time::Duration,
 };
 
-/// How long to wait for those who write.
+/// How long to wait for writers.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A file of the log can't be read.
+/// A file of the log could not be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the audit file {} can't be read", path.display())]
+#[error("cannot read the audit file {}", path.display())]
 pub struct ReadError {
-    /// Which one.
+    /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The cause.
     #[source]
     pub source: io::Error,
 }
@@ -30,7 +30,7 @@ impl ReadError {
     }
 }
 
-/// One file, as long as it was when it was opened.
+/// One file, up to the length it had when it was opened.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
@@ -54,29 +54,29 @@ impl Source {
     }
 }
 
-/// Opens a regular file. A pipe is refused before it is opened, because that would wait for another program.
+/// Opens a regular file. A pipe is refused before it is opened, because opening would wait for another program.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     File::open(path)
 }
 
-/// These files, in this order.
+/// Opens these files, in this order.
 pub(crate) fn named(files: &[PathBuf]) -> Result<Vec<Source>, ReadError> {
     files.iter().cloned().map(Source::open).collect()
 }
 
-/// The files of the log at `path`, oldest first. No file is turned over, and no line written, while they are opened.
+/// The files of the log at `path`, oldest first. No rotation or write happens while they are opened.
 ///
-/// A link in the place of the log is an error: docent wrote none of its lines through it.
+/// A link in place of the log is an error: docent never writes through a link.
 pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, ReadError> {
     if path.is_symlink() {
         return Err(ReadError::at(path)(LinkError { path: path.to_owned() }.into()));
     }
     for _ in 0..8 {
         let Ok(current) = open(path) else { break };
-        // A log whose lock can't be had is read all the same: it may only look torn at its end.
+        // A log whose lock is not available is read anyway: at worst its last line looks truncated.
         let held = file::lock_shared(&current, PATIENCE);
         let identity = current.metadata().ok().map(|metadata| Identity::of(&metadata));
         if held.is_ok() && file::identity_at(path) != identity {
@@ -86,25 +86,25 @@ pub(crate) fn sources(path: &Path) -> Result<Vec<Source>, ReadError> {
     }
     let files = file::files(path);
     if files.is_empty() {
-        // Opening it says what is the matter.
+        // Opening the file yields the error.
         return Source::open(path.to_owned()).map(|source| vec![source]);
     }
     named(&files)
 }
 
-/// What stands between two newlines.
+/// The content between two newlines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     /// A line without its newline.
     Line(&'a [u8]),
-    /// So many bytes, more than a line can have.
+    /// The length of a line longer than the maximum.
     TooLong(u64),
     /// The end of the file, without a newline.
     Open(&'a [u8]),
 }
 
 impl<'a> Piece<'a> {
-    /// The bytes of something that may be a line.
+    /// The bytes of a possible line.
     pub(crate) fn bytes(&self) -> Option<&'a [u8]> {
         match self {
             Self::Line(bytes) | Self::Open(bytes) => Some(bytes),

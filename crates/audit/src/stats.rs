@@ -1,4 +1,4 @@
-//! What a log says all together: calls by tool, principal and outcome, bytes, durations.
+//! Statistics of a log: calls by tool, principal and outcome, bytes, durations.
 
 use crate::{
     Line, ReadError,
@@ -8,57 +8,57 @@ use crate::{
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt, path::Path, time::SystemTime};
 
-/// Names that are counted one by one. Names come from outside, also those of tools that never were.
+/// Maximum names counted separately. Names come from clients, including those of tools that never existed.
 const MOST_NAMES: usize = 1000;
-/// What stands for all further names.
+/// Label for all further names.
 const OTHERS: &str = "(others)";
 
-/// The sums of a log.
+/// Totals of a log.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// Files read.
     pub files: usize,
-    /// The time of the first line counted.
+    /// Time of the first line counted.
     pub from: Option<String>,
-    /// The time of the last line counted.
+    /// Time of the last line counted.
     pub to: Option<String>,
-    /// Calls, reads and prompts, and what was turned away before it was known which of them it is.
+    /// Calls, reads and prompts, and requests rejected before their kind was known.
     pub calls: u64,
-    /// Those that were refused.
+    /// Refused requests.
     pub refused: u64,
     /// Lines that could not be written.
     pub dropped: u64,
-    /// What is no line.
+    /// Lines that could not be parsed.
     pub broken: u64,
     /// Bytes of all answers.
     pub bytes: u64,
-    /// How long calls took.
+    /// Duration of calls.
     pub duration_ms: Durations,
     /// By tool; resources and prompts by their method.
     pub by_tool: BTreeMap<String, u64>,
-    /// By who called.
+    /// By principal.
     pub by_principal: BTreeMap<String, u64>,
-    /// By how they ended.
+    /// By outcome.
     pub by_outcome: BTreeMap<String, u64>,
-    /// By why they ended so.
+    /// By reason of the outcome.
     pub by_reason: BTreeMap<String, u64>,
 }
 
-/// How long calls took, in milliseconds. Percentiles are at most 3% too high; the longest is exact.
+/// Durations of calls in milliseconds. Percentiles are at most 3% too high; the maximum is exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Durations {
-    /// Half of the calls took no longer.
+    /// Median.
     pub p50: f64,
-    /// 95 of 100 calls took no longer.
+    /// 95th percentile.
     pub p95: f64,
-    /// 99 of 100 calls took no longer.
+    /// 99th percentile.
     pub p99: f64,
-    /// The longest.
+    /// Maximum.
     pub max: f64,
 }
 
-/// Sums up the log at `path` with its older files, from a moment on if one is given. Reads lines one by one, in
-/// bounded memory.
+/// Computes the totals of the log at `path` with its older files, from a time on if one is given. Reads line by line,
+/// in bounded memory.
 pub fn stats(path: &Path, since: Option<SystemTime>) -> Result<Stats, ReadError> {
     let since = since.map(stamp);
     let sources = read::sources(path)?;
@@ -153,8 +153,8 @@ impl fmt::Display for Stats {
     }
 }
 
-/// Microseconds, counted by their highest bit and the five bits below it: a fixed number of counters for any number
-/// of calls, each at most 1/32 wide.
+/// Microseconds, counted by their highest bit and the five bits below it: a fixed number of counters for any number of
+/// calls, each at most 1/32 wide.
 #[derive(Debug)]
 struct Histogram {
     counts: Vec<u64>,
@@ -162,7 +162,7 @@ struct Histogram {
     max: f64,
 }
 
-/// Bits below the highest that are told apart.
+/// Bits below the highest that are distinguished.
 const FINE: u32 = 5;
 
 impl Default for Histogram {
@@ -186,7 +186,7 @@ impl Histogram {
         }
     }
 
-    /// The upper end of the bucket in which the call of this rank is.
+    /// The upper bound of the bucket that contains the call of this rank.
     fn percentile(&self, percent: u64) -> f64 {
         let rank = (u128::from(self.total) * u128::from(percent)).div_ceil(100);
         let mut seen = 0;

@@ -1,4 +1,4 @@
-//! The last lines of a log, read from its end.
+//! The last lines of a log, read backwards.
 
 use crate::{
     Filter, Line, MAX_LINE, ReadError,
@@ -11,8 +11,8 @@ use std::{
 
 const BLOCK: u64 = 64 * 1024;
 
-/// The last `count` lines that fit, oldest first, from as many of the log's files as that takes. What is no line is
-/// left out.
+/// The last `count` matching lines, oldest first, from as many files of the log as necessary. Unreadable lines are
+/// skipped.
 pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, ReadError> {
     let mut found = Vec::new();
     if count == 0 {
@@ -35,8 +35,8 @@ pub fn tail(path: &Path, count: usize, filter: &Filter) -> Result<Vec<Line>, Rea
     Ok(found)
 }
 
-/// Hands over lines from the last to the first, for as long as more are wanted. A line that is too long is left out, so
-/// that memory stays bounded.
+/// Yields lines from the last to the first, until no more are wanted. A line that is too long is skipped, so that
+/// memory stays bounded.
 fn backwards(source: &Source, want: &mut dyn FnMut(&[u8]) -> bool) -> io::Result<()> {
     let mut at = source.length;
     // The end of a line whose beginning is in an earlier block; `None` while it is too long.

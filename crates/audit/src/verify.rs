@@ -1,4 +1,4 @@
-//! Whether a log is as it was written: every line, and its place among the others.
+//! Verifies that a log is unchanged: every line, and its position among the others.
 
 use crate::{
     ReadError,
@@ -12,17 +12,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Problems, and notices, that are kept. The others are counted.
+/// Maximum problems, and notices, that are kept. Further ones are only counted.
 const MOST_KEPT: usize = 1000;
 
-/// What a log is checked against.
+/// What to verify a log against.
 #[derive(Clone, Default)]
 pub struct Check<'a> {
-    /// The key that it was written with.
+    /// The key it was written with.
     pub key: Option<&'a [u8]>,
-    /// A line that must be there: shows whether the end was cut off since.
+    /// A line that must be present: reveals whether the end was cut off.
     pub expect: Option<Head>,
-    /// Another tool moves files of the log away: what went with them is not missed.
+    /// Another tool moves files of the log away: lines in them do not count as missing.
     pub rotated_elsewhere: bool,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Check<'_> {
     }
 }
 
-/// What a check found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Lines read.
@@ -45,19 +45,19 @@ pub struct Report {
     pub files: usize,
     /// The first line.
     pub first: Option<Head>,
-    /// The last line. Kept elsewhere, it shows later whether the end was cut off.
+    /// The last line. Stored elsewhere, it later reveals whether the end was cut off.
     pub last: Option<Head>,
-    /// All problems, also those beyond the kept ones.
+    /// Number of problems, including those not kept.
     pub problem_count: u64,
-    /// What can't have come about by itself; the first thousand.
+    /// Findings that do not happen by accident; the first thousand.
     pub problems: Vec<Problem>,
-    /// All notices, also those beyond the kept ones.
+    /// Number of notices, including those not kept.
     pub notice_count: u64,
-    /// What is worth knowing and is no tampering; the first thousand.
+    /// Findings worth knowing that are not tampering; the first thousand.
     pub notices: Vec<Problem>,
 }
 
-/// Something found, and where.
+/// A finding and its location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file.
@@ -66,22 +66,22 @@ pub struct Problem {
     pub line: u64,
     /// The line's own number, if it has one.
     pub seq: Option<u64>,
-    /// What it is.
+    /// The finding.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What can be found.
+/// Kinds of findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum What {
-    /// The hash is not that of the line.
+    /// The hash does not match the line.
     Changed,
-    /// Not in the shape of the log's lines.
+    /// Not in the format of the log.
     NotALine,
-    /// Longer than the log's lines are.
+    /// Longer than the log's maximum.
     TooLong,
-    /// Lines that are not there.
+    /// Missing lines.
     Missing {
         /// The first of them.
         from: u64,
@@ -93,27 +93,27 @@ pub enum What {
         /// The line before it.
         after: u64,
     },
-    /// Has the right number, and follows another line than the one before it.
+    /// Has the right number, but follows a different line than the one before it.
     NotLinked,
     /// A second chain begins.
     BeginsAnew,
-    /// Tells of a torn line that is not there, or not as it was.
+    /// Describes a truncated line that is missing or was changed.
     TornGone,
     /// The line that was expected has another hash.
     Unexpected,
-    /// The line that was expected is not there any more: the end was cut off.
+    /// The expected line is gone: the end was cut off.
     CutOff {
-        /// The line that was expected.
+        /// The expected line.
         expected: u64,
     },
-    /// The line that was expected is older than the files.
+    /// The expected line is older than the files.
     TooOld {
-        /// The line that was expected.
+        /// The expected line.
         expected: u64,
     },
-    /// Notice: a line was cut off, as by the end of the process.
+    /// Notice: a line was truncated, for example because the process was killed.
     Torn {
-        /// What is there of it.
+        /// Bytes present.
         bytes: u64,
     },
     /// Notice: another tool moved or emptied the file with these lines.
@@ -123,7 +123,7 @@ pub enum What {
         /// The last line of that file.
         to: u64,
     },
-    /// These lines are not here, since another tool moved or emptied their file. A notice where one is known to.
+    /// These lines are missing because another tool moved or emptied their file. A notice if such a tool is known.
     MovedAway {
         /// The first of them.
         from: u64,
@@ -132,10 +132,10 @@ pub enum What {
     },
     /// Notice: lines that could not be written.
     Dropped {
-        /// How many.
+        /// The number of lines.
         count: u64,
     },
-    /// Notice: the oldest files are gone, as the log itself says.
+    /// Notice: the oldest files were removed, as the log itself records.
     OlderGone {
         /// The last line of them.
         to: u64,
@@ -146,36 +146,36 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed => f.write_str(
-                "the line was changed, or written with another key: its hash does not fit",
+                "the line was changed, or written with another key: its hash does not match",
             ),
             Self::NotALine => f.write_str("not a line of this log"),
             Self::TooLong => f.write_str("longer than any line of this log"),
             Self::Missing { from, to } => write!(f, "lines {from} to {to} are missing before it"),
-            Self::OutOfOrder { after } => write!(f, "stands after line {after}: moved or copied"),
+            Self::OutOfOrder { after } => write!(f, "appears after line {after}: moved or copied"),
             Self::NotLinked => {
                 f.write_str("does not follow the line before it: one of them was replaced")
             }
             Self::BeginsAnew => f.write_str("a new chain begins here"),
-            Self::TornGone => f.write_str("the torn line that it tells of is gone or was changed"),
+            Self::TornGone => f.write_str("the truncated line that it describes is missing or was changed"),
             Self::Unexpected => {
-                f.write_str("has another hash than expected: the log was rewritten")
+                f.write_str("has a different hash than expected: the log was rewritten")
             }
             Self::CutOff { expected } => {
                 write!(
                     f,
-                    "the log ends before line {expected}, which was there: its end was cut off"
+                    "the log ends before line {expected}, which existed: its end was cut off"
                 )
             }
             Self::TooOld { expected } => {
                 write!(f, "line {expected} is older than these files; expect a later one")
             }
-            Self::Torn { bytes } => write!(f, "a line was cut off after {bytes} bytes"),
+            Self::Torn { bytes } => write!(f, "a line was truncated after {bytes} bytes"),
             Self::RotatedElsewhere { from, to } => {
                 write!(f, "another tool moved or emptied the file with lines {from} to {to}")
             }
             Self::MovedAway { from, to } => write!(
                 f,
-                "lines {from} to {to} are not here: another tool moved or emptied their file"
+                "lines {from} to {to} are missing: another tool moved or emptied their file"
             ),
             Self::Dropped { count } => write!(f, "{count} lines could not be written before it"),
             Self::OlderGone { to } => write!(f, "lines 1 to {to} were in older files"),
@@ -194,7 +194,7 @@ impl fmt::Display for Problem {
 }
 
 impl Report {
-    /// Nothing but what may come about by itself.
+    /// Whether nothing but harmless findings was made.
     pub fn is_intact(&self) -> bool {
         self.problem_count == 0
     }
@@ -225,12 +225,12 @@ impl fmt::Display for Report {
     }
 }
 
-/// Checks the log at `path` with its older files.
+/// Verifies the log at `path` with its older files.
 pub fn verify(path: &Path, check: &Check<'_>) -> Result<Report, ReadError> {
     walk(&read::sources(path)?, check)
 }
 
-/// Checks these files, oldest first.
+/// Verifies these files, oldest first.
 pub fn verify_files(files: &[PathBuf], check: &Check<'_>) -> Result<Report, ReadError> {
     walk(&read::named(files)?, check)
 }
@@ -261,7 +261,7 @@ fn walk(sources: &[Source], check: &Check<'_>) -> Result<Report, ReadError> {
 
 struct Walk {
     chain: Chain,
-    /// Until it is found.
+    /// `None` once found.
     expect: Option<Head>,
     rotated_elsewhere: bool,
     report: Report,
@@ -269,26 +269,26 @@ struct Walk {
     line: u64,
     last: Option<Last>,
     broken: Option<Broken>,
-    /// What is to be said of the lines before the first one, unless the log explains it further on.
+    /// The finding about lines before the first one, unless the log explains it further on.
     before: Option<Problem>,
-    /// What the oldest file says that tells its number, and what the newest one does.
+    /// The file numbers recorded in the oldest and in the newest file.
     begun: Option<(Begun, Begun)>,
 }
 
-/// The line before.
+/// The previous line.
 struct Last {
     head: Head,
-    /// Its real hash. A line whose stated hash was changed is one problem; that the next line follows the real one
-    /// is none.
+    /// The computed hash. A line whose stated hash was changed is one problem, even though the next line follows the
+    /// computed one.
     real: Hash,
 }
 
-/// Something that is no line. The next line may explain it.
+/// Bytes that are not a line. The next line may explain them.
 struct Broken {
     problem: Problem,
     bytes: u64,
     digest: Hash,
-    /// It ends with the file, without a newline.
+    /// Ends with the file, without a newline.
     open: bool,
 }
 
@@ -341,7 +341,7 @@ impl Walk {
         });
     }
 
-    /// What is to be said of the broken line before, now that the next one is known.
+    /// Reports the unreadable line before, now that the next one is known.
     fn explain(&mut self, event: Option<(&Event, u64)>) {
         match (self.broken.take(), event) {
             (Some(broken), Some((Event::Torn { bytes, digest }, seq)))
@@ -358,7 +358,7 @@ impl Walk {
     fn sealed(&mut self, line: &Sealed<'_>) {
         let real = self.chain.hash(line.body);
         let fits = real == line.hash;
-        // What a changed line says of the log excuses nothing.
+        // A changed line must not excuse anything.
         let event = if fits { Event::parse(line.members) } else { None };
         self.explain(event.as_ref().map(|event| (event, line.seq)));
         if !fits {
@@ -419,7 +419,7 @@ impl Walk {
         }
     }
 
-    /// Lines are missing from `from` to the one before `seq`. The log itself may know that they were moved.
+    /// Lines are missing from `from` to the one before `seq`. The log itself may record that they were moved.
     fn missing(&mut self, seq: u64, from: u64, moved: Option<(u64, u64)>) {
         let to = seq - 1;
         let Some((moved_from, _)) = moved.filter(|(first, last)| *first <= to && *last == to)
@@ -437,8 +437,8 @@ impl Walk {
         }
     }
 
-    /// Lines before the first one are no problem where the newest file says that theirs were let go, and the oldest one
-    /// that stays is here from its first line on.
+    /// Missing lines before the first one are acceptable if the newest file records their removal, and the oldest kept
+    /// file is complete from its first line.
     fn explain_before(&mut self) {
         let Some(mut before) = self.before.take() else { return };
         let to = before.seq.map_or(0, |seq| seq - 1);
@@ -459,7 +459,7 @@ impl Walk {
     fn finish(mut self) -> Report {
         self.explain_before();
         match self.broken.take() {
-            // The process was stopped in the middle of a line, and has not been started since.
+            // The process was killed in the middle of a line, and has not been restarted since.
             Some(broken) if broken.open => self.notice(None, What::Torn { bytes: broken.bytes }),
             Some(broken) => self.keep_problem(broken.problem),
             None => {}

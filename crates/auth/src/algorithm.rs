@@ -1,8 +1,8 @@
-//! The signature algorithms that a token may name. All are asymmetric: `none` and the shared-secret kinds have no name here.
+//! The signature algorithms that a token may use. All are asymmetric: `none` and shared secrets are not supported.
 
 use std::fmt;
 
-/// How a token is signed.
+/// A signature algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     /// RSA with PKCS #1 v1.5 padding and SHA-256.
@@ -18,10 +18,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Every algorithm that can be allowed, and those that an issuer allows unless it is set.
+    /// Every supported algorithm, and the default set that an issuer may use.
     pub const ALL: [Self; 5] = [Self::Rs256, Self::Ps256, Self::Es256, Self::Es384, Self::EdDsa];
 
-    /// Reads the name in a header, a key or the configuration. Case counts (RFC 7515, section 4.1.1).
+    /// Parses the name in a header, a key or the configuration. Case matters (RFC 7515, section 4.1.1).
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "RS256" => Some(Self::Rs256),

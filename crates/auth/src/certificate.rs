@@ -1,4 +1,4 @@
-//! Who a client is by its certificate. The chain was checked by TLS; here a name is put to it.
+//! Identifies a client by its certificate. TLS has verified the chain; this module maps it to a name.
 
 use crate::{
     issuer::BadSetting,
@@ -20,27 +20,27 @@ pub fn fingerprint(der: &[u8]) -> Fingerprint {
     print
 }
 
-/// A rule as the configuration has it.
+/// A rule as written in the configuration.
 #[derive(Debug, Clone)]
 pub struct CertificateRule {
-    /// Whom a certificate that matches stands for.
+    /// The principal that a matching certificate identifies.
     pub name: String,
     /// Which certificates match.
     pub matches: Match,
-    /// What they open, in docent's own form.
+    /// The scopes it grants, in docent's own form.
     pub scopes: Vec<String>,
 }
 
-/// Which certificates a rule is for.
+/// Which certificates a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Match {
     /// One certificate, by the SHA-256 of its DER form: 64 hex digits, with or without colons.
     Fingerprint(String),
-    /// A subject alternative name or common name, whole; `*.example.com` matches host names with one more label.
+    /// A complete subject alternative name or common name; `*.example.com` matches host names with one more label.
     Name(String),
 }
 
-/// Rules for client certificates, tried in their order.
+/// Rules for client certificates, tried in order.
 #[derive(Debug, Clone, Default)]
 pub struct Certificates(Vec<Rule>);
 
@@ -55,31 +55,31 @@ struct Rule {
 enum Test {
     Fingerprint(Fingerprint),
     Name(String),
-    /// With the dot, in small letters.
+    /// With the dot, in lower case.
     Below(String),
 }
 
 impl Certificates {
-    /// Checks rules as the configuration has them. Rules of one name stand for one caller, who has one set of scopes.
+    /// Validates configured rules. Rules with the same name identify one caller, who has one set of scopes.
     pub fn new(rules: Vec<CertificateRule>) -> Result<Self, BadSetting> {
         let rules: Vec<Rule> = rules.into_iter().map(Rule::check).collect::<Result<_, _>>()?;
         let mut known: HashMap<&str, BTreeSet<&String>> = HashMap::new();
         for rule in &rules {
             let scopes: BTreeSet<&String> = rule.scopes.iter().collect();
             if known.entry(&rule.name).or_insert_with(|| scopes.clone()) != &scopes {
-                let reason = "two rules of this name have different scopes: give both the same, or one another name";
+                let reason = "two rules with this name have different scopes: give them the same scopes, or different names";
                 return Err(BadSetting::new(format!("certificates.{:?}", rule.name), reason));
             }
         }
         Ok(Self(rules))
     }
 
-    /// What the rules of a name open, where there are any.
+    /// The scopes granted by the rules with this name, if there are any.
     pub fn scopes_of(&self, name: &str) -> Option<&[String]> {
         self.0.iter().find(|rule| rule.name == name).map(|rule| rule.scopes.as_slice())
     }
 
-    /// The name and the scopes of the first rule that matches a certificate, given all names that the certificate has.
+    /// The name and scopes of the first rule that matches a certificate, given all names in the certificate.
     pub fn identify<S: AsRef<str>>(
         &self,
         fingerprint: &Fingerprint,
@@ -99,17 +99,17 @@ impl Rule {
         let CertificateRule { name, matches, scopes } = rule;
         let bad = |reason: String| BadSetting::new(format!("certificates.{name:?}"), reason);
         if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(bad("give the rule a name in plain text".to_owned()));
+            return Err(bad("name the rule in plain text".to_owned()));
         }
         if let Some(wrong) = scopes.iter().find(|scope| !is_own(scope)) {
             return Err(bad(not_own(wrong)));
         }
         if scopes.is_empty() {
-            return Err(bad("it opens nothing; give it scopes such as \"code:*\"".to_owned()));
+            return Err(bad("it grants nothing; add scopes such as \"code:*\"".to_owned()));
         }
         let test = match matches {
             Match::Fingerprint(text) => Test::Fingerprint(read_hex(&text).ok_or_else(|| {
-                bad(format!("{text:?} is no SHA-256 fingerprint: write 64 hex digits"))
+                bad(format!("{text:?} is not a SHA-256 fingerprint: write 64 hex digits"))
             })?),
             Match::Name(text) => read_name(text).map_err(bad)?,
         };
@@ -119,28 +119,28 @@ impl Rule {
 
 fn read_name(text: String) -> Result<Test, String> {
     if text.is_empty() || text.chars().any(char::is_control) {
-        return Err("write the whole name that the certificate has".to_owned());
+        return Err("write the full name in the certificate".to_owned());
     }
     let Some(below) = text.strip_prefix("*.") else {
         if text.contains('*') {
-            return Err(format!("{text:?}: a star stands only at the front, as in *.example.com"));
+            return Err(format!("{text:?}: a star is allowed only at the start, as in *.example.com"));
         }
         return Ok(Test::Name(text));
     };
     if below.split('.').count() < 2 || !below.split('.').all(is_label) {
         return Err(format!(
-            "{text:?}: after the star stand two labels at least, as in *.example.com"
+            "{text:?}: a star must be followed by at least two labels, as in *.example.com"
         ));
     }
     Ok(Test::Below(format!(".{}", below.to_ascii_lowercase())))
 }
 
-/// Host names are the same in any case (RFC 4343). Mail addresses and URIs are compared as they stand.
+/// Host names are case-insensitive (RFC 4343). Mail addresses and URIs are compared verbatim.
 fn is_same(wanted: &str, name: &str) -> bool {
     wanted == name || (wanted.split('.').all(is_label) && wanted.eq_ignore_ascii_case(name))
 }
 
-/// Whether a host name is a suffix with one label before it. A star in the certificate is no label.
+/// Whether a host name is a suffix with one label before it. A star in the certificate does not count as a label.
 fn is_below(suffix: &str, name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.strip_suffix(suffix).is_some_and(is_label)

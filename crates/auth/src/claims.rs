@@ -1,4 +1,4 @@
-//! What a token with a good signature must say (RFC 7519, RFC 9068), and what is taken from it.
+//! The claims that a correctly signed token must have (RFC 7519, RFC 9068), and what is taken from them.
 
 use crate::{
     issuer::{Issuer, plain},
@@ -9,29 +9,29 @@ use crate::{
 use serde_json::{Map, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Longest name that is taken from a token. It stands in logs and audit lines.
+/// Maximum bytes of a name taken from a token. It appears in logs and audit lines.
 const MAX_NAME: usize = 255;
-/// Names of the client, by how near they are to RFC 9068.
+/// Claims that name the client, those closest to RFC 9068 first.
 const CLIENT_CLAIMS: [&str; 4] = ["client_id", "azp", "cid", "appid"];
 
-/// Who sent a token, and what it opens.
+/// The verified sender of a token, and what the token grants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
-    /// The issuer that vouches for the rest.
+    /// The issuer that vouches for the other fields.
     pub issuer: String,
-    /// Whom the issuer means. Two issuers may mean different ones by the same subject.
+    /// The subject. Two issuers may mean different people by the same subject.
     pub subject: String,
     /// The program that acts for the subject.
     pub client_id: Option<String>,
-    /// Its scopes as the issuer has them. What they open may change while the token lasts.
+    /// The scopes as the issuer wrote them. What they grant may change during the token's lifetime.
     pub granted: Vec<String>,
-    /// What they open, in docent's own form.
+    /// What they grant, in docent's own form.
     pub scopes: Vec<String>,
-    /// When the token is refused: its `exp` and the leeway.
+    /// When the token expires: its `exp` plus the leeway.
     pub expires: SystemTime,
 }
 
-/// Checks the claims of a token whose signature is good.
+/// Checks the claims of a token whose signature is valid.
 pub(crate) fn check(
     token: &Unverified<'_>,
     issuer: &Issuer,
@@ -55,7 +55,7 @@ pub(crate) fn check(
     Ok(Verified { issuer: issuer.name().to_owned(), subject, client_id, granted, scopes, expires })
 }
 
-/// Refuses what is no bearer's access token.
+/// Rejects tokens that are not bearer access tokens.
 fn check_kind(token: &Unverified<'_>, issuer: &Issuer) -> Result<(), Reason> {
     if token.claims.contains_key("cnf") {
         return Err(Reason::Bound);
@@ -63,7 +63,7 @@ fn check_kind(token: &Unverified<'_>, issuer: &Issuer) -> Result<(), Reason> {
     if token.declared {
         return Ok(());
     }
-    // Claims that only an ID token or a logout token has; some issuers name the kind in a claim.
+    // Claims that only an ID token or a logout token has; some issuers state the kind in a claim.
     let marked = ["at_hash", "c_hash", "s_hash", "events"]
         .iter()
         .any(|name| token.claims.contains_key(*name));
@@ -75,7 +75,7 @@ fn check_kind(token: &Unverified<'_>, issuer: &Issuer) -> Result<(), Reason> {
     Ok(())
 }
 
-/// When the token ends, if it has begun and not ended.
+/// When the token expires, provided it is valid now.
 fn check_times(
     claims: &Map<String, Value>,
     leeway: Duration,
@@ -95,7 +95,7 @@ fn check_times(
     Ok(end)
 }
 
-/// Seconds since 1970, whole or not (RFC 7519, section 2). A time before that counts as its start.
+/// Seconds since 1970, whole or fractional (RFC 7519, section 2). A time before 1970 counts as 1970.
 fn time(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<SystemTime>, Reason> {
     let Some(value) = claims.get(claim) else { return Ok(None) };
     let since = match (value.as_u64(), value.as_f64()) {
@@ -107,7 +107,7 @@ fn time(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<Syste
     time.map(Some).ok_or(Reason::BadClaim(claim))
 }
 
-/// Whether one audience of a token is a name of this resource.
+/// Whether one of a token's audiences is a name of this resource.
 fn is_for(claims: &Map<String, Value>, audiences: &[String]) -> Result<bool, Reason> {
     let ours = |audience: &str| audiences.iter().any(|own| own == plain(audience));
     match claims.get("aud") {
@@ -120,7 +120,7 @@ fn is_for(claims: &Map<String, Value>, audiences: &[String]) -> Result<bool, Rea
     }
 }
 
-/// A name that can stand in a log line.
+/// A name that is safe in a log line.
 fn name(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<String>, Reason> {
     let Some(value) = claims.get(claim) else { return Ok(None) };
     let fit =
@@ -129,7 +129,7 @@ fn name(claims: &Map<String, Value>, claim: &'static str) -> Result<Option<Strin
     Ok(Some(text.to_owned()))
 }
 
-/// Characters that end a line, or turn or hide what stands around them.
+/// Characters that end a line, or reorder or hide the text around them.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')

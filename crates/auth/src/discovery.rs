@@ -1,4 +1,4 @@
-//! Where an issuer's keys are: its metadata by RFC 8414 and by `OpenID` Connect Discovery.
+//! Locates an issuer's keys: metadata by RFC 8414 and by `OpenID` Connect Discovery.
 
 use crate::{
     fetch::{Fetch, FetchError},
@@ -12,60 +12,60 @@ use std::time::Duration;
 /// More than any issuer's document needs.
 pub(crate) const MAX_DOCUMENT: usize = 256 * 1024;
 
-/// Why an issuer's keys can't be had.
+/// Why an issuer's keys cannot be obtained.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
-    /// The document was not read.
-    #[error("{url} can't be read")]
+    /// The document could not be read.
+    #[error("cannot read {url}")]
     Fetch {
-        /// The document's place.
+        /// The document's URL.
         url: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: FetchError,
     },
-    /// The document is too large to be one.
+    /// The document is too large.
     #[error("{url} is larger than {MAX_DOCUMENT} bytes")]
     TooLarge {
-        /// The document's place.
+        /// The document's URL.
         url: String,
     },
-    /// The document is no metadata.
+    /// The document is not issuer metadata.
     #[error(
-        "{url} is no metadata of an issuer: it must be a JSON object with `issuer` and `jwks_uri`"
+        "{url} is not issuer metadata: it must be a JSON object with `issuer` and `jwks_uri`"
     )]
     NotMetadata {
-        /// The document's place.
+        /// The document's URL.
         url: String,
     },
-    /// The document speaks for another issuer.
-    #[error("{url} is of the issuer {found:?}; configure the issuer letter for letter")]
+    /// The document belongs to another issuer.
+    #[error("{url} belongs to the issuer {found:?}; configure the issuer exactly like that")]
     OtherIssuer {
-        /// The document's place.
+        /// The document's URL.
         url: String,
-        /// Whom it speaks for.
+        /// The issuer it names.
         found: String,
     },
-    /// The keys are where anyone could change them.
-    #[error("{url} names keys at {jwks_uri:?}, which is no https URL")]
+    /// The keys are at a URL that others could tamper with.
+    #[error("{url} names keys at {jwks_uri:?}, which is not an https URL")]
     UnsafeKeys {
-        /// The document's place.
+        /// The document's URL.
         url: String,
-        /// What it says.
+        /// The URL it names.
         jwks_uri: String,
     },
-    /// The keys can't be read.
-    #[error("{url} can't be used")]
+    /// The keys cannot be used.
+    #[error("cannot use the keys of {url}")]
     Keys {
-        /// The set's place.
+        /// The URL of the keys.
         url: String,
-        /// What is wrong.
+        /// The cause.
         #[source]
         source: BadKeySet,
     },
 }
 
-/// A set of keys as it was fetched.
+/// A fetched key set.
 #[derive(Debug)]
 pub(crate) struct Published {
     pub(crate) keys: KeySet,
@@ -73,7 +73,7 @@ pub(crate) struct Published {
     pub(crate) max_age: Option<Duration>,
 }
 
-/// Finds the place of the keys. A document that fails gives way to the next one; the first failure is the one told.
+/// Finds the URL of the keys. If one document fails, the next is tried; the first failure is reported.
 pub(crate) fn find_keys(issuer: &Issuer, fetch: &dyn Fetch) -> Result<String, LearnError> {
     let [first, others @ ..] = &places(issuer);
     match ask(issuer, first, fetch) {
@@ -89,7 +89,8 @@ pub(crate) fn read_keys(url: &str, fetch: &dyn Fetch) -> Result<Published, Learn
     Ok(Published { keys, left_out, max_age })
 }
 
-/// RFC 8414 puts its name between host and path; `OpenID` issuers answer there or below their path.
+/// The metadata URLs of an issuer: RFC 8414 puts its name between host and path; `OpenID` issuers answer there or below
+/// their path.
 fn places(issuer: &Issuer) -> [String; 3] {
     let mut root = issuer.url.clone();
     root.set_path("");
@@ -187,7 +188,7 @@ mod tests {
             check(&[(place, good)], Ok("https://k.example/k"));
         }
         let slash = r#"{"issuer":"https://a.example/t/","jwks_uri":"https://k.example/k"}"#;
-        check(&[(OAUTH, slash)], Err("is of the issuer \"https://a.example/t/\""));
+        check(&[(OAUTH, slash)], Err("belongs to the issuer \"https://a.example/t/\""));
         check(&[(OAUTH, slash), (OPENID, good)], Ok("https://k.example/k"));
         let downgraded = r#"{"issuer":"https://a.example/t","jwks_uri":"http://127.0.0.1/k"}"#;
         check(&[(OAUTH, downgraded)], Err("which is no https URL"));
@@ -198,6 +199,6 @@ mod tests {
         check(&[(OAUTH, "<html>")], Err("no metadata"));
         let long = format!("{good}{}", " ".repeat(MAX_DOCUMENT));
         check(&[(OAUTH, &long)], Err("is larger than"));
-        check(&[], Err("can't be read"));
+        check(&[], Err("cannot read"));
     }
 }

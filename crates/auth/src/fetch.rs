@@ -1,19 +1,19 @@
-//! How documents of an issuer are read. The caller hands its guarded network client in; this crate opens no connection.
+//! Reading documents of an issuer. The caller passes in its guarded network client; this crate opens no connection.
 
 use std::{error::Error, time::Duration};
 
-/// Reads a URL. Blocks; follows its own rules on hosts, redirects and time.
+/// Reads a URL. Blocks; applies its own rules on hosts, redirects and timeouts.
 pub trait Fetch: Send + Sync {
-    /// The body of a successful answer. Any status but 200 is an error.
+    /// The body of a successful response. Any status but 200 is an error.
     fn get(&self, url: &str) -> Result<Fetched, FetchError>;
 }
 
 /// A document of an issuer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fetched {
-    /// As it came.
+    /// The body, unchanged.
     pub body: Vec<u8>,
-    /// What the answer's `Cache-Control` grants.
+    /// The lifetime granted by the response's `Cache-Control`.
     pub max_age: Option<Duration>,
 }
 
@@ -23,7 +23,7 @@ pub struct Fetched {
 pub struct FetchError(Box<dyn Error + Send + Sync>);
 
 impl FetchError {
-    /// Keeps the cause.
+    /// Wraps the cause.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(cause.into())
     }

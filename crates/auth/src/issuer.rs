@@ -1,10 +1,10 @@
-//! What is asked of an issuer and its tokens: settings as they are written, and as they are used.
+//! Settings of an issuer: as configured, and validated.
 
 use crate::{algorithm::Algorithm, scope::ScopeMap};
 use std::time::Duration;
 use url::{Host, Url};
 
-/// Clocks differ by less, or should be set right.
+/// Maximum clock difference. Clocks that differ by more should be synchronized.
 const MAX_LEEWAY: Duration = Duration::from_mins(5);
 
 /// An issuer as the configuration has it.
@@ -78,10 +78,10 @@ impl Issuer {
             return Err(BadSetting::new("audiences", reason));
         }
         if settings.algorithms.is_empty() {
-            return Err(BadSetting::new("algorithms", "allow one at least, such as \"RS256\""));
+            return Err(BadSetting::new("algorithms", "allow at least one, such as \"RS256\""));
         }
         if settings.leeway > MAX_LEEWAY {
-            return Err(BadSetting::new("leeway", "five minutes at most; set the clocks right"));
+            return Err(BadSetting::new("leeway", "must be at most five minutes; synchronize the clocks"));
         }
         let issuer = Self { settings, url };
         match &issuer.settings.jwks_uri {
@@ -108,7 +108,7 @@ impl Issuer {
     }
 }
 
-const NO_ENDPOINT: &str = "is no https URL without user, query and fragment; \
+const NO_ENDPOINT: &str = "must be an https URL without user, query and fragment; \
     http serves only an issuer on this machine, such as http://127.0.0.1:9000";
 
 /// A URL that can't be read or changed on its way.

@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Once {
         let mut map = Map::new();
         while let Some((name, Strict(value))) = entries.next_entry::<String, Strict>()? {
             if map.insert(name, value).is_some() {
-                return Err(A::Error::custom("a name stands twice"));
+                return Err(A::Error::custom("duplicate key"));
             }
         }
         Ok(Value::Object(map))

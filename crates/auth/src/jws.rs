@@ -26,18 +26,18 @@ pub(crate) fn parse(token: &str) -> Result<Unverified<'_>, Reason> {
     let (header, payload, signature) = match parts[..] {
         [header, payload, signature] => (header, payload, signature),
         [_, _, _, _, _] => return Err(Reason::Encrypted),
-        _ => return Err(Reason::Malformed("it has not three parts")),
+        _ => return Err(Reason::Malformed("expected three dot-separated parts")),
     };
     let fields = json::object(&decode(header)?)
-        .ok_or(Reason::Malformed("its header is no JSON object, or says a thing twice"))?;
+        .ok_or(Reason::Malformed("its header is not a JSON object, or has a duplicate key"))?;
     let (algorithm, declared) = read_header(&fields)?;
     let key_id = match fields.get("kid") {
         None => None,
         Some(Value::String(id)) => Some(id.clone()),
-        Some(_) => return Err(Reason::Malformed("its kid is no string")),
+        Some(_) => return Err(Reason::Malformed("its kid is not a string")),
     };
     let claims = json::object(&decode(payload)?)
-        .ok_or(Reason::Malformed("its claims are no JSON object, or say a thing twice"))?;
+        .ok_or(Reason::Malformed("its claims are not a JSON object, or have a duplicate key"))?;
     let covered = header.len() + 1 + payload.len();
     let signed = token.as_bytes().get(..covered).unwrap_or_default();
     let signature = decode(signature)?;
@@ -55,10 +55,10 @@ fn read_header(fields: &Map<String, Value>) -> Result<(Algorithm, bool), Reason>
     }
     // No extension is known here, so a critical one is refused (RFC 7515, section 4.1.11). `b64` changes what is signed.
     if fields.contains_key("crit") || fields.contains_key("b64") {
-        return Err(Reason::Malformed("its header asks for an extension"));
+        return Err(Reason::Malformed("its header requires an unsupported extension"));
     }
     if fields.get("cty").is_some_and(|cty| cty.as_str().is_none_or(names_a_token)) {
-        return Err(Reason::Malformed("it holds another token"));
+        return Err(Reason::Malformed("it contains another token"));
     }
     let algorithm = fields.get("alg").and_then(Value::as_str).and_then(Algorithm::parse);
     Ok((algorithm.ok_or(Reason::BadAlgorithm)?, is_declared(fields.get("typ"))?))
@@ -97,8 +97,8 @@ mod tests {
         assert_eq!(got, *want, "{header}");
     }
 
-    const EXTENSION: Reason = Reason::Malformed("its header asks for an extension");
-    const NESTED: Reason = Reason::Malformed("it holds another token");
+    const EXTENSION: Reason = Reason::Malformed("its header requires an unsupported extension");
+    const NESTED: Reason = Reason::Malformed("it contains another token");
 
     #[test]
     fn headers() {
@@ -123,12 +123,12 @@ mod tests {
         check(r#"{"alg":"RS256","cty":7}"#, &Err(NESTED));
         check(r#"{"alg":"RS256","cty":"json"}"#, &Ok((Algorithm::Rs256, false)));
         check(r#"{"alg":"dir","enc":"A256GCM"}"#, &Err(Reason::Encrypted));
-        check(r#"{"alg":"RS256","kid":7}"#, &Err(Reason::Malformed("its kid is no string")));
+        check(r#"{"alg":"RS256","kid":7}"#, &Err(Reason::Malformed("its kid is not a string")));
     }
 
     #[test]
     fn forms() {
-        let parts = Reason::Malformed("it has not three parts");
+        let parts = Reason::Malformed("expected three dot-separated parts");
         let base64 = Reason::Malformed("a part is not base64url");
         let good = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256"}"#);
         for (token, want) in [

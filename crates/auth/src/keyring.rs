@@ -160,7 +160,7 @@ fn ask(
     };
     place.get_or_insert(Place { url, found: now });
     let (keys, left_out) = (published.keys, published.left_out);
-    tracing::info!(issuer = issuer.name(), keys = keys.len(), left_out, "issuer's keys read");
+    tracing::info!(issuer = issuer.name(), keys = keys.len(), left_out, "read the issuer's keys");
     let fresh_for = published.max_age.unwrap_or(USUAL_AGE).clamp(MIN_AGE, MAX_AGE);
     Ok(Held { keys: Arc::new(keys), read: now, fresh_for })
 }

@@ -21,7 +21,7 @@ pub(crate) struct KeySet(Vec<Key>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadKeySet {
     /// No object with a list of `keys`, or one that says a thing twice.
-    #[error("it is no JSON Web Key Set")]
+    #[error("not a JSON Web Key Set")]
     NotAKeySet,
     /// A set without a sensible end.
     #[error("it has more than {MAX_KEYS} keys")]

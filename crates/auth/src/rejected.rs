@@ -23,16 +23,16 @@ pub enum Reason {
     #[error("the token is encrypted; send a signed one")]
     Encrypted,
     /// No key can be had, or those held are due for another look.
-    #[error("the issuer's signing keys are not at hand; try again shortly")]
+    #[error("the issuer's signing keys are not available yet; try again shortly")]
     NoKeys,
     /// No configured issuer has this name.
     #[error("the token's issuer is not trusted here")]
     UnknownIssuer,
     /// The issuer publishes no such key.
-    #[error("the issuer has no key that the token names")]
+    #[error("the issuer has no key with the token's key id")]
     UnknownKey,
     /// The signature is not the issuer's.
-    #[error("the token's signature is wrong")]
+    #[error("the token's signature is invalid")]
     BadSignature,
     /// Past `exp`.
     #[error("the token has expired")]

@@ -20,7 +20,7 @@ impl ScopeMap {
         for (granted, own) in &opens {
             if !is_scope_token(granted) {
                 let reason =
-                    "an OAuth scope has no spaces, quotes or backslashes; write each one by itself";
+                    "an OAuth scope cannot contain spaces, quotes or backslashes; list each scope separately";
                 return Err(BadSetting::new(format!("scopes.{granted:?}"), reason));
             }
             if let Some(wrong) = own.iter().find(|scope| !is_own(scope)) {

@@ -30,7 +30,7 @@ impl Verifier {
     pub fn new(issuers: Vec<Issuer>, fetch: Arc<dyn Fetch>) -> Result<Self, BadSetting> {
         let mut names = HashSet::new();
         if let Some(twice) = issuers.iter().find(|issuer| !names.insert(issuer.name())) {
-            let reason = format!("{:?} stands twice; put its settings together", twice.name());
+            let reason = format!("{:?} is configured twice; merge the two entries", twice.name());
             return Err(BadSetting::new("issuer", reason));
         }
         let trusted =
@@ -155,6 +155,6 @@ fn log_failure(issuer: &Issuer, error: &LearnError, old_keys_count: bool) {
         %error,
         cause,
         old_keys_count,
-        "issuer's keys not read; docent tries again in 30 s"
+        "cannot read the issuer's keys; retrying in 30 s"
     );
 }

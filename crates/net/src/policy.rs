@@ -113,7 +113,7 @@ impl HostRule {
         }
         let (name, below) = host.strip_prefix("*.").map_or((host, false), |name| (name, true));
         if name.contains('*') {
-            return Err(bad("a star stands only at the front, as in *.example.com"));
+            return Err(bad("a star is allowed only at the start, as in *.example.com"));
         }
         let name = name.strip_suffix('.').unwrap_or(name);
         match Host::parse(name).map_err(|error| bad(&error.to_string()))? {

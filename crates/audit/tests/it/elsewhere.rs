@@ -23,7 +23,7 @@ fn a_file_that_was_moved_is_gone_on_from() {
     write(&log, 5);
     fs::rename(place.log(), place.file("moved")).unwrap();
     write(&log, 2);
-    // Line 6 tells of the break.
+    // Line 6 records the break.
     let problems = whats(&place.verify().problems);
     assert_eq!(problems, [What::MovedAway { from: 1, to: 5 }]);
     let report = place.rotated_elsewhere();
@@ -52,7 +52,7 @@ fn a_file_that_was_emptied_or_deleted_is_gone_on_from() {
         let both = verify_files(&[place.file("copy"), place.log()], &Check::default()).unwrap();
         assert!(both.is_intact(), "{both}");
         assert_eq!(whats(&both.notices), [What::RotatedElsewhere { from: 1, to: 5 }], "{deleted}");
-        // Lines that are nowhere are named.
+        // Lines that are in no file are listed.
         let old = place.file("audit.jsonl.1");
         let text = fs::read_to_string(place.file("copy")).unwrap();
         let three: String = text.split_inclusive('\n').take(3).collect();
@@ -81,7 +81,7 @@ fn lines_that_were_never_in_the_moved_file_are_missing() {
     fs::write(place.file("audit.jsonl.1"), cut).unwrap();
     let report = place.verify();
     let missing = What::Missing { from: 5, to: last };
-    // The file that was moved began by saying which one it is.
+    // The moved file started with its own number.
     let moved = What::MovedAway { from: last + 1, to: last + 2 };
     assert_eq!(whats(&report.problems), [missing, moved], "{report}");
 }

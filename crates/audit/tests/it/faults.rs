@@ -38,7 +38,7 @@ fn fail_each(faults: &Faults, settings: &Settings) -> BTreeMap<Operation, usize>
         if settings.on_full == OnFull::Refuse {
             assert_eq!(log.failures(), u64::try_from(CALLS - done).unwrap(), "{n}");
         }
-        // The same process goes on, and records what was lost.
+        // The same process continues, and records what was lost.
         write(&log, 1);
         if settings.keep == KEEP_ALL {
             assert_eq!(dropped(&place), log.failures(), "{n}: the lost line is not listed");
@@ -46,7 +46,7 @@ fn fail_each(faults: &Faults, settings: &Settings) -> BTreeMap<Operation, usize>
             assert!(recorded > CALLS as u64, "{n}: {recorded} lines are written or listed");
         }
         drop(log);
-        // The next start goes on with the chain.
+        // The next start continues the chain.
         write(&Log::open(place.log(), settings.clone()), 3);
         let report = place.intact();
         assert!(report.last.is_some_and(|last| last.seq >= CALLS as u64), "{n}: {report}");

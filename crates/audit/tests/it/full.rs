@@ -1,4 +1,4 @@
-//! No room, no rights, no folder: never silent, and refused where that is the policy.
+//! No space, no permission, no folder: never silent, and refused if that is the policy.
 
 use crate::{Place, entry, lines, write};
 use docent_audit::{Log, OnFull, Settings, What};
@@ -14,7 +14,7 @@ fn policy(on_full: OnFull) -> Settings {
     Settings { on_full, ..Settings::default() }
 }
 
-/// What the program's log says while something is done.
+/// Captures the program's log while `act` runs.
 pub(crate) fn told(act: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
     struct Words(Arc<Mutex<Vec<u8>>>);
@@ -41,14 +41,14 @@ fn a_log_that_can_not_be_opened_refuses_or_drops() {
     let refusing = Log::open(&path, policy(OnFull::Refuse));
     let words = told(|| {
         let error = refusing.ready().unwrap_err().to_string();
-        assert!(error.starts_with("audit line can't be written: No such file"), "{error}");
+        assert!(error.starts_with("cannot write the audit line: No such file"), "{error}");
         for _ in 0..5 {
             refusing.append(&entry("a")).unwrap_err();
             refusing.ready().unwrap_err();
         }
     });
     assert_eq!(refusing.failures(), 5);
-    assert_eq!(words.matches("audit lines can't be written").count(), 1, "{words}");
+    assert_eq!(words.matches("cannot write audit lines").count(), 1, "{words}");
 
     let dropping = Log::open(&path, policy(OnFull::Drop));
     let words = told(|| {
@@ -56,16 +56,16 @@ fn a_log_that_can_not_be_opened_refuses_or_drops() {
         write(&dropping, 5);
     });
     assert_eq!(dropping.failures(), 5);
-    assert_eq!(words.matches("audit lines can't be written").count(), 1, "{words}");
+    assert_eq!(words.matches("cannot write audit lines").count(), 1, "{words}");
 
-    // Once there is a folder, both go on, and say what is not there.
+    // Once the folder exists, both continue, and record what is missing.
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let words = told(|| {
         write(&dropping, 1);
         refusing.ready().unwrap();
         write(&refusing, 1);
     });
-    assert_eq!(words.matches("audit lines are written again").count(), 2, "{words}");
+    assert_eq!(words.matches("audit lines can be written again").count(), 2, "{words}");
     let all = lines(&path);
     let kinds: Vec<_> =
         all.iter().map(|line| (line["kind"].as_str(), line["count"].as_u64())).collect();
@@ -100,14 +100,14 @@ fn what_is_no_file_is_refused_at_once() {
     assert!(made.unwrap().success());
     let log = Log::open(place.log(), policy(OnFull::Refuse));
     let error = log.ready().unwrap_err().to_string();
-    assert!(error.contains("is no file"), "{error}");
+    assert!(error.contains("is not a regular file"), "{error}");
 }
 
 /// A disk of 64 KiB, gone with the value.
 struct Disk(PathBuf);
 
 impl Disk {
-    /// The error is why it can't be mounted.
+    /// The error explains why it cannot be mounted.
     fn mount(at: &Path) -> Result<Self, String> {
         fs::create_dir(at).unwrap();
         let mut mount = Command::new("mount");

@@ -25,7 +25,7 @@ fn a_file_that_became_a_link_is_not_written_through_and_is_reported() {
         let cause = std::error::Error::source(&refused).map(ToString::to_string);
         let text = format!("{refused} {}", cause.unwrap_or_default());
         assert!(text.contains("symbolic link"), "{text}");
-        // Without the link the log goes on, and says what is missing.
+        // Without the link the log continues, and records what is missing.
         fs::remove_file(place.log()).unwrap();
         let said = told(|| write(&log, 1));
         assert!(said.contains("the audit file was replaced"), "{said}");

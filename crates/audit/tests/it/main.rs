@@ -41,7 +41,7 @@ impl Place {
         stats(&self.log(), None).unwrap().calls
     }
 
-    /// As whoever has another tool move files away checks it.
+    /// Verifies as a user would whose other tool moves files away.
     pub(crate) fn rotated_elsewhere(&self) -> Report {
         let check = Check { rotated_elsewhere: true, ..Check::default() };
         let report = verify(&self.log(), &check).unwrap();

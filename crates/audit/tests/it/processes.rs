@@ -87,7 +87,7 @@ fn length(place: &Place) -> (usize, u64) {
 }
 
 #[test]
-fn a_lock_that_is_never_given_back_stops_nobody() {
+fn a_lock_that_is_never_released_stops_no_caller() {
     let place = Place::new();
     let log = Log::open(place.log(), Settings::default());
     write(&log, 1);
@@ -102,7 +102,7 @@ fn a_lock_that_is_never_given_back_stops_nobody() {
 }
 
 #[test]
-fn whoever_waits_for_another_process_holds_up_nobody() {
+fn waiting_for_another_process_blocks_no_other_caller() {
     let place = Place::new();
     let log = Log::open(place.log(), Settings::default());
     write(&log, 1);
@@ -113,7 +113,7 @@ fn whoever_waits_for_another_process_holds_up_nobody() {
         for _ in 0..100 {
             assert!(log.append_at_once(&crate::entry("b")).is_none(), "it is held");
         }
-        // Were this thread held up, the other one would have given up by now.
+        // If this thread were blocked, the other one would have given up by now.
         drop(other);
     });
     assert_eq!(log.failures(), 0);

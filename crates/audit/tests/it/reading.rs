@@ -19,7 +19,7 @@ fn the_last_lines_come_from_as_many_files_as_it_takes() {
         }
         let all = Filter::default();
         let bob = Filter { principal: Some("bob".into()), ..Filter::default() };
-        let nobody = Filter { principal: Some("eve".into()), ..Filter::default() };
+        let no_match = Filter { principal: Some("eve".into()), ..Filter::default() };
         let last = place.intact().last.unwrap().seq;
         let mut of_bob = Vec::new();
         for file in files(&place.log()) {
@@ -32,7 +32,7 @@ fn the_last_lines_come_from_as_many_files_as_it_takes() {
             (0, &all, vec![]),
             (3, &all, vec![last - 2, last - 1, last]),
             (3, &bob, of_bob.clone()),
-            (3, &nobody, vec![]),
+            (3, &no_match, vec![]),
             (2000, &all, (1..=last).collect()),
         ] {
             assert_eq!(
@@ -123,7 +123,7 @@ fn lines_are_followed_through_every_kind_of_turning_over() {
 }
 
 #[test]
-fn following_begins_with_a_log_that_is_not_there_and_ends_when_told() {
+fn following_starts_with_a_missing_log_and_ends_on_break() {
     let place = Place::new();
     let log = Log::open(place.log(), Settings::default());
     let mut follow = Follow::from_end(place.log());

@@ -1,4 +1,4 @@
-//! Every way to change a log, and that it shows.
+//! Every way to change a log, and that verification detects it.
 
 use crate::{Place, entry, small, write, write_up_to};
 use docent_audit::{Check, Head, Log, Report, Settings, What, files, verify, verify_files};
@@ -98,7 +98,7 @@ fn every_line_that_is_gone_doubled_swapped_or_foreign_shows() {
         assert!(changed(&|_| ()).is_intact());
         let gone = changed(&|lines| drop(lines.remove(at)));
         match seq {
-            // What was after the last line can't be told from the file alone.
+            // What followed the last line cannot be known from the file alone.
             200 => assert_eq!(gone.last.unwrap().seq, 199),
             _ => assert_eq!(gone.problems[0].what, What::Missing { from: seq, to: seq }, "{seq}"),
         }
@@ -155,7 +155,7 @@ fn files_that_are_gone_swapped_or_cut_show() {
     }
 }
 
-/// What is wrong with a log under a key, once something was done to it.
+/// The problems of a keyed log after `harm` was done to it.
 fn wrong(settings: &Settings, harm: impl FnOnce(&Place)) -> Vec<What> {
     let place = Place::new();
     let log = Log::open(place.log(), settings.clone());
@@ -246,7 +246,7 @@ fn without_the_key_nothing_can_be_forged() {
     assert!(check(&place, Some(key)).is_intact());
     for wrong in [None, Some(b"another".as_slice()), Some(b"".as_slice())] {
         assert_eq!(check(&place, wrong).problem_count, 100, "{wrong:?}");
-        // Somebody who rewrites the log from the start, or goes on with it, with another key or none.
+        // An attacker rewrites the log from the start, or continues it, with another key or none.
         let forged = Place::new();
         write_up_to(&Log::open(forged.log(), settings(wrong)), 100);
         assert_eq!(check(&forged, Some(key)).problem_count, 100);
@@ -261,7 +261,7 @@ fn without_the_key_nothing_can_be_forged() {
         let first = report.first.map(|first| first.seq);
         assert_eq!(report.problems.iter().map(|p| p.seq).collect::<Vec<_>>(), [first, Some(101)]);
     }
-    // A restart with the key goes on.
+    // A restart with the key continues the chain.
     write(&Log::open(place.log(), settings(Some(key))), 5);
     assert_eq!(check(&place, Some(key)).last.unwrap().seq, 105);
 }

@@ -104,7 +104,8 @@ fn a_log_that_stops_anywhere_in_turning_over_is_intact_and_goes_on() {
             let place = Place::new();
             write(&Log::open(place.log(), small(1500, keep)), 20);
             let numbered = |number: usize| place.file(&format!("audit.jsonl.{number}"));
-            // So many files moved, the oldest first, then the one that is written to; then a new one with half a line.
+            // Move files as rotation does, the oldest first, then the current one; then start a new one with half a
+            // line.
             for number in (1..=keep).rev().take(done) {
                 fs::rename(numbered(number), numbered(number + 1)).unwrap();
             }
@@ -144,7 +145,7 @@ fn a_restart_goes_on_from_the_last_line() {
     for n in 1..=20 {
         write(&Log::open(place.log(), small(1500, 50)), 1);
         if n % 5 == 0 {
-            // Some restarts find no file, and must look at the older ones.
+            // Some restarts find no file, and must read the older ones.
             turn_over(&place);
         }
         place.intact();
@@ -153,7 +154,7 @@ fn a_restart_goes_on_from_the_last_line() {
     assert_eq!(place.intact().notice_count, 0);
 }
 
-/// Turns over as another tool does that knows our names.
+/// Rotates as another tool would that uses our names.
 fn turn_over(place: &Place) {
     for number in (1..50).rev() {
         let from = place.file(&format!("audit.jsonl.{number}"));
@@ -234,7 +235,7 @@ fn what_names_hold_stays_in_its_line() {
 #[test]
 fn a_file_that_can_not_be_turned_over_is_gone_on_with() {
     let place = Place::new();
-    // With two more characters its name is longer than any, whoever asks.
+    // With two more characters the name is too long for any file system.
     let path = place.file(&"a".repeat(255));
     let log = Log::open(&path, small(1000, 1));
     write(&log, 20);

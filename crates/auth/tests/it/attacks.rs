@@ -152,7 +152,7 @@ fn what_is_said_twice_or_asks_for_more() {
     let forger = Forger::new(Algorithm::EdDsa);
     let good = claims().to_string();
     let header = Forger::header("EdDSA");
-    let twice = Reason::Malformed("its claims are no JSON object, or say a thing twice");
+    let twice = Reason::Malformed("its claims are not a JSON object, or have a duplicate key");
     for extra in [r#""aud":"x","#, r#""sub":"evil","#, r#""a":{"b":1,"b":2},"#] {
         let text = good.replacen('{', &format!("{{{extra}"), 1);
         forger.check(&forger.signer.sign(&header, &text), &twice);
@@ -160,16 +160,16 @@ fn what_is_said_twice_or_asks_for_more() {
     forger.check(&forger.signer.sign(&header, "[]"), &twice);
     forger.check(&forger.signer.sign(&header, &"[".repeat(4000)), &twice);
     let text = header.replacen('{', r#"{"alg":"none","#, 1);
-    let want = Reason::Malformed("its header is no JSON object, or says a thing twice");
+    let want = Reason::Malformed("its header is not a JSON object, or has a duplicate key");
     forger.check(&forger.signer.sign(&text, &good), &want);
     for extra in [r#""crit":["b64"],"b64":false,"#, r#""crit":["exp"],"exp":1,"#, r#""b64":false,"#]
     {
         let text = header.replacen('{', &format!("{{{extra}"), 1);
-        let want = Reason::Malformed("its header asks for an extension");
+        let want = Reason::Malformed("its header requires an unsupported extension");
         forger.check(&forger.signer.sign(&text, &good), &want);
     }
     let nested = forger.signer.sign(r#"{"alg":"EdDSA","kid":"k","cty":"JWT"}"#, &good);
-    forger.check(&nested, &Reason::Malformed("it holds another token"));
+    forger.check(&nested, &Reason::Malformed("it contains another token"));
     forger.check("eyJ.a.b.c.d", &Reason::Encrypted);
 }
 
