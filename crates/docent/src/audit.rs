@@ -1,4 +1,4 @@
-//! `docent audit`: the record of calls, checked, read and counted.
+//! `docent audit`: verifies, prints and summarizes the audit log.
 
 use crate::{analyze::Printed, cli, config::Inputs, state::StateDir};
 use anyhow::{Context as _, bail};
@@ -13,29 +13,29 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// How often a log that is followed is looked at.
+/// How often a followed log is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// What can be typed after `docent audit`.
 #[derive(Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Check that no line was changed, taken out or put in; exits with 1 where one was
+    /// Verify that no line was changed, removed or inserted; exits 1 if one was
     Verify {
-        /// The last line that is known to have been written, as SEQ:HASH
+        /// Last line known to have been written, as SEQ:HASH
         #[arg(long, value_name = "SEQ:HASH")]
         expect: Option<Head>,
-        /// Another tool, such as logrotate, moves the files away: lines that went with them are not missed
+        /// Accept missing older files: another tool, such as logrotate, moves them away
         #[arg(long)]
         rotated_elsewhere: bool,
         #[command(flatten)]
         common: Common,
     },
-    /// Show the last lines
+    /// Show the last entries
     Tail {
-        /// How many
+        /// Number of entries
         #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
         lines: usize,
-        /// Go on with each new line
+        /// Keep printing new entries
         #[arg(short, long)]
         follow: bool,
         #[command(flatten)]
@@ -45,7 +45,7 @@ pub(crate) enum AuditCommand {
     },
     /// Count calls by tool, caller and outcome, with their durations
     Stats {
-        /// Only the last so many minutes
+        /// Only the last N minutes
         #[arg(long, value_name = "MINUTES")]
         minutes: Option<u64>,
         #[command(flatten)]
@@ -53,42 +53,42 @@ pub(crate) enum AuditCommand {
     },
 }
 
-/// Which lines to show.
+/// Flags that select entries.
 #[derive(Args)]
 pub(crate) struct FilterFlags {
-    /// Only of this caller
+    /// Only entries of this caller
     #[arg(long, value_name = "NAME")]
     principal: Option<String>,
-    /// Only of this tool, address or prompt
+    /// Only entries of this tool, address or prompt
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
-    /// Only with this outcome, such as ok, error or refused
+    /// Only entries with this outcome, such as ok, error or refused
     #[arg(long, value_name = "OUTCOME")]
     outcome: Option<String>,
-    /// Only what went wrong
+    /// Only failed calls
     #[arg(long)]
     failed: bool,
 }
 
-/// Flags that all of them have.
+/// Flags of every `audit` command.
 #[derive(Args)]
 pub(crate) struct Common {
-    /// The log [default: the one that is configured]
+    /// Log file [default: the configured one]
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Directory whose log is meant [default: the working directory]
+    /// Root whose log to read [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Configuration file to read in place of the root's own
+    /// Configuration file to read instead of the root's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 impl Common {
-    /// The log, which is there unless it may come later, and the key of its chain.
+    /// Returns the path of the log and the key of its chain. The log must exist unless `may_come` is set.
     fn log(&self, inputs: &Inputs, may_come: bool) -> anyhow::Result<(PathBuf, Option<Vec<u8>>)> {
         let config = cli::load(inputs)?;
         let path = match (&self.file, &config.audit.file) {
@@ -100,18 +100,18 @@ impl Common {
         let is_gone = found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if is_gone && !may_come && docent_audit::files(&path).is_empty() {
             let why = match (&self.file, config.audit.enabled) {
-                (Some(_), _) => "name the file that docent writes to, or leave --file out",
-                (None, true) => "docent begins it with the first call that it answers",
-                (None, false) => "`audit.enabled` is false, so that none will be",
+                (Some(_), _) => "name the file that docent writes to, or omit --file",
+                (None, true) => "docent creates it with the first call",
+                (None, false) => "set `audit.enabled` to true to record calls",
             };
-            bail!("no call is recorded yet: there is no log {}; {why}", path.display());
+            bail!("no calls recorded yet: {} does not exist; {why}", path.display());
         }
         Ok((path, config.audit.settings.key))
     }
 }
 
 impl AuditCommand {
-    /// What the configuration is read with.
+    /// Returns the flags to load the configuration with.
     pub(crate) fn flags(&self) -> crate::config::Flags {
         let (Self::Verify { common, .. } | Self::Tail { common, .. } | Self::Stats { common, .. }) =
             self;
@@ -120,7 +120,7 @@ impl AuditCommand {
     }
 }
 
-/// Runs one of them.
+/// Runs an `audit` command.
 pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Printed> {
     match command {
         AuditCommand::Verify { expect, rotated_elsewhere, common } => {
@@ -130,7 +130,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
             let mut text = if common.json { json(&report)? } else { format!("{report}\n") };
             let moved = |problem: &Problem| matches!(problem.what, What::MovedAway { .. });
             if !common.json && report.problems.iter().any(moved) {
-                text.push_str("If that tool is yours, check with --rotated-elsewhere.\n");
+                text.push_str("If your own tool moves the files, use --rotated-elsewhere.\n");
             }
             Ok(Printed { text, code: ExitCode::from(u8::from(!report.is_intact())) })
         }
@@ -144,7 +144,7 @@ pub(crate) fn run(command: AuditCommand, inputs: &Inputs) -> anyhow::Result<Prin
             Ok(Printed { text, code: ExitCode::SUCCESS })
         }
         AuditCommand::Tail { lines, follow, filter, common } => {
-            // Whoever follows a log that has not begun sees its first line.
+            // With --follow, a log that does not exist yet is printed from its first line.
             let (path, _) = common.log(inputs, follow)?;
             let lines = if path.exists() { lines } else { 0 };
             let filter = Filter {
@@ -191,5 +191,5 @@ fn shown(line: &Line, as_json: bool) -> anyhow::Result<String> {
 }
 
 fn json(value: &impl serde::Serialize) -> anyhow::Result<String> {
-    Ok(format!("{:#}\n", serde_json::to_value(value).context("the report is no JSON")?))
+    Ok(format!("{:#}\n", serde_json::to_value(value).context("cannot convert the report to JSON")?))
 }

@@ -43,10 +43,10 @@ use std::{
     process::ExitCode,
 };
 
-/// Shows AI agents round your code, documentation, the web and your other MCP servers.
+/// Code, docs, the web and your other MCP servers for AI agents, in one local server.
 #[derive(Parser)]
 #[command(name = "docent", version, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 used wrongly.")]
+#[command(after_help = "Exit codes: 0 success, 1 failure, 2 usage error.")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -56,47 +56,47 @@ struct Cli {
 enum Command {
     /// Serve MCP until stopped
     Serve(Box<SettingFlags>),
-    /// Tell what a repository is and what its documentation lacks
+    /// Summarize a repository and find gaps in its documentation
     Analyze(Box<AnalyzeFlags>),
-    /// Bring the search index in step with the files
+    /// Update the search index
     Index(IndexFlags),
-    /// Find what answers a question in code and documents; exits with 1 where nothing does
+    /// Search code and documents; exits 1 if nothing matches
     Search(Box<SearchFlags>),
-    /// Add, list, remove and read documentation
+    /// Manage documentation collections
     Docs {
         #[command(subcommand)]
         command: DocsCommand,
     },
-    /// Check, read and count the record of calls
+    /// Inspect the audit log
     Audit {
         #[command(subcommand)]
         command: AuditCommand,
     },
-    /// Become another MCP server: no shell, a clean environment, and the sandbox around it
+    /// Run an MCP server in a sandbox, with no shell and a clean environment
     Run {
         /// Directory that it may read; may be repeated [default: the working directory]
         #[arg(long, value_name = "DIR")]
         root: Vec<PathBuf>,
-        /// Configuration file to read in place of the root's own
+        /// Configuration file to read instead of the root's own
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
-        /// A name of `mcp_servers`
+        /// Name of a server in `mcp_servers`
         #[arg(value_name = "SERVER", conflicts_with = "program")]
         name: Option<String>,
-        /// A program and its arguments
+        /// Program to run, with its arguments
         #[arg(value_name = "PROGRAM", last = true)]
         program: Vec<OsString>,
     },
-    /// List, add, remove, take over and try other MCP servers
+    /// Manage other MCP servers
     Servers {
         #[command(subcommand)]
         command: ServersCommand,
     },
-    /// Write docent into the configuration of MCP clients
+    /// Add docent to MCP clients
     Install(Box<InstallFlags>),
-    /// Show docent, or another server, in the browser: tools, messages, errors, health
+    /// Inspect docent or another server in the browser: tools, messages, errors, health
     Inspect(Box<InspectFlags>),
-    /// Ask what the policy says
+    /// Test the policy
     Policy {
         #[command(subcommand)]
         command: PolicyCommand,
@@ -106,27 +106,27 @@ enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Check that docent can work here, and say what is in force
+    /// Check the setup and show active settings
     Doctor {
         #[command(flatten)]
         settings: Box<SettingFlags>,
-        /// Print for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     #[command(flatten)]
     Shell(ShellCommand),
-    /// Print the completion script of a shell
+    /// Print a shell completion script
     Completions {
         /// The shell
         shell: Shell,
     },
-    /// Tell a shell what can be typed next
+    /// Print completions for a command line
     #[command(name = "__complete", hide = true)]
     Complete {
-        /// The shell that asks
+        /// The shell that requests completions
         shell: Asking,
-        /// The words that are typed, the last one up to the cursor; of bash, its line
+        /// The words typed so far, the last one up to the cursor; for bash, the whole line
         #[arg(last = true)]
         words: Vec<OsString>,
     },
@@ -134,26 +134,26 @@ enum Command {
 
 #[derive(Subcommand)]
 enum PolicyCommand {
-    /// Say whether a call would be allowed, and by which rule; exits with 1 where it would not
+    /// Show whether a call would be allowed, and by which rule; exits 1 if it would not
     Test {
         /// The tool
         tool: String,
         /// Its arguments: key=value, or one JSON object
         #[arg(value_name = "ARGUMENT")]
         arguments: Vec<String>,
-        /// The name of the key that the caller shows [default: none]
+        /// Name of the key that the caller presents [default: none]
         #[arg(long, value_name = "NAME")]
         key: Option<String>,
-        /// The scopes of a caller with a certificate or a token, comma-separated, such as `docs:*,web_search`
+        /// Scopes of a caller with a certificate or a token, comma-separated, such as `docs:*,web_search`
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', conflicts_with = "key")]
         scopes: Vec<String>,
         /// Directory that tools may read; may be repeated [default: the working directory]
         #[arg(long, value_name = "DIR")]
         root: Vec<PathBuf>,
-        /// Configuration file to read in place of the root's own
+        /// Configuration file to read instead of the root's own
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
-        /// Print for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -161,15 +161,15 @@ enum PolicyCommand {
 
 #[derive(Subcommand)]
 enum ConfigCommand {
-    /// Print every value with where it came from
+    /// Print every value and its source
     Show {
         #[command(flatten)]
         settings: Box<SettingFlags>,
-        /// Print for programs
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Write a commented docent.toml to start from
+    /// Write a commented docent.toml as a starting point
     Init {
         /// The directory to write to
         #[arg(long, value_name = "DIR")]
@@ -181,7 +181,7 @@ enum ConfigCommand {
         #[arg(long)]
         force: bool,
     },
-    /// Take over a security policy in YAML (network, filesystem, commands, tools, audit)
+    /// Import a security policy from YAML (network, filesystem, commands, tools, audit)
     Import {
         /// The policy
         #[arg(value_name = "FILE")]
@@ -189,7 +189,7 @@ enum ConfigCommand {
         /// The file to write to [default: ~/.config/docent/docent.toml]
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
-        /// Print the keys, and write nothing
+        /// Print the keys without writing anything
         #[arg(long)]
         dry_run: bool,
     },
@@ -210,31 +210,31 @@ enum ConfigCommand {
 /// Flags that set keys of the configuration.
 #[derive(Args, Default)]
 struct SettingFlags {
-    /// Ways in, comma-separated; the network ones share one listener [default: stdio]
+    /// Transports, comma-separated; network transports share one listener [default: stdio]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "TRANSPORT")]
     transport: Vec<Transport>,
     /// Address to bind [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS")]
     host: Option<String>,
-    /// Port to listen on; 0 takes a free one [default: 8001]
+    /// Port to listen on; 0 picks a free port [default: 8001]
     #[arg(long)]
     port: Option<u16>,
     /// Directory that tools may read; may be repeated [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Require this key of every client (a shell may keep it in its history; `MCP_API_KEY` in the environment does not)
+    /// Require this key from every client (may end up in the shell history; setting `MCP_API_KEY` does not)
     #[arg(long, value_name = "TOKEN")]
     auth: Option<String>,
-    /// Requests a minute allowed to one client; 0 lifts the limit; unset, standard input has none [default: 100]
+    /// Requests per minute per client; 0 means unlimited; unless set, stdio is not limited [default: 100]
     #[arg(long, value_name = "N")]
     rate_limit: Option<u32>,
     /// Whether a session must open with `initialize` [default: required]
     #[arg(long, value_enum)]
     handshake: Option<Handshake>,
-    /// Configuration file to read in place of the root's own
+    /// Configuration file to read instead of the root's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Read the `MCP_*` variables of a `.env` file, the root's own unless PATH is given; what the environment sets wins
+    /// Read `MCP_*` variables from a `.env` file (default: the root's); the environment takes precedence
     #[arg(
         long,
         value_name = "PATH",
@@ -246,22 +246,22 @@ struct SettingFlags {
     /// Allow a non-loopback address without auth
     #[arg(long)]
     allow_open: bool,
-    /// Value of the Host header to accept; may be repeated
+    /// Host header value to accept; may be repeated
     #[arg(long, value_name = "HOST")]
     allowed_host: Vec<String>,
-    /// Milliseconds that one call may take [default: 30000]
+    /// Timeout of one call, in milliseconds [default: 30000]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     tool_timeout: Option<u64>,
-    /// Least severe level to log [default: info]
+    /// Lowest level to log [default: info]
     #[arg(long, value_enum, value_name = "LEVEL")]
     log_level: Option<Level>,
-    /// File that gets every log line besides stderr
+    /// File to write log lines to, in addition to stderr
     #[arg(long, value_name = "FILE")]
     log_file: Option<PathBuf>,
 }
 
 impl SettingFlags {
-    /// The keys that the flags set.
+    /// Converts the flags to configuration overrides.
     fn into_flags(self) -> Flags {
         let mut overrides = Vec::new();
         let mut set = |flag, key, value: Option<Value>| {
@@ -298,7 +298,7 @@ impl SettingFlags {
 /// Runs one command line to its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    // The child's side of a launch: nothing of docent's is to run before the sandbox is in force.
+    // The child's side of a launch: no docent code may run before the sandbox is applied.
     if args.get(1).is_some_and(|word| word == docent_sandbox::SUBCOMMAND) {
         return docent_sandbox::run_confined(args.into_iter().skip(2));
     }
@@ -311,7 +311,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(shell::args::settle_json(args.clone())) {
         Ok(cli) => cli,
         Err(usage) => {
-            // Where even that can't be printed, the exit code is all there is to say.
+            // If even that can't be printed, the exit code is all we can report.
             usage.print().unwrap_or_default();
             return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
         }
@@ -320,9 +320,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         && let Some(key) = &flags.auth
     {
         let error = handed::take_off(&args, key);
-        let told = "warning: the key of --auth stays in the process list, where others can read it";
-        let remedy = "give it by MCP_API_KEY in the environment";
-        writeln!(io::stderr(), "{told}: {error}; {remedy}").unwrap_or_default();
+        let warning = "warning: the --auth key stays visible in the process list";
+        let remedy = "set MCP_API_KEY in the environment instead";
+        writeln!(io::stderr(), "{warning}: {error}; {remedy}").unwrap_or_default();
     }
     match dispatch(cli.command) {
         Ok(code) => code,
@@ -343,9 +343,9 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
             let inputs = config::inputs(flags.into_flags())?;
             let config = Config::load(&inputs)?;
             config.check_serving()?;
-            // The process that starts servers is not bound by what binds this one.
+            // The process that starts servers runs outside this one's sandbox.
             let means = servers::lasting_means(&config, inputs.environment.clone())?;
-            // Threads that start later are bound as well, so that logging comes after.
+            // Threads inherit the sandbox only if they start after it, so logging starts here.
             let in_force = sandbox::enter(&config)?;
             let guard = logging::init(&config)?;
             sandbox::tell(&in_force);
@@ -400,7 +400,7 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Complete { shell, words } => {
             let words: Vec<String> =
                 words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            // Where the configuration can't be read, this is not the place to say so.
+            // A completion request is not the place to report a broken configuration.
             let Ok(config) = Config::load(&config::inputs(Flags::default())?) else {
                 return Ok(ExitCode::from(1));
             };
@@ -410,14 +410,14 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every command with its flags.
+/// Returns every command with its flags.
 pub(crate) fn description() -> clap::Command {
     let mut command = Cli::command();
     command.build();
     command
 }
 
-/// A script that asks docent itself, where there is one for the shell; else what the command line's description gives.
+/// Returns the script that calls docent for completions, or clap's static script for shells without one.
 fn completion_script(shell: Shell) -> String {
     let asking = match shell {
         Shell::Bash => Asking::Bash,
@@ -467,7 +467,7 @@ fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
     let mut imported = config::import::read(file, &inputs)?;
     let mut text = String::new();
     if dry_run {
-        text.push_str("nothing is written\n");
+        text.push_str("dry run: nothing written\n");
     } else {
         let path = config::import::write(&mut imported, to, &inputs)?;
         writeln!(text, "wrote {}", path.display()).unwrap_or_default();
@@ -481,7 +481,7 @@ fn import(file: &Path, to: Option<&Path>, dry_run: bool) -> anyhow::Result<()> {
     print(&text)
 }
 
-/// The configuration of a command that keeps no log: what a project's own file sets in vain is reported on stderr.
+/// Loads the configuration for a command without a log: ignored keys of a project file are reported on stderr.
 pub(crate) fn load(inputs: &Inputs) -> Result<Config, ConfigError> {
     let config = Config::load(inputs)?;
     if let Some(ignored) = config.ignored_keys() {
@@ -490,11 +490,11 @@ pub(crate) fn load(inputs: &Inputs) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Standard output is ours only in the commands that end here: while serving it belongs to the protocol.
+/// Prints to standard output. Only for commands that don't serve: while serving, stdout belongs to the protocol.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // The reader has seen enough, as `head` has.
+        // The reader closed the pipe, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.context("can't write to standard output"),
     }
@@ -503,10 +503,10 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// The command line reference, in Markdown: the help of every command.
 fn reference_page() -> String {
     let mut page = String::from(
-        "# Command line\n\nEvery command takes `--help`. Exit codes: 0 done, 1 failed, 2 used wrongly. Flags win over\n\
-         environment variables, which win over files: see [configuration.md](configuration.md).\n",
+        "# Command line\n\nEvery command takes `--help`. Exit codes: 0 success, 1 failure, 2 usage error. Flags override\n\
+         environment variables, which override files: see [configuration.md](configuration.md).\n",
     );
-    // A fixed width: the page must not depend on the terminal that it was made in.
+    // A fixed width: the page must not depend on the terminal it is generated in.
     let mut command = Cli::command().term_width(100);
     command.build();
     describe(&mut command, 2, &mut page);
@@ -582,7 +582,7 @@ mod tests {
         );
     }
 
-    /// The help words defaults that live in the configuration.
+    /// The help repeats defaults that are defined in the configuration.
     #[test]
     fn defaults_in_the_help_are_the_ones_in_force() {
         let working_dir = tempfile::tempdir().unwrap();

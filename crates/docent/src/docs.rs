@@ -1,4 +1,4 @@
-//! `docent docs`: collections of documentation, added, listed, removed and brought in step.
+//! `docent docs`: adds, lists, removes and syncs documentation collections.
 
 use crate::{
     analyze::{Printed, UsedWrongly},
@@ -29,23 +29,23 @@ const LISTED: usize = 10;
 /// What can be typed after `docent docs`.
 #[derive(Subcommand)]
 pub(crate) enum DocsCommand {
-    /// Add a collection to the configuration, and read it
+    /// Add a collection to the configuration and index it
     Add(Box<AddFlags>),
-    /// Show every collection: where it is, how much is in it, and whether it is in step
+    /// List collections with their location, size, and whether they are up to date
     List {
         #[command(flatten)]
         common: Common,
     },
-    /// Take a collection out of the configuration and the index; its files stay
+    /// Remove a collection from the configuration and the index; its files stay
     Remove {
-        /// Its name
+        /// Name of the collection
         name: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Bring the index in step with the collections; what is on the web is fetched
+    /// Update the index of the collections; pages on the web are fetched
     Sync {
-        /// Only these [default: all]
+        /// Collections to sync [default: all]
         names: Vec<String>,
         #[command(flatten)]
         common: Common,
@@ -55,30 +55,30 @@ pub(crate) enum DocsCommand {
 /// What can be typed after `docent docs add`.
 #[derive(Args)]
 pub(crate) struct AddFlags {
-    /// What to call it: a value of `doc_type`, and the first part of its documents' ids
+    /// Name of the collection, used as a `doc_type` value and as the prefix of its document ids
     name: String,
-    /// The folder, file or archive that holds the documents, or the address of a site
+    /// Folder, file or archive with the documents, or the URL of a site
     #[arg(value_name = "PLACE")]
     place: String,
-    /// What people call it, such as "Python Documentation"
+    /// Display title, such as "Python Documentation"
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// What it is about, where several collections are about the same
+    /// Topic, for when several collections cover the same one
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// The version that it describes
+    /// Version that the documentation describes
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
-    /// One sentence for clients
+    /// One-sentence description for clients
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Where the same documents are on the web, for links in answers
+    /// URL of the same documents on the web, for links in answers
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// Pattern of the files to take; may be repeated
+    /// Pattern of files to include; may be repeated
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
-    /// Pattern of the files to leave out; may be repeated
+    /// Pattern of files to exclude; may be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
     /// Write to your own settings, for every project, instead of the project's
@@ -91,10 +91,10 @@ pub(crate) struct AddFlags {
 /// Flags of every command.
 #[derive(Args)]
 pub(crate) struct Common {
-    /// The root whose configuration and index are meant [default: the working directory]
+    /// Root whose configuration and index to use [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -132,7 +132,7 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
     let config = cli::load(&inputs)?;
     if config.collections.contains_key(&flags.name) {
         let what = format!(
-            "there is a collection {} already; remove it first, or choose another name",
+            "collection {} already exists; remove it first, or choose another name",
             flags.name
         );
         return Err(UsedWrongly(what).into());
@@ -158,8 +158,8 @@ fn add(flags: &AddFlags, environment: Environment) -> anyhow::Result<Printed> {
     let mut printed = synced?.print(flags.common.json)?;
     if !flags.common.json {
         let why = if outside && !flags.user { ", because it lies outside the roots" } else { "" };
-        let told = format!("Added to {}{why}.\n", edited.path.display());
-        printed.text.insert_str(0, &told);
+        let added = format!("Added to {}{why}.\n", edited.path.display());
+        printed.text.insert_str(0, &added);
     }
     Ok(printed)
 }
@@ -195,7 +195,7 @@ fn fetch_new(flags: &AddFlags, config: &Config) -> anyhow::Result<Synced> {
     bail!("{why}; {name} was not added");
 }
 
-/// Why nothing was fetched of a new collection; `None` where something was.
+/// Returns why no page of a new collection was fetched; `None` if some were.
 fn empty(synced: &anyhow::Result<Synced>) -> Option<String> {
     let synced = match synced {
         Ok(synced) => synced,
@@ -210,7 +210,7 @@ fn empty(synced: &anyhow::Result<Synced>) -> Option<String> {
     Some(why.unwrap_or_else(|| "the site has no page that can be read".to_owned()))
 }
 
-/// Takes a collection that was just added out of the configuration, the pages and the index.
+/// Removes a collection that was just added from the configuration, the pages and the index.
 fn withdraw(name: &str, edited: &config::Edited, inputs: &Inputs) -> anyhow::Result<()> {
     if !edited.undo()? {
         config::remove_collection(inputs, name)?;
@@ -218,9 +218,9 @@ fn withdraw(name: &str, edited: &config::Edited, inputs: &Inputs) -> anyhow::Res
     clear(name, inputs)
 }
 
-/// Removes the pages of a collection that is no longer configured, and what the index has of it.
+/// Removes the pages of a collection that is no longer configured, and its part of the index.
 fn clear(name: &str, inputs: &Inputs) -> anyhow::Result<()> {
-    // With no collection named, only those that are no longer configured are taken out of the index.
+    // With no collection named, only those that are no longer configured are removed from the index.
     let (site, _) = run_sync(inputs, &|_| false)?;
     remove_pages(name, &site.config)
 }
@@ -256,7 +256,7 @@ fn keys(
             );
         }
         outside = !config.roots.iter().any(|root| path.starts_with(root));
-        // Whoever shares the project has it elsewhere.
+        // Others who share the project have it elsewhere.
         let shown = match path.strip_prefix(config.first_root()) {
             Ok(inside) if inside.as_os_str().is_empty() && !flags.user => Path::new("."),
             Ok(inside) if !flags.user => inside,
@@ -293,8 +293,8 @@ fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Resu
     let known = cli::load(&inputs)?.collections;
     let Some(path) = config::remove_collection(&inputs, name)? else {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
-        let there = if names.is_empty() { "there is none".to_owned() } else { names.join(", ") };
-        return Err(UsedWrongly(format!("no collection is called {name}; known: {there}")).into());
+        let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(UsedWrongly(format!("unknown collection {name}; known: {known}")).into());
     };
     clear(name, &inputs)?;
     let text = if common.json {
@@ -305,7 +305,7 @@ fn remove(name: &str, common: &Common, environment: Environment) -> anyhow::Resu
     Ok(Printed { text, code: ExitCode::SUCCESS })
 }
 
-/// What a sync did: with the web, and with the index.
+/// The result of a sync: pages fetched, and changes to the index.
 #[derive(Default)]
 struct Synced {
     fetched: Vec<(String, Crawled)>,
@@ -319,7 +319,7 @@ struct Synced {
 fn sync(names: &[String], inputs: &Inputs, config: &Config) -> anyhow::Result<Synced> {
     if let Some(name) = names.iter().find(|name| !config.collections.contains_key(*name)) {
         let known: Vec<&str> = config.collections.keys().map(String::as_str).collect();
-        let what = format!("no collection is called {name}; known: {}", known.join(", "));
+        let what = format!("unknown collection {name}; known: {}", known.join(", "));
         return Err(UsedWrongly(what).into());
     }
     let mut synced = Synced { is_configured: !config.collections.is_empty(), ..Synced::default() };
@@ -328,7 +328,7 @@ fn sync(names: &[String], inputs: &Inputs, config: &Config) -> anyhow::Result<Sy
     }
     let wanted = |one: &Collection| names.is_empty() || names.contains(&one.name);
     for one in collections::of(config).iter().filter(|one| wanted(one)) {
-        // What can't be fetched keeps nothing else from being read.
+        // A collection that can't be fetched does not stop the others.
         match collections::fetch(config, &one.name) {
             Ok(Some(crawled)) => synced.fetched.push((one.name.clone(), crawled)),
             Ok(None) => {}
@@ -390,10 +390,10 @@ fn fetched_text(name: &str, crawled: &Crawled) -> String {
     let end = match crawled.end {
         End::Complete => "",
         End::Full => {
-            "; the site has more pages than are fetched: narrow it with include and exclude"
+            "; the site has more pages than the limit: narrow it with include and exclude"
         }
-        End::Stopped => "; stopped, and goes on next time",
-        End::GaveUp => "; the site stopped to answer, and the next sync goes on from here",
+        End::Stopped => "; stopped, continues next time",
+        End::GaveUp => "; the site stopped answering, the next sync continues from here",
     };
     let mut text = format!(
         "{name}: fetched {pages} ({unchanged} unchanged, {gone} gone, {refused} refused, {failed} failed{end})\n"
@@ -412,11 +412,11 @@ fn told(report: &DocsReport) -> String {
     }
     if let Some(reason) = &report.rebuilt {
         // Writing to a string can't fail.
-        let _ok = writeln!(text, "The index was made anew: {reason}.");
+        let _ok = writeln!(text, "The index was rebuilt: {reason}.");
     }
     let stopped = if report.stopped { ", stopped before the end" } else { "" };
     let _ok =
-        writeln!(text, "Generation {} in {:.2} s{stopped}.", report.generation, report.seconds);
+        writeln!(text, "Indexed in {:.2} s{stopped}.", report.seconds);
     text
 }
 
@@ -425,7 +425,7 @@ fn told_one(one: &CollectionReport) -> String {
     let (new, changed) = (one.added, one.changed - one.added);
     let _ok = write!(text, " ({new} new, {changed} changed, {} gone", one.removed);
     if one.passed_over > 0 {
-        let _ok = write!(text, "; {} passed over", counted(one.passed_over, "other file"));
+        let _ok = write!(text, "; {} skipped", counted(one.passed_over, "other file"));
     }
     text.push_str(")\n");
     for problem in one.problems.iter().take(LISTED) {
@@ -479,7 +479,7 @@ fn line(one: &Value) -> String {
         if one["version"].is_null() { String::new() } else { format!(" {}", text("version")) };
     let (changed, gone) = (number("changed"), number("gone"));
     let step = if changed + gone == 0 {
-        "in step".to_owned()
+        "up to date".to_owned()
     } else {
         format!("{changed} new or changed and {gone} gone since: run `docent docs sync`")
     };

@@ -1,4 +1,4 @@
-//! `docent index`: the search index of a folder, brought in step with its files.
+//! `docent index`: updates the search index of a folder.
 
 use crate::{
     analyze::Printed,
@@ -33,7 +33,7 @@ use std::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// A server waits for another process that writes: it may be building the whole index.
+/// How long a server waits for another process that writes the index: it may be building all of it.
 const SERVER_PATIENCE: Duration = Duration::from_mins(10);
 /// Problems that are listed; more are counted.
 const LISTED: usize = 10;
@@ -44,10 +44,10 @@ pub(crate) struct IndexFlags {
     /// Folder to index [default: the configured roots, or else the working directory]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Go on until Ctrl-C, and bring it in step again whenever files change
+    /// Keep running until Ctrl-C, and update the index whenever files change
     #[arg(long)]
     watch: bool,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -61,17 +61,17 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// The folder that was named, or else what is configured.
+    /// Opens the named folder, or else the configured roots.
     pub(crate) fn open(folder: Option<&Path>, environment: Environment) -> anyhow::Result<Self> {
         let named = folder.map(|folder| {
             folder.canonicalize().with_context(|| {
-                format!("{} can't be indexed: name a folder that exists", folder.display())
+                format!("cannot index {}: name a folder that exists", folder.display())
             })
         });
         let roots: Vec<PathBuf> = named.into_iter().collect::<Result<_, _>>()?;
         let working_dir = match roots.first() {
             Some(root) => root.clone(),
-            None => std::env::current_dir().context("the working directory can't be found")?,
+            None => std::env::current_dir().context("cannot determine the working directory")?,
         };
         Self::of(cli::load(&Inputs {
             environment,
@@ -81,7 +81,7 @@ impl Site {
         })?)
     }
 
-    /// What is configured.
+    /// The configured roots and collections.
     pub(crate) fn of(config: Config) -> anyhow::Result<Self> {
         let roots = serve::roots(&config)?;
         let collections = collections::of(&config);
@@ -92,11 +92,11 @@ impl Site {
             writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
         }
         let folder =
-            state.index(&config).context("emptying an index that may not be docent's own")?;
+            state.index(&config).context("cannot clear an index that docent may not own")?;
         Ok(Self { config, roots, collections, folder })
     }
 
-    /// The index, opened for an embedder. Another process that writes is waited for that long.
+    /// Opens the index for an embedder. Waits up to `patience` for another process that is writing it.
     pub(crate) fn store(
         &self,
         embedder: Arc<dyn Embedder>,
@@ -106,12 +106,12 @@ impl Site {
         Embedded::open(self.folder.clone(), embedder, settings)
     }
 
-    /// Brings the index in step; a terminal sees how far it is.
+    /// Updates the index, with a progress bar on a terminal.
     pub(crate) fn sync(&self, store: &Embedded) -> Result<Report, StoreError> {
         progress(|callbacks| indexing::sync(&self.roots, store, callbacks))
     }
 
-    /// Brings the index in step with those collections that are wanted; a terminal sees how far it is.
+    /// Updates the index of the wanted collections, with a progress bar on a terminal.
     pub(crate) fn sync_docs(
         &self,
         store: &Embedded,
@@ -121,7 +121,7 @@ impl Site {
     }
 }
 
-/// Does some work; a terminal sees how far it is.
+/// Runs some work with a progress bar on a terminal.
 pub(crate) fn progress<T>(work: impl FnOnce(Callbacks<'_>) -> T) -> T {
     let bar = bar();
     let progress = |done, total| show(&bar, done, total);
@@ -130,7 +130,7 @@ pub(crate) fn progress<T>(work: impl FnOnce(Callbacks<'_>) -> T) -> T {
     done
 }
 
-/// Opens the index of the configured roots, for a server that needs it.
+/// Returns a function that opens the index of the configured roots when a server needs it.
 pub(crate) fn opener(config: Config) -> Opener {
     Arc::new(move || {
         let folder = StateDir::open(&config)?.index(&config)?;
@@ -142,7 +142,7 @@ pub(crate) fn opener(config: Config) -> Opener {
         };
         match embedding::connect(&config) {
             Ok(embedder) => Ok(open(embedder)?),
-            // Words can still be searched where something was indexed before.
+            // An existing index can still be searched by words.
             Err(error) => {
                 let stored = open(Table::built_in())?.store.status()?;
                 let away = embedding::Away::new(&config, stored.identity, error);
@@ -152,13 +152,13 @@ pub(crate) fn opener(config: Config) -> Opener {
     })
 }
 
-/// Says on standard error what is waited for. Standard output is for the answer, with `--json` too.
+/// Reports the wait on standard error. Standard output is for the result, with `--json` too.
 fn print_wait(wait: &LockWait<'_>) {
     let began = SystemTime::now().checked_sub(wait.waited).unwrap_or(UNIX_EPOCH);
     writeln!(io::stderr(), "{}", describe_wait(wait, began)).unwrap_or_default();
 }
 
-/// Whether a process of this number is here, and runs this program.
+/// Whether this process id exists and runs this program.
 fn is_docent(process: u32) -> bool {
     let name = |link: &str| Some(std::fs::read_link(link).ok()?.file_name()?.to_owned());
     let own = name("/proc/self/exe");
@@ -170,7 +170,7 @@ fn describe_wait(wait: &LockWait<'_>, began: SystemTime) -> String {
         Some(holder) if is_docent(holder) => {
             (format!("process {holder}"), format!("let it finish, or end it with: kill {holder}"))
         }
-        // The number may be of a process in a container, or of one that has ended.
+        // The id may belong to a process in a container, or to one that has ended.
         _ => ("another process".into(), "let it finish, or end that process".into()),
     };
     let second = began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() % (24 * 60 * 60);
@@ -225,7 +225,7 @@ pub(crate) fn run(flags: &IndexFlags, environment: Environment) -> anyhow::Resul
     Ok(Printed { text, code: ExitCode::SUCCESS })
 }
 
-/// Keeps the index in step until a signal comes, and prints what each run did: for programs, one line each.
+/// Keeps the index up to date until a signal arrives, and prints a report of each run, with `--json` one line each.
 fn watch(site: &Site, store: &Embedded, json: bool) -> anyhow::Result<()> {
     let ended = CancellationToken::new();
     let bar = bar();
@@ -234,25 +234,25 @@ fn watch(site: &Site, store: &Embedded, json: bool) -> anyhow::Result<()> {
     let callbacks = Callbacks { progress: &progress, stopped: &stopped };
     let mut failed = Ok(());
     let followed = indexing::follow(&site.roots, store, callbacks, |report| {
-        let said = if bar.is_finished() {
+        let printed = if bar.is_finished() {
             Ok(())
         } else {
             bar.finish_and_clear();
-            // Until here a signal ends docent at once: the first run may be long, and loses little.
+            // Until here a signal ends docent at once: the first run may be long, and little is lost.
             end_on_signal(ended.clone())
         };
-        let said = said.and_then(|()| match report {
+        let printed = printed.and_then(|()| match report {
             Ok(report) if json => cli::print(&format!("{}\n", json!(report))),
             Ok(report) => cli::print(&told(&report)),
             Err(error) => {
                 let error = anyhow::Error::from(error);
-                writeln!(io::stderr(), "error: {error:#}; tried again with the next change")
+                writeln!(io::stderr(), "error: {error:#}; will retry on the next change")
                     .context("can't write to standard error")
             }
         });
-        if said.is_err() {
+        if printed.is_err() {
             ended.cancel();
-            failed = said;
+            failed = printed;
         }
     });
     bar.finish_and_clear();
@@ -260,12 +260,12 @@ fn watch(site: &Site, store: &Embedded, json: bool) -> anyhow::Result<()> {
     failed
 }
 
-/// Listens for the signals by which people and services end a program.
+/// Cancels the token on SIGINT or SIGTERM.
 fn end_on_signal(ended: CancellationToken) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let inside = runtime.enter();
-    let mut interrupted = signal(SignalKind::interrupt()).context("signals can't be heard")?;
-    let mut terminated = signal(SignalKind::terminate()).context("signals can't be heard")?;
+    let mut interrupted = signal(SignalKind::interrupt()).context("cannot handle signals")?;
+    let mut terminated = signal(SignalKind::terminate()).context("cannot handle signals")?;
     drop(inside);
     thread::Builder::new().name("docent-signals".into()).spawn(move || {
         runtime.block_on(async {
@@ -315,16 +315,16 @@ fn left_out(files: LeftOut) -> Option<String> {
         (minified, "minified"),
         (too_large, "too large"),
     ];
-    let told = counts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(count, why)| format!("{count} {why}")).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let parts = counts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts.map(|(count, why)| format!("{count} {why}")).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What had to be mended before the index could be used.
+/// Describes repairs that were needed before the index could be used.
 pub(crate) fn repairs(report: &Report) -> Vec<String> {
-    let rebuilt = report.rebuilt.as_ref().map(|why| format!("Made the whole index anew: {why}."));
+    let rebuilt = report.rebuilt.as_ref().map(|why| format!("Rebuilt the whole index: {why}."));
     let model = report.embedded_anew.as_ref();
-    let embedded = model.map(|model| format!("Made all vectors anew: they were of {model}."));
+    let embedded = model.map(|model| format!("Recomputed all embeddings: they were from {model}."));
     rebuilt.into_iter().chain(embedded).collect()
 }
 
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_tells_what_was_done() {
+    fn a_report_is_one_line() {
         assert_eq!(told(&report(0)), "1 file, 12 units: 1 changed, 0 removed, 0.05 s\n");
         let with_one = told(&report(1));
         assert!(with_one.ends_with("; not indexed, because of 1 problem:\n  0.py: not text\n"));
@@ -374,10 +374,10 @@ mod tests {
     }
 
     #[test]
-    fn repairs_are_told_first() {
+    fn repairs_come_first() {
         let embedded_anew = Some("old (3 dimensions)".into());
         let report = Report { rebuilt: Some("it was cut".into()), embedded_anew, ..report(0) };
-        let want = "Made the whole index anew: it was cut.\nMade all vectors anew: they were of old (3 dimensions).\n1 file";
+        let want = "Rebuilt the whole index: it was cut.\nRecomputed all embeddings: they were from old (3 dimensions).\n1 file";
         assert!(told(&report).starts_with(want), "{}", told(&report));
     }
 }

@@ -1,4 +1,4 @@
-//! `docent install`: docent written into the configuration of MCP clients, shown first, backed up, and undone.
+//! `docent install`: adds docent to the configuration of MCP clients, with a preview, a backup and undo.
 
 use crate::{
     analyze::{Printed, UsedWrongly},
@@ -23,35 +23,35 @@ use std::{
     process::ExitCode,
 };
 
-/// What the entry is called, and the program.
+/// The name of the entry, and of the program.
 const NAME: &str = "docent";
 
 /// What can be typed after `docent install`.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct InstallFlags {
-    /// claude-desktop, claude-code, vscode, cursor, windsurf, zed, codex, gemini or goose [default: show which are here]
+    /// claude-desktop, claude-code, vscode, cursor, windsurf, zed, codex, gemini or goose [default: list clients]
     #[arg(value_name = "CLIENT")]
     clients: Vec<String>,
-    /// Write to the project's file of the client instead of yours
+    /// Write to the client's project file instead of your user file
     #[arg(long)]
     project: bool,
-    /// The root that docent serves [default: the folder that the client starts it in]
+    /// Root for docent to serve [default: the folder that the client starts it in]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// What the entry is called
+    /// Name of the entry
     #[arg(long, default_value = NAME)]
     name: String,
-    /// Show what would change, and write nothing
+    /// Show what would change without writing anything
     #[arg(long)]
     dry_run: bool,
     /// Write without asking
     #[arg(long, short)]
     yes: bool,
-    /// Replace or take out an entry of the same name that is not docent's, and make folders of clients that are not there
+    /// Replace or remove an entry of the same name that is not docent's, and create missing client folders
     #[arg(long)]
     force: bool,
-    /// Take docent out again, as it was before
+    /// Remove docent again and restore the previous state
     #[arg(long)]
     undo: bool,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
     let inputs = config::inputs(Flags::default())?;
     if flags.clients.is_empty() {
         if flags.undo {
-            bail!(UsedWrongly("name the client that docent is to be taken out of".into()));
+            bail!(UsedWrongly("which client? e.g. docent install --undo cursor".into()));
         }
         return overview(&inputs);
     }
@@ -68,7 +68,7 @@ pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
     for word in &flags.clients {
         let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
         let unknown =
-            || UsedWrongly(format!("{word:?} is no client; there are {}", known.join(", ")));
+            || UsedWrongly(format!("unknown client {word:?}; choose from {}", known.join(", ")));
         clients.push(Client::parse(word).ok_or_else(unknown)?);
     }
     let one = |client| {
@@ -78,11 +78,11 @@ pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
     if let [client] = clients.as_slice() {
         return Ok(Printed { text: one(*client)?, code: ExitCode::SUCCESS });
     }
-    // One that fails keeps none of the others from being done, or from being told.
+    // A client that fails does not stop the others.
     let (mut text, mut code) = (String::new(), ExitCode::SUCCESS);
     for client in clients {
         match one(client) {
-            Ok(told) => text.push_str(&told),
+            Ok(summary) => text.push_str(&summary),
             Err(error) => {
                 writeln!(io::stderr(), "error: {}: {error:#}", client.id())?;
                 code = ExitCode::from(1);
@@ -96,19 +96,19 @@ fn overview(inputs: &Inputs) -> anyhow::Result<Printed> {
     let places = places(inputs)?;
     let mut text = String::new();
     for client in Client::ALL {
-        let here = if is_installed(client, &places) { "is here" } else { "is not here" };
+        let state = if is_installed(client, &places) { "installed" } else { "not found" };
         let path =
             candidates(client, &places).first().map(|source| source.path.display().to_string());
         writeln!(
             text,
-            "{:15} {} {here}  {}",
+            "{:15} {}: {state}  {}",
             client.id(),
             client.title(),
             path.unwrap_or_default()
         )
         .unwrap_or_default();
     }
-    text.push_str("Install with: docent install CLIENT…\n");
+    text.push_str("To add docent: docent install CLIENT…\n");
     Ok(Printed { text, code: ExitCode::SUCCESS })
 }
 
@@ -121,15 +121,15 @@ fn target(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Resu
     let found = existing.or_else(|| all.iter().find(fits)).cloned();
     found.with_context(|| {
         format!(
-            "{} has no such file{}",
+            "{} has no {}-level config",
             client.title(),
-            if flags.project { " for a project" } else { "" }
+            if flags.project { "project" } else { "user" }
         )
     })
 }
 
 fn entry(flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Server> {
-    let own = std::env::current_exe().context("can't find docent's own file")?;
+    let own = std::env::current_exe().context("cannot locate the docent executable")?;
     let mut args = vec!["serve".to_owned()];
     if let Some(root) = &flags.root {
         let root = inputs.working_dir.join(root);
@@ -146,15 +146,15 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
     let path = target(client, flags, inputs)?.path;
     let plan = Plan::install(client, &path, &entry(flags, inputs)?, flags.force);
     let plan = match plan {
-        // In a project its author decides where a link leads.
+        // In a project, a link may have been placed by an untrusted author.
         Ok(plan) if flags.project => plan.refusing_links(),
         Err(error) if !flags.force && there(client, &path, &flags.name).is_some() => {
-            bail!("{error}: --force replaces it, --name gives docent another name")
+            bail!("{error}: replace it with --force, or choose another name with --name")
         }
         other => other?,
     };
     if plan.is_empty() {
-        return Ok(format!("{}: docent is there already\n", path.display()));
+        return Ok(format!("{}: already installed\n", path.display()));
     }
     let diff = plan.diff();
     if flags.dry_run {
@@ -162,41 +162,41 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
     }
     let here = is_installed(client, &places(inputs)?) || flags.force || flags.project;
     let folders = if here { Folders::Make } else { Folders::Keep };
-    // What can't be written is not asked about.
+    // Fail before asking if the file can't be written.
     plan.check_folder(folders)?;
     if !flags.yes && !agreed(&diff)? {
-        return Ok(format!("{}: left as it is\n", path.display()));
+        return Ok(format!("{}: unchanged\n", path.display()));
     }
     let store = Store::of(inputs)?;
     let receipt = plan.apply(&store.backups(), folders)?;
     let backup = receipt.backup.clone();
     store.keep(receipt, &plan)?;
-    let mut told = if flags.yes { diff } else { String::new() };
+    let mut text = if flags.yes { diff } else { String::new() };
     let kept = kept_in(backup.as_deref());
     let named = if flags.name == NAME { String::new() } else { format!(" --name {}", flags.name) };
     let project = if flags.project { " --project" } else { "" };
     // Writing to a string can't fail.
     let _ok = write!(
-        told,
-        "{}: installed; restart {} to see it, take it out with docent install --undo {}{project}{named}\n{kept}",
+        text,
+        "{}: installed; restart {} to see it; to undo: docent install --undo {}{project}{named}\n{kept}",
         path.display(),
         client.title(),
         client.id()
     );
-    Ok(told)
+    Ok(text)
 }
 
-/// Where the file as it was can be found.
+/// Describes where the backup of the file is.
 fn kept_in(backup: Option<&Path>) -> String {
     backup.map_or_else(String::new, |backup| {
-        format!("  As it was, it is kept in {}\n", backup.display())
+        format!("  Backup: {}\n", backup.display())
     })
 }
 
 /// Shows the change and asks.
 fn agreed(diff: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
-        bail!("nobody is at the terminal to agree: look with --dry-run, and write with --yes");
+        bail!("not a terminal: use --yes (or --dry-run to preview)");
     }
     let mut out = io::stderr();
     write!(out, "{diff}Write this? [y/N] ")?;
@@ -211,35 +211,35 @@ fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::R
     let path = written(client, flags, inputs, &store)?;
     let receipt = store.find(client, &path, &flags.name);
     let restored = receipt.as_ref().and_then(|kept| Plan::restore(&kept.receipt).ok());
-    // A file that was changed since is not put back: the entry alone is taken out.
+    // A file that was changed since is not restored: only the entry is removed.
     let plan = match &restored {
         Some(plan) => plan.clone(),
         None => removal(client, flags, &path, receipt.as_ref())?,
     };
     if plan.is_empty() {
         forget(receipt);
-        return Ok(format!("{}: docent is not there\n", path.display()));
+        return Ok(format!("{}: docent is not installed\n", path.display()));
     }
     let diff = plan.diff();
     if flags.dry_run {
         return Ok(diff);
     }
     if !flags.yes && !agreed(&diff)? {
-        return Ok(format!("{}: left as it is\n", path.display()));
+        return Ok(format!("{}: unchanged\n", path.display()));
     }
-    let mut told = if flags.yes { diff } else { String::new() };
+    let mut text = if flags.yes { diff } else { String::new() };
     if let (Some(_), Some(kept)) = (&restored, &receipt) {
         undo(&kept.receipt)?;
-        let _ok = writeln!(told, "{}: put back as it was", path.display());
+        let _ok = writeln!(text, "{}: restored", path.display());
     } else {
         let backup = plan.apply(&store.backups(), Folders::Keep)?.backup;
-        let _ok = write!(told, "{}: taken out\n{}", path.display(), kept_in(backup.as_deref()));
+        let _ok = write!(text, "{}: removed\n{}", path.display(), kept_in(backup.as_deref()));
     }
     forget(receipt);
-    Ok(told)
+    Ok(text)
 }
 
-/// The plan that takes out the entry alone, where it is docent's.
+/// Plans the removal of the entry alone, provided it is docent's.
 fn removal(
     client: Client,
     flags: &InstallFlags,
@@ -249,7 +249,7 @@ fn removal(
     let name = &flags.name;
     if let Some(there) = there(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
         bail!(
-            "{}: the entry {name:?} is not docent's, it has {}: name another with --name, or take it out with --force",
+            "{}: the entry {name:?} is not docent's ({}): name another with --name, or remove it with --force",
             path.display(),
             there.summary()
         );
@@ -258,7 +258,7 @@ fn removal(
     Ok(if flags.project { plan.refusing_links() } else { plan })
 }
 
-/// The entry of this name that a client's file has.
+/// Returns the entry of this name in a client's file.
 fn there(client: Client, path: &Path, name: &str) -> Option<Server> {
     let bytes = regular::read(path, MAX_REGISTRY_BYTES).ok()?;
     let reading = docent_registry::read(Form::Client(client), path, &bytes);
@@ -273,7 +273,7 @@ fn is_ours(server: &Server) -> bool {
     (own || named) && args.first().is_some_and(|word| word == "serve")
 }
 
-/// The file that docent was written to: the one of a receipt, or else the one that it would be written to.
+/// Returns the file that docent was installed in: the one in a receipt, or else the current target.
 fn written(
     client: Client,
     flags: &InstallFlags,
@@ -290,10 +290,10 @@ fn written(
     }
 }
 
-/// Where backups and receipts are kept. Not in the cache: what is lost there is to cost nobody their own file.
+/// The folder of backups and receipts. Not the cache: clearing a cache must not lose anyone's file.
 struct Store(PathBuf);
 
-/// A receipt and where it lies.
+/// A receipt and its file.
 struct Kept {
     file: PathBuf,
     receipt: Receipt,
@@ -302,7 +302,7 @@ struct Kept {
 impl Store {
     fn of(inputs: &Inputs) -> anyhow::Result<Self> {
         let folder = config::state_folder(inputs);
-        let folder = folder.context("there is no home directory to keep backups in")?;
+        let folder = folder.context("no home directory to keep backups in")?;
         Ok(Self(folder.join("install")))
     }
 
@@ -316,7 +316,7 @@ impl Store {
         let read = folder.names().ok()?.into_iter().filter_map(|name| {
             let file = folder.path().join(&name);
             let unreadable = |error: &io::Error| {
-                tracing::warn!(path = %file.display(), %error, "a receipt can't be read: remove it, or put back what it was");
+                tracing::warn!(path = %file.display(), %error, "cannot read a receipt: remove it, or restore its contents");
             };
             let bytes = folder.read_bytes(&name).inspect_err(unreadable).ok()?;
             let receipt = serde_json::from_slice(&bytes).ok()?;
@@ -329,7 +329,7 @@ impl Store {
         read.into_iter().find(is_it)
     }
 
-    /// Keeps a receipt; one that is there for the same entry goes on.
+    /// Stores a receipt, merged with an existing one for the same entry.
     fn keep(&self, receipt: Receipt, plan: &Plan) -> anyhow::Result<()> {
         let older = self.find(receipt.client, &receipt.path, &receipt.name);
         let (file, receipt) = match older {
@@ -342,7 +342,7 @@ impl Store {
         folder
             .make(Access::Private)
             .and_then(|()| folder.replace(name, &bytes, Access::Private, Durability::Synced))
-            .context("the receipt can't be kept: undo will take the entry out instead")
+            .context("cannot store the receipt: undo will only remove the entry")
     }
 
     fn free(&self, client: Client) -> PathBuf {
@@ -353,7 +353,7 @@ impl Store {
 
 fn forget(kept: Option<Kept>) {
     if let Some(kept) = kept {
-        // One that stays fits no file any more.
+        // A receipt that stays behind no longer matches any file.
         fs::remove_file(kept.file).unwrap_or_default();
     }
 }

@@ -1,4 +1,4 @@
-//! `docent search`: what answers a question in the code and the documents of a folder.
+//! `docent search`: searches the code and the documents of a folder.
 
 use crate::{
     analyze::{Printed, UsedWrongly},
@@ -24,64 +24,64 @@ use std::{
     time::Duration,
 };
 
-/// A question does not wait for somebody else's rebuild.
+/// How long a search waits for another process that is writing the index.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What can be typed after `docent search`.
 #[derive(Args)]
 pub(crate) struct SearchFlags {
-    /// A sentence, some words, or a name
+    /// What to search for: a sentence, some words, or a name
     #[arg(value_name = "QUERY")]
     query: String,
     /// Folder to search [default: the configured roots, or else the working directory]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Search only there
+    /// Search only code or only documents
     #[arg(long = "in", value_enum, value_name = "COLLECTION")]
     collection: Option<CollectionFlag>,
-    /// Hits to print
+    /// Maximum number of hits
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     limit: u16,
-    /// The least similarity of a hit, from 0 to 1
+    /// Minimum score of a hit, from 0 to 1
     #[arg(long, value_name = "SIMILARITY", default_value_t = 0.7, value_parser = share)]
     threshold: f32,
-    /// Kind of what is found, such as function, class or section; may be repeated
+    /// Kind of hit, such as function, class or section; may be repeated
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
     /// Programming language, such as python; may be repeated
     #[arg(long, value_name = "LANGUAGE")]
     language: Vec<String>,
-    /// Pattern of paths, such as 'src/**/*.rs'; may be repeated
+    /// Path pattern, such as 'src/**/*.rs'; may be repeated
     #[arg(long, value_name = "GLOB")]
     path: Vec<String>,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CollectionFlag {
-    /// What source code defines
+    /// Definitions in source code
     Code,
-    /// The sections of documents
+    /// Sections of documents
     Docs,
 }
 
 fn share(text: &str) -> Result<f32, String> {
     let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "give a number from 0 to 1".into())
+    number.ok_or_else(|| "expected a number from 0 to 1".into())
 }
 
 /// An answer, and how fresh it is.
 struct Told {
     answer: Answer,
-    /// What bringing the index in step gave; `None` where it could not be.
+    /// The report of the index update; `None` if the update failed.
     report: Option<Report>,
-    /// How far the index is behind the files.
+    /// Changes to the files that the index does not have yet.
     behind: Behind,
 }
 
-/// Answers a question.
+/// Runs a search.
 pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Result<Printed> {
     let mut query = query(flags)?;
     let colours = io::stdout().is_terminal() && environment.get("NO_COLOR").is_none();
@@ -90,23 +90,23 @@ pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Resu
     if flags.collection == Some(CollectionFlag::Docs) {
         query.filter.collections.extend(site.collections.iter().map(Collection::key));
     }
-    let told = match embedding::connect(&site.config) {
+    let outcome = match embedding::connect(&site.config) {
         Ok(embedder) => fresh(&site, &embedder, &query)?,
         Err(error) => without_model(&site, error, &query)?,
     };
-    let found = !told.answer.hits.is_empty();
+    let found = !outcome.answer.hits.is_empty();
     let text =
-        if flags.json { format!("{:#}\n", told.json(&query)) } else { told.text(&query, colours) };
+        if flags.json { format!("{:#}\n", outcome.json(&query)) } else { outcome.text(colours) };
     Ok(Printed { text, code: ExitCode::from(u8::from(!found)) })
 }
 
 fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
     if flags.query.trim().is_empty() {
-        return Err(UsedWrongly("the query is empty: say what to look for".into()));
+        return Err(UsedWrongly("the query is empty".into()));
     }
     let wrong = |error: StoreError| match error {
         StoreError::Pattern { pattern, source } => {
-            UsedWrongly(format!("--path {pattern} is no pattern of paths: {}", source.kind()))
+            UsedWrongly(format!("invalid pattern in --path {pattern}: {}", source.kind()))
         }
         other => UsedWrongly(other.to_string()),
     };
@@ -118,7 +118,7 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
         if Kind::named(&kind.to_lowercase()).is_none() {
             let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.singular()).collect();
             return Err(UsedWrongly(format!(
-                "--kind {kind} is none; there are {}",
+                "unknown kind {kind:?}; expected one of: {}",
                 all.join(", ")
             )));
         }
@@ -127,7 +127,7 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
         if Language::named(language).is_none() {
             let all: Vec<&str> = Language::ALL.iter().map(|one| one.word()).collect();
             return Err(UsedWrongly(format!(
-                "--language {language} is not read; there are {}",
+                "unsupported language {language:?}; expected one of: {}",
                 all.join(", ")
             )));
         }
@@ -145,7 +145,7 @@ fn query(flags: &SearchFlags) -> Result<Query, UsedWrongly> {
     Ok(Query { limit, threshold, filter, ..Query::new(flags.query.trim()) })
 }
 
-/// Brings the index in step and searches it. Where it can't be brought in step now, what there is must do.
+/// Updates the index and searches it. If it can't be updated now, searches the index as it is.
 fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Result<Told> {
     let store = site.store(Arc::clone(embedder), PATIENCE)?;
     let asks_docs = query.filter.collections != [CODE];
@@ -164,13 +164,13 @@ fn fresh(site: &Site, embedder: &Arc<dyn Embedder>, query: &Query) -> anyhow::Re
     let behind = if report.is_some() { Behind::default() } else { behind(site, &store)? };
     let mut answer = docent_index::search(&store, embedder.as_ref(), query)?;
     let mut notes = report.as_ref().map(repairs).unwrap_or_default();
-    notes.extend(reason.map(|error| format!("Not brought in step with the files: {error}.")));
+    notes.extend(reason.map(|error| format!("The index was not updated: {error}.")));
     notes.append(&mut answer.notes);
     answer.notes = notes;
     Ok(Told { answer, report, behind })
 }
 
-/// Searches by words alone what was indexed before.
+/// Searches the existing index by words only.
 fn without_model(site: &Site, error: EmbedError, query: &Query) -> anyhow::Result<Told> {
     let stored = site.store(Table::built_in(), PATIENCE)?.status()?;
     if stored.units == 0 {
@@ -188,31 +188,34 @@ fn behind(site: &Site, store: &Embedded) -> Result<Behind, StoreError> {
 }
 
 impl Told {
-    fn text(&self, query: &Query, colours: bool) -> String {
-        let Answer { hits, below, notes, generation } = &self.answer;
+    fn text(&self, colours: bool) -> String {
+        let Answer { hits, below, notes, .. } = &self.answer;
         let mut text = match (hits.is_empty(), below.is_empty()) {
             (false, _) => String::new(),
-            (true, false) => format!("Nothing reaches {:.2}. The nearest:\n\n", query.threshold),
-            (true, true) => "Nothing found.\n".to_owned(),
+            (true, false) => "No strong matches. Closest:\n\n".to_owned(),
+            (true, true) => String::new(),
         };
         for hit in hits.iter().chain(below) {
             writeln!(text, "{}", lines(hit, colours)).unwrap_or_default();
         }
         let Behind { changed, removed } = self.behind;
         let step = if self.behind == Behind::default() {
-            "in step with the files".to_owned()
+            "index up to date".to_owned()
         } else {
-            format!("behind the files: {changed} changed and {removed} removed since")
+            format!("index out of date: {changed} changed and {removed} removed since")
         };
-        let found = counted(hits.len(), "hit");
-        writeln!(text, "{found} in generation {generation}, {step}").unwrap_or_default();
+        let found = match hits.len() {
+            0 => "No matches".to_owned(),
+            count => counted(count, "hit"),
+        };
+        writeln!(text, "{found} ({step})").unwrap_or_default();
         for note in notes {
             writeln!(text, "note: {note}").unwrap_or_default();
         }
         let problems = self.report.as_ref().map_or(0, |report| report.problems.len());
         if problems > 0 {
             let files = counted(problems, "file");
-            writeln!(text, "note: {files} could not be read; `docent index` lists what is wrong.")
+            writeln!(text, "note: {files} could not be read; `docent index` lists them.")
                 .unwrap_or_default();
         }
         text
@@ -234,13 +237,13 @@ impl Told {
     }
 }
 
-/// A hit for people: what and where it is, and the lines that answer.
+/// Formats a hit as text: its name, kind and location, and the matching lines.
 fn lines(hit: &Hit, colours: bool) -> String {
     let paint = |code: &str, text: &str| {
         if colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
     let unit = &hit.found.unit;
-    // The headings that lead to a section say more than the title of its page.
+    // The path of headings to a section is more specific than the title of its page.
     let of_page = unit.span.first == 0 && !unit.signature.is_empty();
     let name = if of_page { &unit.signature } else { &unit.name };
     let place = match unit.span.first {
@@ -262,12 +265,12 @@ fn lines(hit: &Hit, colours: bool) -> String {
     }
     if !hit.alike.is_empty() {
         let places: Vec<&str> = hit.alike.iter().map(|place| place.path.as_str()).collect();
-        writeln!(text, "    the same in {}", printable(&places.join(", "))).unwrap_or_default();
+        writeln!(text, "    also in {}", printable(&places.join(", "))).unwrap_or_default();
     }
     text
 }
 
-/// The line with every word that starts as one of the question's words does in bold. Those have lost their endings.
+/// Returns the line with the words in bold that start with one of the query's stems.
 fn highlighted(line: &str, stems: &[&str]) -> String {
     let mut text = String::with_capacity(line.len());
     let mut rest = line;
@@ -282,12 +285,12 @@ fn highlighted(line: &str, stems: &[&str]) -> String {
     text + rest
 }
 
-/// A word with the part of it in bold that the question has: `getUserById` has `user`.
+/// Returns the word with the part that matches the query in bold: `getUserById` matches `user`.
 fn marked(word: &str, stems: &[&str]) -> String {
     let lower = word.to_ascii_lowercase();
     let found = stems.iter().filter(|stem| stem.len() > 1).find_map(|stem| {
         let at = lower.find(stem)?;
-        // Only where a part of the word begins: `user` is not in `abuser`.
+        // Only at the start of a word part: `user` does not match `abuser`.
         let begins = at == 0 || word.as_bytes().get(at).is_some_and(u8::is_ascii_uppercase);
         begins.then_some((at, at + stem.len()))
     });
@@ -299,13 +302,13 @@ fn marked(word: &str, stems: &[&str]) -> String {
     }
 }
 
-/// What a file holds must not command the terminal.
+/// Replaces control characters, so that a file's contents can't act on the terminal.
 fn printable(text: &str) -> String {
     let shown = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 
-/// A hit for programs. Documents have no line numbers.
+/// Converts a hit to JSON. Documents have no line numbers.
 fn value(hit: &Hit) -> Value {
     let (found, unit) = (&hit.found, &hit.found.unit);
     let has_lines = unit.span.first > 0;
@@ -333,7 +336,7 @@ fn value(hit: &Hit) -> Value {
     })
 }
 
-/// Four digits: the others would be noise.
+/// Rounds to four decimals: more would be noise.
 fn rounded(number: f32) -> f64 {
     (f64::from(number) * 10_000.0).round() / 10_000.0
 }

@@ -427,6 +427,7 @@ pub enum Transport {
 /// Whether a session must open with `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Handshake")]
 pub enum Handshake {
     /// Anything but `initialize` and `ping` is refused before it.
     Required,
@@ -437,6 +438,7 @@ pub enum Handshake {
 /// How severe a log line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Level")]
 pub enum Level {
     /// What failed.
     Error,

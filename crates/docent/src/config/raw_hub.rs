@@ -63,6 +63,7 @@ impl Default for RawCode {
 /// What of the servers' tools a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Exposure")]
 pub(super) enum Exposure {
     /// Everything.
     Direct,

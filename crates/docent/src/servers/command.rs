@@ -113,7 +113,7 @@ pub(crate) struct Common {
     /// Configuration file to read, and to write to, in place of your own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
 }

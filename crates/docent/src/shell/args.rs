@@ -36,7 +36,7 @@ pub(crate) struct TargetFlags {
     /// Directory that tools may read and the server is told of; may be repeated [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Configuration file to read in place of the root's own
+    /// Configuration file to read instead of the root's own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Show the server's log lines
@@ -59,7 +59,7 @@ pub(crate) struct ToolsFlags {
     /// Tell what each definition costs a model's context, in tokens
     #[arg(long)]
     pub(crate) tokens: bool,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub(crate) struct ResourcesFlags {
     /// Address of a resource to read, and the server, if not docent
     #[arg(value_name = "SERVER|URI")]
     pub(crate) words: Vec<String>,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Folder for what is no text [default: the working directory, at a terminal; else it is printed]
@@ -117,7 +117,7 @@ pub(crate) struct PromptsFlags {
     /// A prompt to render, its arguments as key=value, and the server, if not docent
     #[arg(value_name = "SERVER|NAME|KEY=VALUE", allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
-    /// Print for programs
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
     /// Folder for pictures, sounds and other bytes [default: the working directory, at a terminal]

@@ -50,7 +50,7 @@ fn a_collection_is_added_listed_and_removed() {
     ]);
     run.ends(0)
         .prints("docent.toml.\n")
-        .prints("pg: 2 documents (2 new, 0 changed, 0 gone; 1 other file passed over)\n")
+        .prints("pg: 2 documents (2 new, 0 changed, 0 gone; 1 other file skipped)\n")
         .prints("  empty.md: it is empty\n");
     let written = fs::read_to_string(place.project().join("docent.toml")).unwrap();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_collection_is_added_listed_and_removed() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn mistakes_are_reported() {
     let place = manual();
     for (arguments, code, want) in [
         (&["docs", "add", "all", "manual"][..], 2, "`all` stands for every collection"),
@@ -88,8 +88,8 @@ fn what_is_wrong_is_told() {
             1,
             "nowhere can't be read: name a folder or a file that exists",
         ),
-        (&["docs", "remove", "a"], 2, "no collection is called a; known: there is none"),
-        (&["docs", "sync", "a"], 2, "no collection is called a"),
+        (&["docs", "remove", "a"], 2, "unknown collection a; known: none"),
+        (&["docs", "sync", "a"], 2, "unknown collection a"),
     ] {
         let run = place.run(arguments);
         run.ends(code);
@@ -98,7 +98,7 @@ fn what_is_wrong_is_told() {
     place.run(&["docs", "add", "a", "manual"]).ends(0);
     let run = place.run(&["docs", "add", "a", "manual"]);
     run.ends(2);
-    assert!(run.err.contains("there is a collection a already"), "{}", run.err);
+    assert!(run.err.contains("collection a already exists"), "{}", run.err);
 }
 
 #[test]

@@ -50,25 +50,25 @@ fn done(place: &Place, args: &[&str]) -> Run {
 fn nothing_is_written_that_was_not_shown_and_agreed_to() {
     let place = Place::new();
     let file = cursor(&place);
-    place.run(&["install"]).ends(0).prints("cursor").prints("is here");
+    place.run(&["install"]).ends(0).prints("cursor").prints("Cursor: installed");
     place.run(&["install", "cursor", "--dry-run"]).ends(0).prints("+    \"docent\"");
     place.run(&["install", "cursor"]).ends(1).says("--dry-run").says("--yes");
     assert_eq!(file.text(), OWN);
     let run = done(&place, &["cursor"]);
-    run.prints("+    \"docent\"").prints("docent install --undo cursor").prints("it is kept in ");
-    let backup = run.out.lines().last().unwrap().split_once("kept in ").unwrap().1;
+    run.prints("+    \"docent\"").prints("docent install --undo cursor").prints("Backup: ");
+    let backup = run.out.lines().last().unwrap().split_once("Backup: ").unwrap().1;
     assert_eq!(fs::read_to_string(backup).unwrap(), OWN);
     assert!(backup.contains(".local/state/docent/install"), "{backup}");
     file.has(&["docent", "git"], &[]);
-    done(&place, &["cursor"]).prints("docent is there already");
+    done(&place, &["cursor"]).prints("already installed");
     place.run(&["install", "--undo", "cursor", "--dry-run"]).ends(0).prints("-    \"docent\"");
     place.run(&["install", "--undo", "cursor"]).ends(1).says("--yes");
     file.has(&["docent"], &[]);
-    done(&place, &["--undo", "cursor"]).prints("-    \"docent\"").prints("put back as it was");
+    done(&place, &["--undo", "cursor"]).prints("-    \"docent\"").prints("restored");
     assert_eq!(file.text(), OWN);
-    done(&place, &["--undo", "cursor"]).prints("docent is not there");
-    place.run(&["install", "--undo"]).ends(2).says("name the client");
-    place.run(&["install", "notepad"]).ends(2).says("there are claude-desktop");
+    done(&place, &["--undo", "cursor"]).prints("docent is not installed");
+    place.run(&["install", "--undo"]).ends(2).says("which client?");
+    place.run(&["install", "notepad"]).ends(2).says("choose from claude-desktop");
 }
 
 /// At a terminal, which `script` is.
@@ -89,14 +89,14 @@ fn a_person_is_asked() {
         assert!(ended.status.success());
         String::from_utf8_lossy(&ended.stdout).into_owned()
     };
-    let told = answer("cursor", "n\n");
-    assert!(told.contains("Write this? [y/N]") && told.contains("left as it is"), "{told}");
+    let output = answer("cursor", "n\n");
+    assert!(output.contains("Write this? [y/N]") && output.contains("unchanged"), "{output}");
     assert_eq!(file.text(), OWN);
     assert!(answer("cursor", "y\n").contains("installed; restart Cursor"));
     file.has(&["docent"], &[]);
-    assert!(answer("--undo cursor", "n\n").contains("left as it is"));
+    assert!(answer("--undo cursor", "n\n").contains("unchanged"));
     file.has(&["docent"], &[]);
-    assert!(answer("--undo cursor", "y\n").contains("put back as it was"));
+    assert!(answer("--undo cursor", "y\n").contains("restored"));
     assert_eq!(file.text(), OWN);
 }
 
@@ -106,7 +106,7 @@ fn each_entry_of_each_file_is_undone_by_itself() {
     let file = cursor(&place);
     done(&place, &["cursor", "--name", "a"]);
     done(&place, &["cursor", "--name", "b"]).prints("--undo cursor --name b");
-    done(&place, &["cursor", "--undo", "--name", "a"]).prints("taken out");
+    done(&place, &["cursor", "--undo", "--name", "a"]).prints("removed");
     file.has(&["b", "git"], &["a"]);
     done(&place, &["cursor", "--undo", "--name", "b"]);
     file.has(&["git"], &["a", "b"]);
@@ -125,16 +125,16 @@ fn what_was_there_first_comes_back() {
     let place = Place::new();
     let file = cursor(&place);
     done(&place, &["cursor"]);
-    place.run(&["install", "cursor", "--root", ".", "--yes"]).ends(1).says("--force replaces it");
+    place.run(&["install", "cursor", "--root", ".", "--yes"]).ends(1).says("with --force");
     done(&place, &["cursor", "--root", ".", "--force"]);
     file.has(&["--root"], &[]);
-    done(&place, &["--undo", "cursor"]).prints("put back as it was");
+    done(&place, &["--undo", "cursor"]).prints("restored");
     assert_eq!(file.text(), OWN);
-    // Somebody writes between the two: what they wrote stays.
+    // A change made by the user between the two is kept.
     done(&place, &["cursor"]);
     fs::write(&file.0, file.text().replace("git-mcp", "git-two")).unwrap();
     done(&place, &["cursor", "--root", ".", "--force"]);
-    done(&place, &["--undo", "cursor"]).prints("taken out");
+    done(&place, &["--undo", "cursor"]).prints("removed");
     assert_eq!(file.text(), OWN.replace("git-mcp", "git-two"));
 }
 
@@ -146,14 +146,14 @@ fn what_is_not_docent_s_is_left_alone() {
     place
         .run(&["install", "cursor", "--yes"])
         .ends(1)
-        .says("--force replaces it, --name gives docent another name");
+        .says("replace it with --force, or choose another name with --name");
     place.run(&["install", "--undo", "cursor", "--yes"]).ends(1).says("is not docent's");
     assert_eq!(file.text(), foreign);
     done(&place, &["cursor", "--force"]);
     file.has(&["serve"], &["git-mcp"]);
     done(&place, &["--undo", "cursor"]);
     assert_eq!(file.text(), foreign);
-    done(&place, &["--undo", "cursor", "--force"]).prints("taken out");
+    done(&place, &["--undo", "cursor", "--force"]).prints("removed");
     file.has(&[], &["docent"]);
 }
 

@@ -48,16 +48,16 @@ async fn every_call_is_on_record_before_it_is_answered() {
 }
 
 #[test]
-fn a_record_that_has_not_begun_is_told_with_its_place() {
+fn a_missing_audit_log_is_reported_with_its_path() {
     let place = Place::new();
     for command in ["verify", "tail", "stats"] {
         let run = place.run(&["audit", command]);
-        run.ends(1).says("no call is recorded yet").says(".docent/audit.jsonl");
+        run.ends(1).says("no calls recorded yet").says(".docent/audit.jsonl");
         assert!(!run.err.contains("os error"), "{}", run.err);
     }
     place.run(&["audit", "tail", "--file", "none.jsonl"]).ends(1).says("none.jsonl; name the file");
     place.settings("audit.enabled = false\n");
-    place.run(&["audit", "stats"]).ends(1).says("`audit.enabled` is false");
+    place.run(&["audit", "stats"]).ends(1).says("set `audit.enabled` to true");
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ fn a_question_finds_code_and_documents() {
     let run = place.run(&["search", renew]);
     run.ends(0).prints("  refresh_session_token  function  src/sessions.py:4\n");
     run.prints("\n    def refresh_session_token(session, now):\n");
-    run.prints("in generation 1, in step with the files\n");
+    run.prints(" (index up to date)\n");
     let similarity = run.out.split("  ").next().unwrap();
     assert!(similarity.len() == 4 && similarity.parse::<f32>().unwrap() >= 0.7, "{similarity}");
     let run = place.run(&["search", "when are database backups taken", "--in", "docs"]);
@@ -195,17 +195,17 @@ fn nothing_found_is_one_and_shows_the_nearest() {
     let place = project();
     let run = place.run(&["search", "quantum chromodynamics of session", "--threshold", "1"]);
     run.ends(1)
-        .prints("Nothing reaches 1.00. The nearest:\n\n0.")
-        .prints("\n0 hits in generation 1");
+        .prints("No strong matches. Closest:\n\n0.")
+        .prints("\nNo matches (index up to date)\n");
     let none = place.run(&["search", "zzyzx", "--kind", "macro"]);
-    none.ends(1).prints("Nothing found.\n");
+    none.ends(1).prints("No matches (index up to date)\n");
     let answer = place.run(&["search", "sessions", "--threshold", "1", "--json"]).ends(1).json();
     assert_eq!(answer["hits"], json!([]));
     assert!((1..=3).contains(&answer["below"].as_array().unwrap().len()), "{answer}");
 }
 
 #[test]
-fn wrong_use_is_told_apart_from_failure() {
+fn usage_errors_differ_from_failures() {
     let place = project();
     for command in [&["index"][..], &["search", "x"]] {
         let run = |folder: &str| place.run(&[command, &[folder]].concat());
@@ -214,11 +214,11 @@ fn wrong_use_is_told_apart_from_failure() {
     }
     assert!(!place.project().join(".docent").exists(), "a failure leaves nothing behind");
     place.run(&["search"]).ends(2).says("QUERY");
-    place.run(&["search", "  "]).ends(2).says("say what to look for");
+    place.run(&["search", "  "]).ends(2).says("the query is empty");
     place.run(&["search", "x", "--threshold", "7"]).ends(2).says("a number from 0 to 1");
     place.run(&["search", "x", "--limit", "0"]).ends(2);
     place.run(&["search", "x", "--in", "attic"]).ends(2).says("code, docs");
-    place.run(&["search", "x", "--path", "a[b"]).ends(2).says("--path a[b is no pattern of paths");
+    place.run(&["search", "x", "--path", "a[b"]).ends(2).says("invalid pattern in --path a[b");
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn answer(mut stream: TcpStream, count: &AtomicUsize) {
 }
 
 #[test]
-fn an_endpoint_s_model_is_used_and_a_change_of_model_is_told() {
+fn an_endpoint_s_model_is_used_and_a_change_of_model_is_reported() {
     let place = project();
     let endpoint = Endpoint::start();
     let run = endpoint.run(&place, "first", &["index"]);
@@ -326,12 +326,12 @@ fn an_endpoint_s_model_is_used_and_a_change_of_model_is_told() {
         (&answer["notes"], &answer["hits"][0]["name"]),
         (&json!([]), &json!("refresh_session_token"))
     );
-    let told = "Made all vectors anew: they were of first (8 dimensions).";
-    endpoint.run(&place, "second", &["index"]).ends(0).prints(told);
+    let note = "Recomputed all embeddings: they were from first (8 dimensions).";
+    endpoint.run(&place, "second", &["index"]).ends(0).prints(note);
     let run = endpoint.run(&place, "second", &["index"]);
-    assert!(!run.ends(0).out.contains("anew"), "{}", run.out);
+    assert!(!run.ends(0).out.contains("Recomputed"), "{}", run.out);
     let answer = place.run(&search).ends(0).json();
-    let note = "Made all vectors anew: they were of second (8 dimensions).";
+    let note = "Recomputed all embeddings: they were from second (8 dimensions).";
     assert_eq!(answer["notes"], json!([note]), "back to the table that is built in");
 }
 
@@ -340,7 +340,7 @@ fn without_its_endpoint_words_are_searched_and_nothing_is_indexed() {
     let place = project();
     let endpoint = Endpoint::start();
     endpoint.run(&place, "first", &["index"]).ends(0);
-    // Bound and let go again: nobody listens there.
+    // Bound and released again: nothing listens there.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let gone = format!("http://{gone}/v1");
     let away = format!("the embedding endpoint {gone}/embeddings can't be reached: is it running");
@@ -349,7 +349,7 @@ fn without_its_endpoint_words_are_searched_and_nothing_is_indexed() {
     let search = ["search", "refresh_session_token", "--threshold", "0"];
     let run = with_endpoint(&place, &gone, "first", &search);
     run.ends(0).prints("  refresh_session_token  function  src/sessions.py:4\n");
-    run.prints("generation 1, behind the files: 1 changed and 0 removed since\n");
+    run.prints("(index out of date: 1 changed and 0 removed since)\n");
     run.prints(&format!("note: Searched by words alone: {away}"));
     let untouched = project();
     with_endpoint(&untouched, &gone, "first", &search).ends(1).says(&away);

@@ -74,7 +74,7 @@ fn add_collections(place: &Place) {
         "16",
     ]);
     let counted = format!("postgresql: {} documents", manual::DOCUMENTS);
-    run.ends(0).prints(&counted).prints("1 other file passed over");
+    run.ends(0).prints(&counted).prints("1 other file skipped");
     place.run(&["docs", "add", "ubuntu", "ubuntu"]).ends(0).prints("ubuntu: 2 documents");
     // What was added and what is listed are the same number.
     let listed = format!("postgresql 16: {} documents", manual::DOCUMENTS);

@@ -39,8 +39,8 @@ fn streams_that_are_open_already_are_read_and_written() {
     let place = Place::new();
     place.write("app.py", "def fetch_rows():\n    return []\n");
     for (args, input, want) in [
-        (&["config", "import", "/dev/stdin", "--dry-run"][..], "version: '1.0'\n", "nothing is"),
-        (&["config", "import", "/dev/fd/0", "--dry-run"], "version: '1.0'\n", "nothing is"),
+        (&["config", "import", "/dev/stdin", "--dry-run"][..], "version: '1.0'\n", "nothing written"),
+        (&["config", "import", "/dev/fd/0", "--dry-run"], "version: '1.0'\n", "nothing written"),
         (&["call", "outline", "--json", "@/dev/stdin"], "{\"path\": \"app.py\"}", "fetch_rows"),
         (&["call", "outline", "path=@/proc/self/fd/0"], "app.py", "fetch_rows"),
         (&["analyze", "--json", "--output", "/dev/stdout"], "", "wrote /dev/stdout"),
