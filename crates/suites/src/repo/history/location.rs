@@ -20,10 +20,10 @@ const STORES: usize = 16;
 const FILES: [&str; 6] =
     ["HEAD", "config", "config.worktree", "packed-refs", "shallow", "commondir"];
 
-pub(super) const OUTSIDE: &str = "the history lies outside the served roots: to have it, serve the folder that holds the git directory as another root";
+pub(super) const OUTSIDE: &str = "the history is outside the served roots: serve the folder that contains the git directory as another root";
 pub(super) const BORROWED: &str = "the history borrows objects from outside the served roots (objects/info/alternates): serve that folder as another root, or copy the objects with `git repack -a -d`";
 pub(super) const LEADS_OUT: &str =
-    "the history is not read, because a link inside the git directory leads out of its root";
+    "the history was not read, because a link inside the git directory points outside its root";
 
 pub(super) const NO_GIT: &str = "is not a git directory: it has no HEAD, objects or refs";
 
@@ -86,7 +86,7 @@ fn named(roots: &Roots, file: &Place, entry: &Place) -> Result<Place, Problem> {
     let text = text(roots, file).map_err(|error| unreadable(entry, &error))?;
     let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
     let Some(target) = target else {
-        return Err(problem(entry, "is a file that names no git directory"));
+        return Err(problem(entry, "is a file that does not name a git directory"));
     };
     let folder = file.parent().map_or_else(PathBuf::new, |folder| roots.absolute(&folder));
     let place = real(roots, &folder.join(target), entry, OUTSIDE)?;
@@ -214,7 +214,7 @@ fn kind(roots: &Roots, folder: &Place, name: &str) -> Option<Kind> {
 /// The place of a path with its links followed; `outside` says what is wrong where that is in no root.
 fn real(roots: &Roots, path: &Path, entry: &Place, outside: &str) -> Result<Place, Problem> {
     let path = gix::path::realpath(path).map_err(|_| {
-        problem(entry, "the history is not read, because its path can't be followed")
+        problem(entry, "the history was not read, because its path cannot be resolved")
     })?;
     roots.locate(&path).ok_or_else(|| problem(entry, outside))
 }
@@ -251,7 +251,7 @@ fn unreadable(entry: &Place, error: &ReadProblem) -> Problem {
 
 /// Something in a git directory that the git library would open, and that is not what it takes it for.
 fn unexpected(place: &Place, want: Kind, found: Kind) -> Problem {
-    let reason = format!("the history is not read, because this is not a {want} ({found})");
+    let reason = format!("the history was not read, because this is not a {want} ({found})");
     Problem { path: place.to_string(), reason }
 }
 

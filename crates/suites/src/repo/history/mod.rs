@@ -110,7 +110,7 @@ fn read_found(
     let repository = Repository::open(&location)?;
     if repository.bare {
         problems.push(repository.problem(
-            "is a bare git repository: its history is told, but it has no files to analyse; analyse a clone for the rest",
+            "is a bare git repository: only its history is reported; analyze a clone for the rest",
         ));
     }
     let head = repository.head()?;

@@ -500,7 +500,7 @@ fn a_pipe_does_not_hold_up_the_call() {
         let file = fixture.top.join(&path);
         drop(fs::remove_file(&file));
         assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
-        let want = "the history is not read, because this is not a regular file (named pipe)";
+        let want = "the history was not read, because this is not a regular file (named pipe)";
         assert_eq!(only_problem(&fixture.read()), (path.as_str(), want));
     }
 }
@@ -529,7 +529,7 @@ fn a_pipe_that_head_names_does_not_hold_up_the_call() {
         fs::write(git.join("HEAD"), [b"ref: ", name, b"\n"].concat()).unwrap();
         let remembered = fixture.read();
         let (_, reason) = only_problem(&remembered);
-        let want = "the history is not read, because this is not a regular file (named pipe)";
+        let want = "the history was not read, because this is not a regular file (named pipe)";
         assert_eq!(reason, want, "{}", String::from_utf8_lossy(name));
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn classify(document: &DocumentFacts) -> (DocumentKind, String) {
         .or_else(|| by_title(document.title.as_deref()?))
         .or_else(|| by_folder(&folders))
         .or_else(|| by_shape(document))
-        .unwrap_or((DocumentKind::Other, "nothing tells".into()))
+        .unwrap_or((DocumentKind::Other, "no clear signal".into()))
 }
 
 /// Whether a document is for readers of the project: not a fixture, not another project's, not a template.
@@ -327,8 +327,8 @@ mod tests {
             ("docs/a.md", symbols, K::Reference, "most headings are names of code"),
             ("docs/a.md", actions, K::HowTo, "most headings are things to do"),
             ("docs/a.md", &prose, K::Explanation, "long prose without code"),
-            ("docs/a.md", "# Rockets", K::Other, "nothing tells"),
-            ("docs/rearchitecture.md", "", K::Other, "nothing tells"),
+            ("docs/a.md", "# Rockets", K::Other, "no clear signal"),
+            ("docs/rearchitecture.md", "", K::Other, "no clear signal"),
         ];
         for (path, text, kind, because) in cases {
             assert_eq!(classify(&facts(path, text)), (kind, because.to_owned()), "{path} {text}");

@@ -62,12 +62,12 @@ fn site(name: &str, start: &str, reason: impl Into<String>) -> SuggestedSite {
 fn by_format(formats: &Formats) -> Option<SuggestedSite> {
     let (all, ascii, restructured) = (formats.all, formats.ascii, formats.restructured);
     if ascii * 2 > all {
-        let reason = format!("{ascii} of {all} guides are AsciiDoc, which it reads as it is");
+        let reason = format!("{ascii} of {all} guides are AsciiDoc, which it reads natively");
         return Some(site("Antora", "npx antora antora-playbook.yml", reason));
     }
     (restructured * 2 > all).then(|| {
         let reason =
-            format!("{restructured} of {all} guides are reStructuredText, which it reads as it is");
+            format!("{restructured} of {all} guides are reStructuredText, which it reads natively");
         site("Sphinx", "sphinx-quickstart docs", reason)
     })
 }
@@ -82,14 +82,14 @@ fn by_ecosystem(report: &Report, formats: &Formats) -> Option<SuggestedSite> {
             "mdBook",
             "mdbook init docs",
             format!(
-                "a Rust project with {guides} Markdown guides: one binary, no other toolchain; rustdoc keeps the reference"
+                "a Rust project with {guides} Markdown guides: one binary, no other toolchain; rustdoc generates the reference"
             ),
         ),
         "Python" if library => site(
             "Sphinx",
             "sphinx-quickstart docs",
             format!(
-                "a Python library: autodoc makes the reference from its docstrings, MyST reads the {guides} Markdown guides"
+                "a Python library: autodoc generates the reference from docstrings, MyST reads the {guides} Markdown guides"
             ),
         ),
         "Python" => site(
@@ -106,7 +106,7 @@ fn by_ecosystem(report: &Report, formats: &Formats) -> Option<SuggestedSite> {
             "Hugo",
             "hugo new site website",
             format!(
-                "a Go project with {guides} Markdown guides: one binary, no other toolchain; go doc keeps the reference"
+                "a Go project with {guides} Markdown guides: one binary, no other toolchain; go doc generates the reference"
             ),
         ),
         "Ruby" => site(
@@ -120,25 +120,25 @@ fn by_ecosystem(report: &Report, formats: &Formats) -> Option<SuggestedSite> {
             "DocFX",
             "docfx init",
             format!(
-                "a .NET project with {guides} Markdown guides: it joins them with the reference from XML comments"
+                "a .NET project with {guides} Markdown guides: it combines them with the reference from XML comments"
             ),
         ),
         "Java" | "Kotlin" | "Scala" | "Groovy" => site(
             "MkDocs Material",
             "mkdocs new .",
             format!(
-                "{guides} Markdown guides; Javadoc or Dokka keeps the reference and is linked from them"
+                "{guides} Markdown guides; Javadoc or Dokka generates the reference; link to it"
             ),
         ),
         "Elixir" => site(
             "ExDoc",
             "mix docs",
-            "an Elixir project: it joins guides (`extras`) with the reference",
+            "an Elixir project: it combines guides (`extras`) with the reference",
         ),
         "Swift" => site(
             "DocC",
             "swift package generate-documentation",
-            "a Swift project: it joins articles with the reference",
+            "a Swift project: it combines articles with the reference",
         ),
         _ => return None,
     })
@@ -157,7 +157,7 @@ fn script_site(report: &Report, guides: usize) -> SuggestedSite {
             "VitePress",
             "npx vitepress init",
             format!(
-                "{framework} is in use: pages can show its components; {guides} Markdown guides stay as they are"
+                "{framework} is in use: pages can show its components; {guides} Markdown guides need no changes"
             ),
         );
     }
@@ -166,7 +166,7 @@ fn script_site(report: &Report, guides: usize) -> SuggestedSite {
             "Starlight",
             "npm create astro@latest -- --template starlight",
             format!(
-                "{framework} is in use: pages can show its components; {guides} Markdown guides stay as they are"
+                "{framework} is in use: pages can show its components; {guides} Markdown guides need no changes"
             ),
         );
     }
@@ -175,14 +175,14 @@ fn script_site(report: &Report, guides: usize) -> SuggestedSite {
         return site(
             "Docusaurus",
             "npx create-docusaurus@latest website classic",
-            format!("{framework} is in use: pages can show its components, and versions are kept"),
+            format!("{framework} is in use: pages can show its components, with versioned docs"),
         );
     }
     site(
         "VitePress",
         "npx vitepress init",
         format!(
-            "a project with npm and {guides} Markdown guides: they stay as they are, and no framework is needed"
+            "a project with npm and {guides} Markdown guides: they need no changes and no framework"
         ),
     )
 }
@@ -201,7 +201,7 @@ fn general(report: &Report, formats: &Formats) -> SuggestedSite {
         return site(
             "Jekyll",
             "bundle exec jekyll new docs",
-            format!("{guides} Markdown guides on GitHub, which builds it without set-up"),
+            format!("{guides} Markdown guides on GitHub, which builds it without setup"),
         );
     }
     site(
@@ -294,7 +294,7 @@ mod tests {
         let site = suggested(&rust, &["adoc", "adoc", "adoc", "md"]).unwrap();
         assert_eq!(
             (site.name.as_str(), site.reason.as_str()),
-            ("Antora", "3 of 4 guides are AsciiDoc, which it reads as it is")
+            ("Antora", "3 of 4 guides are AsciiDoc, which it reads natively")
         );
         assert_eq!(suggested(&rust, &["rst", "rst", "rst", "md"]).unwrap().name, "Sphinx");
         assert_eq!(suggested(&Report::default(), &["md"; 500]).unwrap().name, "Hugo");

@@ -112,7 +112,7 @@ fn parse(xml: &str) -> Result<Pom, Fault> {
     let document = docent_xml::parse(xml)?;
     let root = document.root_element();
     if root.tag_name().name() != "project" {
-        return Err(Fault::Other("a Maven project: its outermost element is not `project`"));
+        return Err(Fault::Other("a Maven project: its root element is not `project`"));
     }
     let licences: Vec<_> =
         elements(child(root, "licenses")).filter_map(|licence| text(licence, "name")).collect();

@@ -124,7 +124,7 @@ pub(super) fn pnpm_lock(text: &str) -> Result<Lock, Fault> {
     }
     lines.close();
     if !known {
-        return Err(Fault::Other("a lock file of pnpm: it names no lockfileVersion"));
+        return Err(Fault::Other("a pnpm lock file: it has no lockfileVersion"));
     }
     let keys = |asker: Asker<'_>, wanted: &Wanted| {
         let importer = if asker.folder.is_empty() { "." } else { asker.folder };
@@ -228,7 +228,7 @@ impl PnpmLines {
 pub(super) fn yarn_lock(text: &str) -> Result<Lock, Fault> {
     let known = text.contains("yarn lockfile v1") || text.contains("__metadata:");
     if !known && !text.trim().is_empty() {
-        return Err(Fault::Other("a lock file of yarn: it has neither of its two headers"));
+        return Err(Fault::Other("a Yarn lock file: it has neither of the two known headers"));
     }
     let (mut fixed, mut exact) = (Fixed::default(), Fixed::default());
     let mut asked: Vec<&str> = Vec::new();
@@ -375,7 +375,7 @@ mod tests {
             assert_eq!(told(&lock, folder, name, "*"), want, "{folder} {name}\n{text}");
         }
         let error = pnpm_lock("packages:\n  a@1:\n").unwrap_err().to_string();
-        assert_eq!(error, "is not a lock file of pnpm: it names no lockfileVersion");
+        assert_eq!(error, "is not a pnpm lock file: it has no lockfileVersion");
     }
 
     #[test]

@@ -23,7 +23,7 @@ const LOCK_BYTES: u64 = 32 << 20;
 pub(super) enum Fault {
     #[error("is not UTF-8 text")]
     Encoding,
-    #[error("holds marks of an unresolved merge conflict; resolve it")]
+    #[error("contains merge conflict markers; resolve the conflict")]
     Conflict,
     #[error("is not valid TOML{}: {}", .0, first_line(.1.message()))]
     Toml(Line, #[source] Box<toml::de::Error>),

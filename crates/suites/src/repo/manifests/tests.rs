@@ -148,12 +148,12 @@ fn a_broken_file_is_a_problem_and_the_rest_still_comes() {
         ("Cargo.toml", "is not valid TOML at line 3: "),
         ("b/package-lock.json", "is not valid JSON: "),
         ("b/package.json", "is not valid JSON: EOF"),
-        ("b/pnpm-lock.yaml", "is not a lock file of pnpm"),
+        ("b/pnpm-lock.yaml", "is not a pnpm lock file"),
         ("c/pyproject.toml", "is not UTF-8 text"),
         ("d/pom.xml", "is not valid XML: "),
         ("e/pom.xml", "is not a Maven project"),
         ("f/pubspec.yaml", "is not valid YAML: "),
-        ("g/composer.json", "holds marks of an unresolved merge conflict"),
+        ("g/composer.json", "contains merge conflict markers"),
         ("h/packages.config", "is not valid XML: "),
     ];
     assert_eq!(packages.problems.len(), starts.len(), "{:?}", packages.problems);

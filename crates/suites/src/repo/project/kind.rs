@@ -74,7 +74,7 @@ pub(super) fn judge(
     judges
         .iter()
         .find_map(|judge: &fn(&_) -> _| judge(&evidence))
-        .unwrap_or((ProjectKind::Unknown, "no manifest and no file tells what it is".into()))
+        .unwrap_or((ProjectKind::Unknown, "no manifest or file identifies it".into()))
 }
 
 struct Evidence<'e> {
@@ -140,7 +140,7 @@ impl<'e> Evidence<'e> {
         for opened in self.manifests().filter(|opened| opened.folder().is_empty()) {
             let path = &opened.manifest.path;
             if opened.text_at("/engines/vscode").is_some() {
-                return plugin(format!("{path} asks for Visual Studio Code as its engine"));
+                return plugin(format!("{path} has Visual Studio Code as its engine"));
             }
             if opened.value.pointer("/project/entry-points/pytest11").is_some() {
                 return plugin(format!("{path} registers with pytest"));
@@ -151,11 +151,11 @@ impl<'e> Evidence<'e> {
                 .find(|(start, _)| name.rsplit('/').next().unwrap_or_default().starts_with(start));
             if let Some((_, host)) = host {
                 return plugin(format!(
-                    "the name of the package, {name}, is that of a plugin of {host}"
+                    "the package name, {name}, is that of a {host} plugin"
                 ));
             }
             if opened.is("Gradle") && opened.text.contains("java-gradle-plugin") {
-                return plugin(format!("{path} builds a plugin of Gradle"));
+                return plugin(format!("{path} builds a Gradle plugin"));
             }
         }
         if self.has("manifest.json")
@@ -190,7 +190,7 @@ impl<'e> Evidence<'e> {
                 && opened.asks_for("flutter")
                 && (beside("android") || beside("ios"))
             {
-                return mobile(format!("{path} asks for Flutter, beside folders for phones"));
+                return mobile(format!("{path} depends on Flutter and has mobile platform folders"));
             }
             let is_android = opened.text.contains("com.android.application")
                 || opened.text.contains("libs.plugins.android.application");
@@ -206,7 +206,7 @@ impl<'e> Evidence<'e> {
                 && native
                 && opened.path_to("app.json").is_some_and(|it| self.has(&it))
             {
-                return mobile(format!("{path} asks for React Native, beside an app.json"));
+                return mobile(format!("{path} depends on React Native and has an app.json"));
             }
         }
         None
@@ -219,14 +219,14 @@ impl<'e> Evidence<'e> {
             if has("<OutputType>WinExe")
                 && (has("UseWPF") || has("UseWindowsForms") || has("Avalonia"))
             {
-                return desktop(format!("{} builds a program with windows", opened.manifest.path));
+                return desktop(format!("{} builds a desktop program", opened.manifest.path));
             }
         }
         let framework = self.framework(Use::Desktop)?;
         let is_program = self.entry(EntryKind::Binary).is_some()
             || self.entry(EntryKind::Script).is_some()
             || matches!(framework.name, "Electron" | "Tauri");
-        let because = format!("{} asks for {}", framework.path, framework.name);
+        let because = format!("{} depends on {}", framework.path, framework.name);
         let is_library = self.entry(EntryKind::Library).is_some() && framework.name == "Qt";
         desktop(because).filter(|_| is_program && !is_library)
     }
@@ -247,7 +247,7 @@ impl<'e> Evidence<'e> {
             self.framework(Use::Components).filter(|framework| self.has_page(framework));
         if let Some(framework) = components {
             return web(format!(
-                "{} asks for {}, beside the page that it fills",
+                "{} depends on {} and has an HTML page",
                 framework.path, framework.name
             ));
         }
@@ -255,7 +255,7 @@ impl<'e> Evidence<'e> {
         let server = self.framework(Use::Server).filter(|_| pages);
         if let Some(framework) = server {
             return web(format!(
-                "{} asks for {}, beside templates of pages",
+                "{} depends on {} and has page templates",
                 framework.path, framework.name
             ));
         }
@@ -267,7 +267,7 @@ impl<'e> Evidence<'e> {
             "Streamlit" | "Gradio" => self.entry(EntryKind::Library).is_none(),
             _ => opened.is_none_or(|it| is_private(it) || self.entry(EntryKind::Library).is_none()),
         };
-        web(format!("{} asks for {}", framework.path, framework.name)).filter(|_| is_site)
+        web(format!("{} depends on {}", framework.path, framework.name)).filter(|_| is_site)
     }
 
     /// Phoenix puts what answers a browser into `lib/name_web`.
@@ -286,7 +286,7 @@ impl<'e> Evidence<'e> {
     fn service(&self) -> Verdict {
         let framework = self.framework(Use::Server)?;
         let opened = self.sources.manifests.iter().find(|it| it.manifest.path == framework.path)?;
-        let because = format!("{} asks for {}", framework.path, framework.name);
+        let because = format!("{} depends on {}", framework.path, framework.name);
         let runs = match opened.manifest.ecosystem.as_str() {
             "Cargo" | "Go" | "Swift" => {
                 self.entry(EntryKind::Binary).is_some()
@@ -320,7 +320,7 @@ impl<'e> Evidence<'e> {
             (None, Some(library)) => Some(Self::library(library)),
             (Some(program), Some(library)) => {
                 if let Some((kind, word)) = self.described() {
-                    return Some((kind, format!("its description says “{word}”")));
+                    return Some((kind, format!("the description says “{word}”")));
                 }
                 if self.is_for_console() {
                     return Some(self.program(program));
@@ -373,7 +373,7 @@ impl<'e> Evidence<'e> {
     fn library(library: &EntryPoint) -> (ProjectKind, String) {
         (
             ProjectKind::Library,
-            format!("{} offers {} for import", library.declared_in, library.name),
+            format!("{} exports {}", library.declared_in, library.name),
         )
     }
 
@@ -408,7 +408,7 @@ impl<'e> Evidence<'e> {
 
     fn infrastructure(&self) -> Verdict {
         let because = if let Some(path) = self.sources.of(Role::Terraform).first() {
-            format!("{path} describes infrastructure for Terraform, and no program is declared")
+            format!("{path} describes Terraform infrastructure, and no program is declared")
         } else {
             let files = [
                 "Pulumi.yaml",
@@ -449,13 +449,13 @@ impl<'e> Evidence<'e> {
         if few && all >= 3 && prose * 2 > all {
             return Some((
                 ProjectKind::Documentation,
-                format!("{prose} of {all} files are documents, and no manifest is there"),
+                format!("{prose} of {all} files are documents, and there is no manifest"),
             ));
         }
         if few && all >= 3 && data * 2 > all {
             return Some((
                 ProjectKind::Data,
-                format!("{data} of {all} files are data, and no manifest is there"),
+                format!("{data} of {all} files are data, and there is no manifest"),
             ));
         }
         None

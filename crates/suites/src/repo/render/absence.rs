@@ -49,21 +49,21 @@ pub(super) fn reason(report: &Report, part: Part) -> String {
     });
     if was_stopped {
         format!(
-            "{name}: not in this report, because the call was stopped. Ask again with more time."
+            "{name}: not in this report, because the call was stopped. Call again with more time."
         )
     } else if report.depth < least {
         let (has, needs) = (wording::depth(report.depth), wording::depth(least));
-        format!("{name}: not in a {has} report. Ask for depth “{needs}”.")
+        format!("{name}: not in a {has} report. Use depth “{needs}”.")
     } else if part == Part::History {
-        "History: no git repository was found here.".to_owned()
+        "History: no git repository found.".to_owned()
     } else {
-        format!("{name}: nothing was found.")
+        format!("{name}: nothing found.")
     }
 }
 
 /// What to say where a list is empty: none, or none yet seen.
 pub(super) fn none(report: &Report) -> &'static str {
-    if report.complete { "None found" } else { "None seen; not every folder was read" }
+    if report.complete { "None found" } else { "None seen yet; some folders were not read" }
 }
 
 #[cfg(test)]
@@ -81,25 +81,25 @@ mod tests {
             (
                 at(Depth::Quick, &[]),
                 Part::Links,
-                "Links: not in a quick report. Ask for depth “deep”.",
+                "Links: not in a quick report. Use depth “deep”.",
             ),
             (
                 at(Depth::Quick, &[]),
                 Part::Project,
-                "Commands and entry points: not in a quick report. Ask for depth “standard”.",
+                "Commands and entry points: not in a quick report. Use depth “standard”.",
             ),
             (
                 at(Depth::Standard, &[]),
                 Part::Project,
-                "Commands and entry points: nothing was found.",
+                "Commands and entry points: nothing found.",
             ),
-            (at(Depth::Deep, &[]), Part::History, "History: no git repository was found here."),
+            (at(Depth::Deep, &[]), Part::History, "History: no git repository found."),
             (
                 at(Depth::Deep, &["Git history"]),
                 Part::History,
-                "History: not in this report, because the call was stopped. Ask again with more time.",
+                "History: not in this report, because the call was stopped. Call again with more time.",
             ),
-            (at(Depth::Deep, &["drift"]), Part::Coverage, "Coverage: nothing was found."),
+            (at(Depth::Deep, &["drift"]), Part::Coverage, "Coverage: nothing found."),
         ];
         for (report, part, want) in cases {
             assert_eq!(reason(&report, part), want);

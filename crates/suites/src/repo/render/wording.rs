@@ -50,7 +50,7 @@ pub(super) fn command(purpose: CommandPurpose) -> &'static str {
         CommandPurpose::Run => "Run",
         CommandPurpose::Lint => "Lint",
         CommandPurpose::Format => "Format",
-        CommandPurpose::Docs => "Documents",
+        CommandPurpose::Docs => "Documentation",
         CommandPurpose::Bench => "Benchmark",
         CommandPurpose::Release => "Release",
         CommandPurpose::Other => "Other",
@@ -111,9 +111,9 @@ pub(super) fn link(problem: LinkProblem) -> &'static str {
     match problem {
         LinkProblem::MissingFile => "no such file",
         LinkProblem::MissingAnchor => "no such heading",
-        LinkProblem::MissingImage => "no such picture",
-        LinkProblem::WrongCase => "other letters",
-        LinkProblem::Outside => "leads outside",
+        LinkProblem::MissingImage => "no such image",
+        LinkProblem::WrongCase => "wrong case",
+        LinkProblem::Outside => "outside the repository",
     }
 }
 

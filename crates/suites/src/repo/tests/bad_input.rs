@@ -27,13 +27,13 @@ async fn each_kind_of_bad_input_is_listed_and_the_rest_comes() {
     write(at, "vendor/x/lib.c", "int x;\n");
     let report = analyze(&root, ".", Depth::Deep).await.unwrap().structured;
     let cases = [
-        ("dead", "leads nowhere"),
-        ("docs/up", "to a folder that it lies in"),
+        ("dead", "missing target"),
+        ("docs/up", "to a folder that contains it"),
         ("loop-a", "can't be followed"),
-        ("out-of-here", "out of the root"),
+        ("out-of-here", "outside the root"),
         ("socket", "not a regular file (socket)"),
         ("caf\u{fffd}.rs", "not UTF-8"),
-        ("src/stream.ts", "no text, though its name says TypeScript"),
+        ("src/stream.ts", "not text, although its name says TypeScript"),
         ("web/broken.json/package.json", "not valid JSON"),
         ("broken/Cargo.toml", "not valid TOML"),
         ("vendor/x", "a git submodule"),

@@ -195,7 +195,7 @@ fn shown_code(reading: &Reading<'_>) -> Option<Evidence> {
     sections.flat_map(|section| &section.parts).find_map(|part| match &part.matter {
         Matter::Code { language, text } if shows(text) => {
             let language = language.as_deref().map(|it| format!(" in `{}`", short(it)));
-            let evidence = format!("block of code{}", language.unwrap_or_default());
+            let evidence = format!("code block{}", language.unwrap_or_default());
             Some(Evidence::new(part.line, evidence))
         }
         _ => None,

@@ -64,7 +64,7 @@ const ITEMS: [Item; 13] = [
         weight: 16,
         is_asked: |_| true,
         find: finders::purpose,
-        sought: "a sentence below the title that says what it is",
+        sought: "a sentence below the title that describes it",
     },
     Item {
         name: "status",
@@ -80,7 +80,7 @@ const ITEMS: [Item; 13] = [
         weight: 6,
         is_asked: has_code,
         find: finders::requirements,
-        sought: "versions of languages, systems or tools that it needs",
+        sought: "required versions of languages, systems or tools",
     },
     Item {
         name: "installation",
@@ -88,7 +88,7 @@ const ITEMS: [Item; 13] = [
         weight: 16,
         is_asked: has_code,
         find: finders::installation,
-        sought: "a command that installs it, or a section on that",
+        sought: "a command that installs it, or an installation section",
     },
     Item {
         name: "usage",
@@ -104,7 +104,7 @@ const ITEMS: [Item; 13] = [
         weight: 10,
         is_asked: has_code,
         find: finders::example,
-        sought: "a block of code beyond installation, or a way to examples",
+        sought: "a code block besides installation, or a link to examples",
     },
     Item {
         name: "configuration",
@@ -120,7 +120,7 @@ const ITEMS: [Item; 13] = [
         weight: 6,
         is_asked: has_tests,
         find: finders::tests,
-        sought: "a command that runs the tests, here or in the contributor's guide",
+        sought: "a command that runs the tests, here or in the contributing guide",
     },
     Item {
         name: "documentation",
@@ -144,7 +144,7 @@ const ITEMS: [Item; 13] = [
         weight: 4,
         is_asked: has_code,
         find: finders::contributing,
-        sought: "a section on taking part, or a link to the contributor's guide",
+        sought: "a section on contributing, or a link to the contributing guide",
     },
     Item {
         name: "licence",
@@ -152,7 +152,7 @@ const ITEMS: [Item; 13] = [
         weight: 6,
         is_asked: |_| true,
         find: finders::licence,
-        sought: "the name of the licence, or a link to it",
+        sought: "the name of the license, or a link to it",
     },
 ];
 

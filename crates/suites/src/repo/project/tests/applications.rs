@@ -38,7 +38,7 @@ fn a_service_in_python() {
     .with("pyproject.toml", "Python", "orders", &["fastapi"])
     .where_it(|manifest| manifest.manager = Some("poetry".into()))
     .check(&[
-        "Service: pyproject.toml asks for FastAPI",
+        "Service: pyproject.toml depends on FastAPI",
         "summary: Takes orders and keeps them.",
         "framework: FastAPI",
         "Script main.py: main.py by main.py",
@@ -61,7 +61,7 @@ fn a_page_with_react() {
     ])
     .with("package.json", "npm", "board", &["react"])
     .check(&[
-        "WebApplication: package.json asks for React, beside the page that it fills",
+        "WebApplication: package.json depends on React and has an HTML page",
         "framework: React",
         "Install in .: npm install by package.json",
         "Build in .: npm run build by package.json:6",
@@ -107,7 +107,7 @@ fn a_phoenix_application() {
     .with("mix.exs", "Elixir", "shop", &["phoenix", "ecto"])
     .where_it(|manifest| manifest.dependencies.push(dependency("credo", Purpose::Development)))
     .check(&[
-        "WebApplication: mix.exs asks for Phoenix",
+        "WebApplication: mix.exs depends on Phoenix",
         "framework: Phoenix",
         "framework: Ecto",
         "Library shop: lib/shop.ex by mix.exs",
@@ -140,7 +140,7 @@ fn an_application_for_phones() {
     })
     .with("android/build.gradle", "Gradle", "", &[])
     .check(&[
-        "MobileApplication: pubspec.yaml asks for Flutter, beside folders for phones",
+        "MobileApplication: pubspec.yaml depends on Flutter and has mobile platform folders",
         "framework: Flutter",
         "Binary notes: lib/main.dart by pubspec.yaml",
         "Install in .: flutter pub get by pubspec.yaml",
@@ -160,7 +160,7 @@ fn an_extension_of_an_editor() {
     )])
     .with("package.json", "npm", "hints", &[])
     .check(&[
-        "Plugin: package.json asks for Visual Studio Code as its engine",
+        "Plugin: package.json has Visual Studio Code as its engine",
         "Library hints: nowhere by package.json",
         "Build in .: npm run compile by package.json",
         "tool: Visual Studio Code ^1.90.0 by package.json",
@@ -176,7 +176,7 @@ fn infrastructure() {
         ("README.md", "# Network\n\nA module that makes a network with two zones.\n"),
     ])
     .check(&[
-        "Infrastructure: main.tf describes infrastructure for Terraform, and no program is declared",
+        "Infrastructure: main.tf describes Terraform infrastructure, and no program is declared",
         "summary: A module that makes a network with two zones.",
         "Install in .: terraform init by main.tf",
         "Lint in .: terraform validate by main.tf",
@@ -194,7 +194,7 @@ fn documents() {
         ("docs/Makefile", "SPHINXBUILD = sphinx-build\n\n.PHONY: help Makefile\n\nhelp:\n\t@true\n\n%: Makefile\n\t@$(SPHINXBUILD) -M $@\n"),
     ])
     .check(&[
-        "Documentation: 3 of 4 files are documents, and no manifest is there",
+        "Documentation: 3 of 4 files are documents, and there is no manifest",
         "summary: Guides for people who begin with databases.",
         "Docs in docs: make html by docs/Makefile:8",
     ]);
@@ -208,5 +208,5 @@ fn data() {
         ("c.json", "{}"),
         ("README.md", "# Numbers\n"),
     ])
-    .check(&["Data: 3 of 4 files are data, and no manifest is there"]);
+    .check(&["Data: 3 of 4 files are data, and there is no manifest"]);
 }

@@ -36,7 +36,7 @@ fn a_program_in_rust() {
     .with("Cargo.toml", "Cargo", "count-lines", &["clap"])
     .where_it(|manifest| manifest.description = Some("Counts lines of code on the command line".into()))
     .check(&[
-        "CommandLine: its description says “command line”",
+        "CommandLine: the description says “command line”",
         "summary: Counts lines of code on the command line",
         "framework: clap",
         "Binary count-lines: src/main.rs by Cargo.toml",
@@ -156,7 +156,7 @@ fn a_service_in_java() {
     ])
     .with("pom.xml", "Maven", "shop", &["org.springframework.boot:spring-boot-starter-web"])
     .check(&[
-        "Service: pom.xml asks for Spring Boot",
+        "Service: pom.xml depends on Spring Boot",
         "summary: Shop is a small service for orders and stock.",
         "framework: Spring Boot",
         "Binary ShopApplication: src/main/java/org/samples/ShopApplication.java by src/main/java/org/samples/ShopApplication.java",
@@ -181,7 +181,7 @@ fn a_library_in_kotlin() {
     .with("build.gradle.kts", "Gradle", "parser", &[])
     .with("buildSrc/build.gradle.kts", "Gradle", "", &[])
     .check(&[
-        "Library: build.gradle.kts offers parser for import",
+        "Library: build.gradle.kts exports parser",
         "Library parser: nowhere by build.gradle.kts",
         "Build in .: ./gradlew build by build.gradle.kts",
         "Test in .: ./gradlew test by build.gradle.kts",
@@ -209,7 +209,7 @@ fn a_service_in_dotnet() {
     .with("src/Shop.Core/Shop.Core.csproj", ".NET", "Shop.Core", &[])
     .with("test/Shop.Tests/Shop.Tests.csproj", ".NET", "Shop.Tests", &["xunit"])
     .check(&[
-        "Service: src/Shop/Shop.csproj asks for ASP.NET Core",
+        "Service: src/Shop/Shop.csproj depends on ASP.NET Core",
         "framework: ASP.NET Core",
         "framework: Entity Framework Core",
         "Binary Shop: src/Shop/Program.cs by src/Shop/Shop.csproj",
@@ -234,7 +234,7 @@ fn a_library_in_swift() {
     ])
     .with("Package.swift", "Swift", "parser", &["apple/swift-collections"])
     .check(&[
-        "Library: Package.swift offers Parser for import",
+        "Library: Package.swift exports Parser",
         "Library Parser: nowhere by Package.swift",
         "Build in .: swift build by Package.swift",
         "Test in .: swift test by Package.swift",
@@ -255,7 +255,7 @@ fn a_program_with_windows_in_cpp() {
     .with("CMakeLists.txt", "CMake", "Paint", &["Qt6"])
     .with("src/CMakeLists.txt", "CMake", "", &[])
     .check(&[
-        "DesktopApplication: CMakeLists.txt asks for Qt",
+        "DesktopApplication: CMakeLists.txt depends on Qt",
         "framework: Qt",
         "Binary paint: src/main.cpp by CMakeLists.txt",
         "Build in .: cmake -B build && cmake --build build by CMakeLists.txt",
@@ -279,7 +279,7 @@ fn a_member_that_depends_upwards_does_not_hide_the_project() {
     })
     .with("fuzz/Cargo.toml", "Cargo", "fuzz", &[])
     .check(&[
-        "Library: Cargo.toml offers tool for import",
+        "Library: Cargo.toml exports tool",
         "Library tool: src/lib.rs by Cargo.toml",
         "Build in .: cargo build by Cargo.toml",
         "Test in .: cargo test by Cargo.toml",

@@ -89,7 +89,7 @@ fn dependency(name: &str, purpose: Purpose) -> Dependency {
 
 #[test]
 fn an_empty_folder_tells_nothing() {
-    Fixture::new(&[]).check(&["Unknown: no manifest and no file tells what it is"]);
+    Fixture::new(&[]).check(&["Unknown: no manifest or file identifies it"]);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn broken_files_are_problems_and_the_rest_still_comes() {
     ])
     .with("Cargo.toml", "Cargo", "tool", &[])
     .check(&[
-        "Unknown: no manifest and no file tells what it is",
+        "Unknown: no manifest or file identifies it",
         "summary: A tool that counts lines of code.",
         "Test in .: make test by Makefile:1",
         "problem: Taskfile.yml: is not valid YAML: line 1 column 8: unclosed bracket '['",

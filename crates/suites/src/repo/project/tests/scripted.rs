@@ -29,7 +29,7 @@ fn a_library_for_node() {
         manifest.dependencies.push(dependency("react", Purpose::Development));
     })
     .check(&[
-        "Library: its description says “library”",
+        "Library: the description says “library”",
         "summary: A library that counts lines",
         "framework: Commander",
         "Binary lines: bin/lines.js by package.json",
@@ -76,7 +76,7 @@ fn a_library_in_python() {
         manifest.dependencies.push(dependency("pytest", Purpose::Development));
     })
     .check(&[
-        "Library: its description says “library”",
+        "Library: the description says “library”",
         "summary: A library that counts lines.",
         "framework: Click",
         "Binary lines: src/my_lines/cli.py by pyproject.toml",
@@ -121,7 +121,7 @@ fn a_gem() {
         manifest.dependencies.push(dependency("rubocop", Purpose::Development));
     })
     .check(&[
-        "Library: lines.gemspec offers lines for import",
+        "Library: lines.gemspec exports lines",
         "summary: Counts lines of code.",
         "Binary lines: exe/lines by lines.gemspec",
         "Script setup: bin/setup by bin/setup",
@@ -154,7 +154,7 @@ fn a_library_in_php() {
     .with("composer.json", "PHP", "acme/lines", &[])
     .where_it(|manifest| manifest.dependencies.push(dependency("phpunit/phpunit", Purpose::Development)))
     .check(&[
-        "Library: composer.json offers acme/lines for import",
+        "Library: composer.json exports acme/lines",
         "Binary lines: bin/lines by composer.json",
         "Library acme/lines: nowhere by composer.json",
         "Install in .: composer install by composer.json",

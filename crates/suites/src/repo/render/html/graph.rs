@@ -67,7 +67,7 @@ impl Graph {
                     .get(path)
                     .and_then(|one| one.name.clone())
                     .unwrap_or_else(|| folder(path)),
-                told: format!("{path}\nasks for {asks} here\nis asked for by {asked} here"),
+                told: format!("{path}\ndepends on {asks} here\n{asked} here depend on it"),
             }
         };
         let nodes: Vec<Node> = paths.iter().enumerate().map(node).collect();
@@ -89,7 +89,7 @@ impl Graph {
     pub(super) fn describe(&self) -> String {
         let packages = counted(whole(self.nodes.len()), "package", "packages");
         let edges = counted(whole(self.edges.len()), "edge", "edges");
-        format!("{packages} and {edges}; a package stands above those that it asks for.")
+        format!("{packages} and {edges}; each package is above its dependencies.")
     }
 
     /// Whether packages ask for each other in a circle.

@@ -24,7 +24,7 @@ pub(super) fn scale(out: &mut Markup) {
     for (index, low) in STEPS.iter().enumerate() {
         let told = match STEPS.get(index + 1) {
             Some(next) => format!("{low:.0}–{:.0}%", next - 1.0),
-            None => format!("{low:.0}% and more"),
+            None => format!("{low:.0}% or more"),
         };
         put!(out, "<li><span class=\"swatch h{index}\"></span>{told}</li>");
     }

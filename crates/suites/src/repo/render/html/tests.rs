@@ -244,21 +244,21 @@ fn what_is_not_there_has_its_reason() {
     let quick = Report { depth: Depth::Quick, complete: true, ..Report::default() };
     let stopped = Report { depth: Depth::Deep, missing: vec!["drift".into()], ..Report::default() };
     let cases = [
-        (&quick, "history", "History: not in a quick report. Ask for depth “deep”."),
+        (&quick, "history", "History: not in a quick report. Use depth “deep”."),
         (
             &quick,
             "start",
-            "Commands and entry points: not in a quick report. Ask for depth “standard”.",
+            "Commands and entry points: not in a quick report. Use depth “standard”.",
         ),
-        (&quick, "gaps", "No gaps were found."),
-        (&stopped, "history", "History: no git repository was found here."),
+        (&quick, "gaps", "No gaps found."),
+        (&stopped, "history", "History: no git repository found."),
         (
             &stopped,
             "drift",
-            "Drift: not in this report, because the call was stopped. Ask again with more time.",
+            "Drift: not in this report, because the call was stopped. Call again with more time.",
         ),
-        (&stopped, "gaps", "No gaps can be told: not every folder was read."),
-        (&stopped, "limits", "Not every folder was seen. What is not listed may still be there."),
+        (&stopped, "gaps", "Gaps are unknown: some folders were not read."),
+        (&stopped, "limits", "Some folders were not read. Things that are not listed may still exist."),
     ];
     for (report, id, want) in cases {
         let page = Html::parse_document(&html(report));

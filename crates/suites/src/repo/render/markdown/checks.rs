@@ -26,7 +26,7 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
     );
     if !found.not_read.is_empty() {
         let languages = words(&found.not_read.join(", "));
-        put!(out, "Not read, because docent does not know their syntax: {languages}.\n\n");
+        put!(out, "Not read (unsupported languages): {languages}.\n\n");
     }
     for (title, parts, is_path) in
         [("Language", &found.languages, false), ("Folder", &found.folders, true)]
@@ -50,7 +50,7 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
             .map(|one| vec![code(&one.symbol), words(&one.kind), place(&one.path, Some(one.line))]);
         let all =
             found.public.saturating_sub(found.documented).max(whole(found.undocumented.len()));
-        table(out, &["Symbol", "Kind", "Place"], rows, all);
+        table(out, &["Symbol", "Kind", "Location"], rows, all);
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
     let Some(links) = &report.links else { return absent(out, report, Part::Links) };
     put!(
         out,
-        "{} of {} lead nowhere. {} to other hosts were not asked.\n\n",
+        "{} of {} are broken. {} to other hosts were not checked.\n\n",
         count(links.broken_count),
         counted(links.checked, "link", "links"),
         count(links.external)
@@ -73,7 +73,7 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
         ]
     });
     let all = links.broken_count.max(whole(links.broken.len()));
-    table(out, &["Place", "Link", "Problem", "May be meant"], rows, all);
+    table(out, &["Location", "Link", "Problem", "Did you mean"], rows, all);
 }
 
 pub(super) fn drift(out: &mut Markup, report: &Report) {
@@ -81,7 +81,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
     let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
     put!(
         out,
-        "{} of {} in documents are no longer there.\n\n",
+        "{} of {} in documents no longer exist.\n\n",
         count(drift.stale_count),
         counted(drift.checked, "name", "names")
     );
@@ -96,7 +96,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
         ]
     });
     let all = drift.stale_count.max(whole(drift.stale.len()));
-    table(out, &["Sure", "Place", "Names", "Kind", "Why", "May be meant"], rows, all);
+    table(out, &["Confidence", "Location", "Mention", "Kind", "Why", "Did you mean"], rows, all);
     if !drift.outdated.is_empty() {
         put!(out, "### Documents older than their code\n\n");
         let rows = drift.outdated.iter().map(|one| {
@@ -111,14 +111,14 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
     put!(out, "## Duplicates\n\n");
     let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
-        put!(out, "No document repeats another, and every one is linked.\n\n");
+        put!(out, "No duplicate, unlinked or empty documents found.\n\n");
     }
     let rows = found
         .duplicates
         .iter()
         .map(|one| vec![code(&one.one), code(&one.other), percent(one.alike)]);
-    table(out, &["One", "Other", "#Alike"], rows, whole(found.duplicates.len()));
-    for (title, paths) in [("Nothing leads here", &found.dead), ("Next to no text", &found.empty)] {
+    table(out, &["One", "Other", "#Similarity"], rows, whole(found.duplicates.len()));
+    for (title, paths) in [("Not linked from anywhere", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {
             put!(out, "### {title}\n\n");
             list(out, paths.iter().map(|path| code(path)));

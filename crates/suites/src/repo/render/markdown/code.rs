@@ -19,7 +19,7 @@ pub(super) fn commands(out: &mut Markup, report: &Report) {
     put!(out, "## Getting started\n\n");
     let Some(project) = &report.project else { return absent(out, report, Part::Project) };
     if project.commands.is_empty() {
-        put!(out, "No commands were found in manifests, Makefiles, CI files or the README.\n\n");
+        put!(out, "No commands found in manifests, Makefiles, CI files or the README.\n\n");
     }
     let rows = project.commands.iter().map(|one| {
         vec![
@@ -31,7 +31,7 @@ pub(super) fn commands(out: &mut Markup, report: &Report) {
     });
     table(out, &["For", "Command", "In", "From"], rows, whole(project.commands.len()));
     if !project.toolchain.is_empty() {
-        put!(out, "### What must be installed\n\n");
+        put!(out, "### Requirements\n\n");
         let rows = project
             .toolchain
             .iter()
@@ -55,7 +55,7 @@ pub(super) fn commands(out: &mut Markup, report: &Report) {
         });
         table(
             out,
-            &["Name", "Kind", "Begins in", "Declared in"],
+            &["Name", "Kind", "Starts in", "Declared in"],
             rows,
             whole(project.entry_points.len()),
         );
@@ -66,7 +66,7 @@ pub(super) fn commands(out: &mut Markup, report: &Report) {
 pub(super) fn write(out: &mut Markup, report: &Report) {
     put!(out, "## Languages\n\n");
     if report.languages.is_empty() {
-        put!(out, "No file in a known language was found.\n\n");
+        put!(out, "No files in a known language found.\n\n");
     }
     let rows = report.languages.iter().map(|one| {
         let lines = |of: fn(crate::repo::report::Lines) -> u64| {
@@ -87,7 +87,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     table(out, &columns, rows, whole(report.languages.len()));
     put!(out, "## Folders\n\n");
     if report.structure.tree.is_empty() {
-        put!(out, "There are no files to measure.\n\n");
+        put!(out, "No files to measure.\n\n");
     }
     let mut tree: Vec<_> = report.structure.tree.iter().collect();
     tree.sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.path.cmp(&other.path)));

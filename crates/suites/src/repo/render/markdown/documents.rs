@@ -26,7 +26,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     }
     rest(out, report, documentation);
     if !documentation.kinds.is_empty() {
-        put!(out, "### What the documents are for\n\n");
+        put!(out, "### Documents by purpose\n\n");
         let rows = documentation
             .kinds
             .iter()
@@ -45,10 +45,10 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         table(out, &["Decision", "Status", "File"], rows, whole(documentation.decisions.len()));
     }
     if !documentation.api_docs.is_empty() {
-        put!(out, "### References made from the code\n\n");
+        put!(out, "### Generated API references\n\n");
         let rows =
             documentation.api_docs.iter().map(|one| vec![words(&one.tool), code(&one.source)]);
-        table(out, &["Made by", "Told by"], rows, whole(documentation.api_docs.len()));
+        table(out, &["Generator", "Configured in"], rows, whole(documentation.api_docs.len()));
     }
     if !documentation.documents.is_empty() {
         put!(out, "### All documents\n\n");
@@ -62,7 +62,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
             ]
         });
         let all = documentation.document_count.max(whole(documentation.documents.len()));
-        table(out, &["File", "Title", "For", "Because of", "#Words"], rows, all);
+        table(out, &["File", "Title", "For", "Reason", "#Words"], rows, all);
     }
 }
 
@@ -73,7 +73,7 @@ fn readme(out: &mut Markup, readme: &Readme) {
         code(&readme.path),
         readme.score,
         counted(readme.words, "word", "words"),
-        counted(readme.code_blocks, "block of code", "blocks of code")
+        counted(readme.code_blocks, "code block", "code blocks")
     );
     let rows = readme.items.iter().map(|item| {
         vec![
@@ -97,7 +97,7 @@ fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
     }
     let examples = &documentation.examples;
     let files = counted(examples.files, "file", "files");
-    let blocks = counted(examples.code_blocks, "block of code", "blocks of code");
+    let blocks = counted(examples.code_blocks, "code block", "code blocks");
     let folders = if examples.folders.is_empty() {
         String::new()
     } else {
@@ -105,14 +105,14 @@ fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
     };
     put!(
         out,
-        "- Examples: {files}{folders}; {blocks} in documents, {} without their language.\n",
+        "- Examples: {files}{folders}; {blocks} in documents, {} without a language label.\n",
         count(examples.unlabelled)
     );
     if let Some(site) = &documentation.suggested_site {
         let reason = site.reason.trim_end_matches('.');
         put!(
             out,
-            "- A site for the documents: {}, because {}. Start with {}.\n",
+            "- Suggested documentation site: {}, because {}. Start with {}.\n",
             words(&site.name),
             words(reason),
             code(&site.start)
@@ -130,8 +130,8 @@ fn changelog(out: &mut Markup, one: &Changelog) {
         put!(out, " of {}", words(date));
     }
     let end = match one.has_current_version {
-        Some(true) => ". It has the version of the manifest.\n",
-        Some(false) => ". The version of the manifest is not in it.\n",
+        Some(true) => ". It covers the current version.\n",
+        Some(false) => ". It has no entry for the current version.\n",
         None => ".\n",
     };
     put!(out, "{end}");

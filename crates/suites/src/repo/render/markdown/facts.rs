@@ -58,7 +58,7 @@ fn structure(rows: &mut Vec<(&str, String)>, report: &Report) {
     let links = counted(structure.links, "symbolic link", "symbolic links");
     rows.push(("Size", format!("{files} in {folders}, {}, {links}", size(structure.bytes))));
     if !structure.skipped.is_empty() {
-        rows.push(("Left out", places(&structure.skipped)));
+        rows.push(("Skipped", places(&structure.skipped)));
     }
     if !structure.submodules.is_empty() {
         rows.push(("Submodules", places(&structure.submodules)));
@@ -70,16 +70,16 @@ fn presence(rows: &mut Vec<(&str, String)>, report: &Report, presence: &Presence
     let file = |file: &Option<String>| file.as_ref().map_or_else(missing, |file| code(file));
     let folders = |all: &[String]| if all.is_empty() { missing() } else { places(all) };
     rows.push((
-        "Licence",
+        "License",
         match (&presence.licence_id, &presence.licence) {
             (Some(id), Some(file)) => format!("{} in {}", words(id), code(file)),
-            (Some(id), None) => format!("{} in a manifest alone", words(id)),
+            (Some(id), None) => format!("{} from a manifest only", words(id)),
             (None, found) => file(found),
         },
     ));
     rows.push(("README", file(&presence.readme)));
     rows.push(("Changelog", file(&presence.changelog)));
-    rows.push(("Contributor's guide", file(&presence.contributing)));
+    rows.push(("Contributing guide", file(&presence.contributing)));
     let tests = if presence.test_files + presence.inline_test_files == 0 {
         missing()
     } else {
@@ -89,7 +89,7 @@ fn presence(rows: &mut Vec<(&str, String)>, report: &Report, presence: &Presence
     };
     rows.push(("Tests", tests));
     rows.push(("Continuous integration", folders(&presence.ci)));
-    rows.push(("Folders of documents", folders(&presence.docs_folders)));
+    rows.push(("Documentation folders", folders(&presence.docs_folders)));
     rows.push(("Documents", count(presence.document_files)));
     rows.push((
         "Documentation site",
@@ -99,7 +99,7 @@ fn presence(rows: &mut Vec<(&str, String)>, report: &Report, presence: &Presence
 
 fn figures(rows: &mut Vec<(&str, String)>, report: &Report) {
     if let Some(readme) = report.documentation.as_ref().and_then(|one| one.readme.as_ref()) {
-        rows.push(("README score", format!("{} of 100", readme.score)));
+        rows.push(("README score", format!("{} out of 100", readme.score)));
     }
     if let Some(coverage) = &report.coverage {
         let symbols = counted(coverage.public, "public symbol", "public symbols");
@@ -109,7 +109,7 @@ fn figures(rows: &mut Vec<(&str, String)>, report: &Report) {
         rows.push(("Broken links", count(links.broken_count)));
     }
     if let Some(drift) = &report.drift {
-        rows.push(("Names that are no longer there", count(drift.stale_count)));
+        rows.push(("Mentions of things that no longer exist", count(drift.stale_count)));
     }
     if let Some(history) = &report.history {
         rows.push(("Bus factor", count(history.bus_factor)));

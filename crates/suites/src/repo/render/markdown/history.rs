@@ -41,7 +41,7 @@ fn span(out: &mut Markup, history: &History) {
         (true, _) => {
             ". The clone is shallow: run `git fetch --unshallow` to see older commits.\n\n"
         }
-        (false, true) => ". There are older commits that were not looked at.\n\n",
+        (false, true) => ". Older commits were not read.\n\n",
         (false, false) => ".\n\n",
     };
     put!(out, "{end}");
@@ -80,7 +80,7 @@ fn people(out: &mut Markup, history: &History) {
     put!(out, "### People\n\n");
     put!(
         out,
-        "{}. {} made more than half of the changes to files of today.\n\n",
+        "{}. {} made more than half of the changes to current files.\n\n",
         counted(history.author_count, "author", "authors"),
         counted(history.bus_factor, "person", "people")
     );
@@ -110,7 +110,7 @@ fn releases(out: &mut Markup, releases: &Releases) {
     }
     put!(out, "{}", counted(releases.count, "release", "releases"));
     if let Some(days) = releases.median_days {
-        put!(out, ", {} between two of them", counted(days, "day", "days"));
+        put!(out, ", median {} apart", counted(days, "day", "days"));
     }
     if let Some(commits) = releases.commits_since {
         put!(out, ", {} since the newest", counted(commits, "commit", "commits"));
@@ -136,7 +136,7 @@ fn ages(out: &mut Markup, ages: &Ages) {
     if let Some(days) = ages.median_days {
         put!(
             out,
-            "Half of the files changed in the last {} before it.\n\n",
+            "Half of the files changed within {} before it.\n\n",
             counted(days, "day", "days")
         );
     }

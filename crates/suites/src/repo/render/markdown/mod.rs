@@ -44,9 +44,9 @@ fn gaps(out: &mut Markup, report: &Report) {
     put!(out, "## Gaps\n\n");
     if report.gaps.is_empty() {
         let told = if report.complete {
-            "No gaps were found.\n\n"
+            "No gaps found.\n\n"
         } else {
-            "No gaps can be told: not every folder was read.\n\n"
+            "Gaps are unknown: some folders were not read.\n\n"
         };
         put!(out, "{told}");
     }
@@ -58,7 +58,7 @@ fn gaps(out: &mut Markup, report: &Report) {
             prose(&gap.next_step),
         ]
     });
-    table(out, &["Cost", "Gap", "What it costs", "What to do"], rows, whole(report.gaps.len()));
+    table(out, &["Severity", "Gap", "Impact", "What to do"], rows, whole(report.gaps.len()));
     if !report.next_steps.is_empty() {
         put!(out, "## Next steps\n\n");
         for (index, step) in report.next_steps.iter().enumerate() {
@@ -72,20 +72,20 @@ fn gaps(out: &mut Markup, report: &Report) {
 fn limits(out: &mut Markup, report: &Report) {
     put!(out, "## Limits\n\n");
     if !report.complete {
-        put!(out, "Not every folder was seen. What is not listed may still be there.\n\n");
+        put!(out, "Some folders were not read. Things that are not listed may still exist.\n\n");
     }
     if !report.missing.is_empty() {
-        put!(out, "### Stopped before\n\n");
+        put!(out, "### Not finished\n\n");
         text::list(out, report.missing.iter().map(|part| words(part)));
     }
     let count = report.problem_count.max(whole(report.problems.len()));
     if count == 0 {
-        put!(out, "Everything could be read.\n\n");
+        put!(out, "Everything was read.\n\n");
         return;
     }
     put!(out, "### Could not be read\n\n");
     let rows = report.problems.iter().map(|one| vec![text::code(&one.path), prose(&one.reason)]);
-    table(out, &["Path", "What is wrong"], rows, count);
+    table(out, &["Path", "Problem"], rows, count);
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         "Lock file",
         "Workspace",
         "Members",
-        "#Asks for",
+        "#Dependencies",
     ];
     table(out, &columns, rows, report.manifest_count.max(whole(report.manifests.len())));
     let all: u64 = report.manifests.iter().map(|one| whole(one.dependencies.len())).sum();
@@ -72,25 +72,25 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
                 code(&manifest.path),
             ]
         });
-        table(out, &["Package", "Asked for", "Locked", "For", "Manifest"], rows, all);
+        table(out, &["Package", "Requirement", "Locked", "For", "Manifest"], rows, all);
     }
 }
 
 fn sum_up(out: &mut Markup, summary: &DependencySummary) {
     put!(
         out,
-        "{} asked for directly, {} for development alone, {} fixed by lock files.\n\n",
+        "{} direct, {} for development only, {} locked.\n\n",
         counted(summary.direct, "package is", "packages are"),
         count(summary.development),
         count(summary.locked)
     );
     if !summary.internal.is_empty() {
-        put!(out, "### Packages that ask for each other\n\n");
+        put!(out, "### Dependencies between packages here\n\n");
         let rows = summary.internal.iter().map(|edge| vec![code(&edge.from), code(&edge.to)]);
-        table(out, &["Manifest", "Asks for"], rows, whole(summary.internal.len()));
+        table(out, &["Manifest", "Depends on"], rows, whole(summary.internal.len()));
     }
     if !summary.most_used.is_empty() {
-        put!(out, "### Most asked for\n\n");
+        put!(out, "### Most used dependencies\n\n");
         let rows = summary
             .most_used
             .iter()

@@ -101,10 +101,10 @@ fn what_is_not_there_has_its_reason() {
     let quick = markdown(&Report { depth: Depth::Quick, ..Report::default() });
     let parts = [
         "# Repository\n",
-        "History: not in a quick report. Ask for depth “deep”.",
-        "Commands and entry points: not in a quick report. Ask for depth “standard”.",
-        "No gaps can be told: not every folder was read.",
-        "Everything could be read.",
+        "History: not in a quick report. Use depth “deep”.",
+        "Commands and entry points: not in a quick report. Use depth “standard”.",
+        "Gaps are unknown: some folders were not read.",
+        "Everything was read.",
     ];
     for part in parts {
         assert!(quick.contains(part), "{part}\n{quick}");

@@ -143,8 +143,8 @@ fn message(text: &str) -> String {
 /// Names and meanings of what is told beside the findings.
 const NOTIFICATIONS: [(&str, &str); 3] = [
     ("docent/unreadable", "Something could not be read."),
-    ("docent/stopped", "The call was stopped before a part was done."),
-    ("docent/left-out", "There are more findings than this log holds."),
+    ("docent/stopped", "The call was stopped before it finished."),
+    ("docent/left-out", "There are more findings than this log contains."),
 ];
 
 fn notifications(findings: &Findings) -> Vec<Value> {
@@ -163,7 +163,7 @@ fn notifications(findings: &Findings) -> Vec<Value> {
         .collect();
     let listed = u64::try_from(findings.problems.len()).unwrap_or(u64::MAX);
     if let Some(more @ 1..) = findings.problem_count.checked_sub(listed) {
-        all.push(told(0, &format!("{more} more things could not be read")));
+        all.push(told(0, &format!("{more} more items could not be read")));
     }
     for part in &findings.missing {
         all.push(told(1, &format!("The call was stopped before this was done: {part}")));
@@ -173,7 +173,7 @@ fn notifications(findings: &Findings) -> Vec<Value> {
         all.push(told(
             2,
             &format!(
-                "{more} more findings are not in this log; mend these first, then check again"
+                "{more} more findings are not in this log; fix these first, then check again"
             ),
         ));
     }

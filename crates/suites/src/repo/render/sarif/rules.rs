@@ -27,37 +27,37 @@ const LINKS: [Known; 5] = [
     (
         "links/missing-file",
         High,
-        "A link leads to a file that is not there.",
+        "A link points to a file that does not exist.",
         "A relative link in a document names a file or a folder that does not exist in the repository.",
-        "Point the link at the file's new place, or remove it.",
+        "Point the link at the file's new location, or remove it.",
     ),
     (
         "links/missing-anchor",
         Medium,
-        "A link leads to a heading that is not there.",
+        "A link points to a heading that does not exist.",
         "The file exists, but has no heading or anchor of that name. The reader lands at the top of the page.",
-        "Use the anchor of the heading that is meant, or add the heading.",
+        "Use the anchor of the intended heading, or add the heading.",
     ),
     (
         "links/missing-image",
         Medium,
-        "A picture is not there.",
-        "A document shows a picture whose file does not exist in the repository.",
-        "Add the picture, point to its new place, or remove it.",
+        "An image does not exist.",
+        "A document shows an image whose file does not exist in the repository.",
+        "Add the image, point to its new location, or remove it.",
     ),
     (
         "links/wrong-case",
         Medium,
-        "A link is written in other letters than the file's name.",
-        "The file exists under a name that differs in upper and lower case. The link breaks where case counts.",
+        "A link differs from the file name in upper and lower case.",
+        "The file exists under a name with different case. The link breaks on case-sensitive systems.",
         "Write the link exactly as the file is named.",
     ),
     (
         "links/outside",
         Low,
-        "A link leads out of the repository.",
-        "A relative link climbs above the top of the repository, so it leads nowhere for anyone else.",
-        "Link to a file inside the repository, or to a full address.",
+        "A link points outside the repository.",
+        "A relative link goes above the repository root, so it is broken for everyone else.",
+        "Link to a file inside the repository, or use a full URL.",
     ),
 ];
 
@@ -66,44 +66,44 @@ const COVERAGE: [Known; 1] = [(
     Low,
     "A public symbol has no doc comment.",
     "Other code may use this symbol, and nothing says what it does.",
-    "Say in one sentence what it does, then what it needs and how it fails.",
+    "Describe what it does in one sentence, then what it needs and how it fails.",
 )];
 
 const DRIFT: [Known; 5] = [
     (
         "drift/symbol",
         Medium,
-        "A document names a symbol that is no longer there.",
-        "The document names a function, a type or a module that the code no longer has.",
-        "Name the symbol of today, or remove the passage.",
+        "A document mentions a symbol that no longer exists.",
+        "The document mentions a function, type or module that the code no longer has.",
+        "Name the current symbol, or remove the passage.",
     ),
     (
         "drift/file",
         Medium,
-        "A document names a file that is no longer there.",
-        "The document names a file or a folder that the repository no longer has.",
-        "Name the file of today, or remove the passage.",
+        "A document mentions a file that no longer exists.",
+        "The document mentions a file or folder that the repository no longer has.",
+        "Name the current file, or remove the passage.",
     ),
     (
         "drift/flag",
         High,
-        "A document names an option that is no longer there.",
-        "The document tells its reader to use an option that the program no longer knows.",
-        "Name the option of today, or remove the passage.",
+        "A document mentions an option that no longer exists.",
+        "The document mentions an option that the program no longer supports.",
+        "Name the current option, or remove the passage.",
     ),
     (
         "drift/command",
         High,
-        "A document names a command that is no longer there.",
-        "The document tells its reader to run a script, a target or a subcommand that no longer exists.",
-        "Name the command of today, or remove the passage.",
+        "A document mentions a command that no longer exists.",
+        "The document mentions a script, target or subcommand that no longer exists.",
+        "Name the current command, or remove the passage.",
     ),
     (
         "drift/outdated",
         Low,
-        "A document is older than the code that it describes.",
-        "Files that the document names changed several times since the document last did.",
-        "Read the document against the code, and mend it or confirm it.",
+        "A document is older than the code it describes.",
+        "Files that the document mentions have changed several times since the document last changed.",
+        "Compare the document with the code, then update or confirm it.",
     ),
 ];
 
@@ -135,7 +135,7 @@ const README: [Known; 14] = [
     readme(
         "readme/requirements",
         Medium,
-        "The README does not say what is needed first.",
+        "The README lists no requirements.",
         "List the languages, tools and versions that must be installed.",
     ),
     readme(
@@ -148,13 +148,13 @@ const README: [Known; 14] = [
         "readme/usage",
         High,
         "The README does not say how to use it.",
-        "Show the first thing that a user does, step by step.",
+        "Show the first steps of a user, one by one.",
     ),
     readme(
         "readme/example",
         Medium,
         "The README has no example.",
-        "Add a short example that runs as it stands.",
+        "Add a short example that runs unchanged.",
     ),
     readme(
         "readme/configuration",
@@ -171,26 +171,26 @@ const README: [Known; 14] = [
     readme(
         "readme/documentation",
         Low,
-        "The README does not lead to further documentation.",
+        "The README does not link to further documentation.",
         "Link to the guides and the reference.",
     ),
     readme(
         "readme/help",
         Low,
-        "The README does not say where to ask.",
-        "Say where questions and bugs go.",
+        "The README does not say where to get help.",
+        "Say where to ask questions and report bugs.",
     ),
     readme(
         "readme/contributing",
         Low,
-        "The README does not say how to take part.",
-        "Link to the contributor's guide, or say what a change needs.",
+        "The README does not say how to contribute.",
+        "Link to the contributing guide, or say what a change needs.",
     ),
     readme(
         "readme/licence",
         Medium,
-        "The README does not name the licence.",
-        "Name the licence and link to its text.",
+        "The README does not name the license.",
+        "Name the license and link to its text.",
     ),
 ];
 
@@ -235,9 +235,9 @@ pub(super) fn of(findings: &Findings) -> Vec<Rule> {
             name: name(&finding.rule),
             check: finding.check,
             severity: finding.severity,
-            short: Cow::Borrowed("The documentation needs mending."),
-            full: Cow::Borrowed("The message of the finding says what is wrong."),
-            help: Cow::Borrowed("Do what the message of the finding says."),
+            short: Cow::Borrowed("The documentation needs a fix."),
+            full: Cow::Borrowed("The finding's message describes the problem."),
+            help: Cow::Borrowed("Follow the finding's message."),
         });
     }
     all.into_values().collect()

@@ -118,11 +118,11 @@ fn what_is_left_out_is_told() {
         .collect();
     let want = [
         ("docent/unreadable", "docs/bad.md is not UTF-8."),
-        ("docent/unreadable", "2 more things could not be read."),
+        ("docent/unreadable", "2 more items could not be read."),
         ("docent/stopped", "The call was stopped before this was done: drift."),
         (
             "docent/left-out",
-            "1000 more findings are not in this log; mend these first, then check again.",
+            "1000 more findings are not in this log; fix these first, then check again.",
         ),
     ];
     assert_eq!(told, want);

@@ -32,7 +32,7 @@ pub(super) fn coverage_brief(report: &Report) -> String {
 pub(super) fn coverage(out: &mut Markup, report: &Report) {
     let Some(found) = &report.coverage else { return absent(out, report, Part::Coverage) };
     if found.public == 0 {
-        note(out, "No public symbols were found in languages that docent reads.");
+        note(out, "No public symbols found in supported languages.");
     } else {
         shares(out, found);
     }
@@ -40,7 +40,7 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
         note(
             out,
             &format!(
-                "Not read, because docent does not know their syntax: {}.",
+                "Not read (unsupported languages): {}.",
                 found.not_read.join(", ")
             ),
         );
@@ -59,7 +59,7 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
             })
             .collect();
         let all = found.public.saturating_sub(found.documented);
-        Table::new("Public symbols without a doc comment", &["Symbol", "Kind", "Place"], rows)
+        Table::new("Public symbols without a doc comment", &["Symbol", "Kind", "Location"], rows)
             .of(all)
             .write(out);
     }
@@ -89,7 +89,7 @@ fn shares(out: &mut Markup, found: &Coverage) {
 pub(super) fn links_brief(report: &Report) -> String {
     match &report.links {
         Some(links) => format!(
-            "{} of {} lead nowhere. {} to other hosts were not asked.",
+            "{} of {} are broken. {} to other hosts were not checked.",
             count(links.broken_count),
             counted(links.checked, "link", "links"),
             count(links.external)
@@ -101,7 +101,7 @@ pub(super) fn links_brief(report: &Report) -> String {
 pub(super) fn links(out: &mut Markup, report: &Report) {
     let Some(links) = &report.links else { return absent(out, report, Part::Links) };
     if links.broken.is_empty() && links.broken_count == 0 {
-        return note(out, "Every relative link, anchor and picture was found.");
+        return note(out, "All relative links, anchors and images are valid.");
     }
     let rows = links
         .broken
@@ -115,7 +115,7 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
             ]
         })
         .collect();
-    Table::new("Broken links", &["Place", "Link", "Problem", "May be meant"], rows)
+    Table::new("Broken links", &["Location", "Link", "Problem", "Did you mean"], rows)
         .of(links.broken_count)
         .write(out);
 }
@@ -123,7 +123,7 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
 pub(super) fn drift_brief(report: &Report) -> String {
     match &report.drift {
         Some(drift) => format!(
-            "{} of {} in documents are no longer there.",
+            "{} of {} in documents no longer exist.",
             count(drift.stale_count),
             counted(drift.checked, "name", "names")
         ),
@@ -134,10 +134,10 @@ pub(super) fn drift_brief(report: &Report) -> String {
 pub(super) fn drift(out: &mut Markup, report: &Report) {
     let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
     if drift.stale.is_empty() && drift.outdated.is_empty() {
-        return note(out, "No document was found that the code has left behind.");
+        return note(out, "No outdated documents found.");
     }
     if !drift.stale.is_empty() {
-        heading(out, "Names that are no longer there");
+        heading(out, "Mentions of things that no longer exist");
         let rows = drift
             .stale
             .iter()
@@ -152,8 +152,8 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        let columns = ["Sure", "Place", "Names", "Kind", "Why", "May be meant"];
-        Table::new("Names that are no longer there", &columns, rows)
+        let columns = ["Confidence", "Location", "Mention", "Kind", "Why", "Did you mean"];
+        Table::new("Mentions of things that no longer exist", &columns, rows)
             .of(drift.stale_count)
             .write(out);
     }
@@ -178,7 +178,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
 
 pub(super) fn redundancy_brief(report: &Report) -> String {
     match &report.redundancy {
-        Some(_) => "Documents that repeat each other, or that nothing leads to.".to_owned(),
+        Some(_) => "Duplicate, unlinked and empty documents.".to_owned(),
         None => String::new(),
     }
 }
@@ -186,10 +186,10 @@ pub(super) fn redundancy_brief(report: &Report) -> String {
 pub(super) fn redundancy(out: &mut Markup, report: &Report) {
     let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
-        return note(out, "No document repeats another, and every one is linked.");
+        return note(out, "No duplicate, unlinked or empty documents found.");
     }
     if !found.duplicates.is_empty() {
-        heading(out, "Much the same text");
+        heading(out, "Similar documents");
         let rows = found
             .duplicates
             .iter()
@@ -201,10 +201,10 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        Table::new("Documents with much the same text", &["One", "Other", "Alike"], rows)
+        Table::new("Similar documents", &["One", "Other", "Similarity"], rows)
             .write(out);
     }
-    for (title, paths) in [("Nothing leads here", &found.dead), ("Next to no text", &found.empty)] {
+    for (title, paths) in [("Not linked from anywhere", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {
             heading(out, title);
             list(out, paths);

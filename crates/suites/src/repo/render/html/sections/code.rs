@@ -48,7 +48,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
 fn languages(out: &mut Markup, all: &[Language]) {
     const MOST: usize = 24;
     if all.is_empty() {
-        return note(out, "No file in a known language was found.");
+        return note(out, "No files in a known language found.");
     }
     let longest =
         all.iter().filter_map(|one| one.lines.map(Lines::total)).max().unwrap_or_default();
@@ -81,7 +81,7 @@ fn language(one: &Language, longest: u64) -> Bar<'_> {
 fn folders(out: &mut Markup, report: &Report) {
     let root = Folder::root(&report.structure);
     if root.folders.iter().all(|folder| folder.bytes == 0) {
-        return note(out, "There are no files to measure.");
+        return note(out, "No files to measure.");
     }
     let largest: Vec<String> = root
         .folders
@@ -104,14 +104,14 @@ fn folders(out: &mut Markup, report: &Report) {
 fn tasks(out: &mut Markup, report: &Report) {
     let Some(tasks) = &report.tasks else { return absent(out, report, Part::Tasks) };
     if tasks.count == 0 {
-        return note(out, "No marks of open tasks were found.");
+        return note(out, "No open tasks found.");
     }
-    let marks = counted(tasks.count, "mark of an open task", "marks of open tasks");
+    let marks = counted(tasks.count, "open task", "open tasks");
     note(out, &format!("{marks} (TODO, FIXME, HACK, XXX)."));
     let rows = tasks
         .files
         .iter()
         .map(|file| vec![Cell::Place(&file.path, None), Cell::Number(file.count)])
         .collect();
-    Table::new("Files with the most open tasks", &["File", "Marks"], rows).write(out);
+    Table::new("Files with the most open tasks", &["File", "Tasks"], rows).write(out);
 }

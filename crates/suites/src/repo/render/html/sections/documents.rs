@@ -51,7 +51,7 @@ fn readme(out: &mut Markup, readme: &Readme) {
         readme.score,
         path(&readme.path),
         counted(readme.words, "word", "words"),
-        counted(readme.code_blocks, "block of code", "blocks of code")
+        counted(readme.code_blocks, "code block", "code blocks")
     );
     for item in &readme.items {
         let (class, picture, told) = if item.found {
@@ -79,7 +79,7 @@ fn readme(out: &mut Markup, readme: &Readme) {
 }
 
 fn suggest(out: &mut Markup, site: &SuggestedSite) {
-    heading(out, "A site for the documents");
+    heading(out, "Suggested documentation site");
     put!(
         out,
         "<div class=\"commands\"><div class=\"command\"><p>{}: {}.</p><pre tabindex=\"0\"><code>{}</code></pre></div></div>",
@@ -93,7 +93,7 @@ fn kinds(out: &mut Markup, documentation: &Documentation) {
     if documentation.kinds.is_empty() {
         return;
     }
-    heading(out, "What the documents are for");
+    heading(out, "Documents by purpose");
     let most = documentation.kinds.iter().map(|kind| kind.count).max().unwrap_or_default();
     let names: Vec<String> = documentation
         .kinds
@@ -132,13 +132,13 @@ fn records(out: &mut Markup, documentation: &Documentation) {
         Table::new("Decisions", &["Decision", "Status", "File"], rows).write(out);
     }
     if !documentation.api_docs.is_empty() {
-        heading(out, "References made from the code");
+        heading(out, "Generated API references");
         let rows = documentation
             .api_docs
             .iter()
             .map(|one| vec![Cell::Word(&one.tool), Cell::Place(&one.source, None)])
             .collect();
-        Table::new("References made from the code", &["Made by", "Told by"], rows).write(out);
+        Table::new("Generated API references", &["Generator", "Configured in"], rows).write(out);
     }
 }
 
@@ -156,7 +156,7 @@ fn rest(out: &mut Markup, report: &Report, documentation: &Documentation) {
     }
     put!(
         out,
-        "</dd></div><div><dt>Code in documents</dt><dd>{}, {} without their language</dd></div></dl>",
+        "</dd></div><div><dt>Code blocks in documents</dt><dd>{}, {} without a language label</dd></div></dl>",
         counted(examples.code_blocks, "block", "blocks"),
         count(examples.unlabelled)
     );
@@ -171,7 +171,7 @@ fn changelog(out: &mut Markup, one: &Changelog) {
         put!(out, " of {}", text(date));
     }
     if one.has_current_version == Some(false) {
-        put!(out, " <span class=\"absent\">The version of the manifest is not in it.</span>");
+        put!(out, " <span class=\"absent\">It has no entry for the current version.</span>");
     }
 }
 
@@ -194,7 +194,7 @@ fn documents(out: &mut Markup, documentation: &Documentation) {
         })
         .collect();
     let all = documentation.document_count.max(whole(documentation.documents.len()));
-    Table::new("All documents", &["File", "Title", "For", "Because of", "Words"], rows)
+    Table::new("All documents", &["File", "Title", "For", "Reason", "Words"], rows)
         .of(all)
         .write(out);
 }

@@ -16,7 +16,7 @@ pub(super) fn brief(report: &Report) -> String {
     match report.gaps.len() {
         0 => String::new(),
         found => {
-            format!("{}, the costliest for a newcomer first.", counted(whole(found), "gap", "gaps"))
+            format!("{}, most important first.", counted(whole(found), "gap", "gaps"))
         }
     }
 }
@@ -26,9 +26,9 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         note(
             out,
             if report.complete {
-                "No gaps were found."
+                "No gaps found."
             } else {
-                "No gaps can be told: not every folder was read."
+                "Gaps are unknown: some folders were not read."
             },
         );
     } else {

@@ -55,7 +55,7 @@ fn span(out: &mut Markup, history: &History) {
         (true, _) => {
             ". The clone is shallow: run <code>git fetch --unshallow</code> to see older commits.</p>"
         }
-        (false, true) => ". There are older commits that were not looked at.</p>",
+        (false, true) => ". Older commits were not read.</p>",
         (false, false) => ".</p>",
     };
     put!(out, "{end}");
@@ -64,7 +64,7 @@ fn span(out: &mut Markup, history: &History) {
 fn months(out: &mut Markup, history: &History) {
     heading(out, "Commits by month");
     if history.months.is_empty() {
-        return note(out, "There are no commits.");
+        return note(out, "No commits.");
     }
     let most = history.months.iter().max_by_key(|month| month.commits);
     let description = most.map_or_else(String::new, |month| {
@@ -88,11 +88,11 @@ fn months(out: &mut Markup, history: &History) {
 fn hot_spots(out: &mut Markup, history: &History) {
     heading(out, "Hot spots");
     if history.hot_spots.is_empty() {
-        return note(out, "No file stands out by changes and complexity.");
+        return note(out, "No file has both many changes and high complexity.");
     }
     let worst: Vec<&str> = history.hot_spots.iter().take(3).map(|spot| &*spot.path).collect();
     let description = format!(
-        "Changes across, complexity upwards, size by lines. The worst: {}.",
+        "Changes on the x-axis, complexity on the y-axis, size by lines. The worst: {}.",
         worst.join(", ")
     );
     let caption = Caption {
@@ -104,7 +104,7 @@ fn hot_spots(out: &mut Markup, history: &History) {
     let half = scatter::HOT;
     put!(
         out,
-        "<p class=\"caption\">Files that change often and are hard to change. Both axes multiply; a larger circle has more lines. <span class=\"warm\">Filled: a score of {half:.0} or more.</span></p>"
+        "<p class=\"caption\">Files that change often and are hard to change. Log scale on both axes; larger circles have more lines. <span class=\"warm\">Filled: a score of {half:.0} or more.</span></p>"
     );
     let rows = history
         .hot_spots
@@ -126,7 +126,7 @@ fn people(out: &mut Markup, history: &History) {
     heading(out, "People");
     put!(
         out,
-        "<p class=\"score\"><span class=\"big\">{}</span> {} made more than half of the changes to files of today. <span class=\"soft\">{} in all.</span></p>",
+        "<p class=\"score\"><span class=\"big\">{}</span> {} made more than half of the changes to current files. <span class=\"soft\">{} in all.</span></p>",
         count(history.bus_factor),
         if history.bus_factor == 1 { "person" } else { "people" },
         counted(history.author_count, "author", "authors")
@@ -171,7 +171,7 @@ fn releases(out: &mut Markup, releases: &Releases) {
     }
     put!(out, "<p class=\"note\">{}", counted(releases.count, "release", "releases"));
     if let Some(days) = releases.median_days {
-        put!(out, ", {} between two of them", counted(days, "day", "days"));
+        put!(out, ", median {} apart", counted(days, "day", "days"));
     }
     if let Some(commits) = releases.commits_since {
         put!(out, ", {} since the newest", counted(commits, "commit", "commits"));
@@ -212,7 +212,7 @@ fn ages(out: &mut Markup, ages: &Ages) {
         note(
             out,
             &format!(
-                "Half of the files changed in the last {} before the newest commit.",
+                "Half of the files changed within {} before the newest commit.",
                 counted(days, "day", "days")
             ),
         );

@@ -1,4 +1,4 @@
-//! What this report does not tell, and why.
+//! What this report does not cover, and why.
 
 use super::{
     super::{
@@ -16,7 +16,7 @@ use crate::repo::{
 };
 
 pub(super) fn brief(_report: &Report) -> String {
-    "What this report does not tell, and why.".to_owned()
+    "What this report does not cover, and why.".to_owned()
 }
 
 pub(super) fn write(out: &mut Markup, report: &Report) {
@@ -25,15 +25,15 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         note(
             out,
             &format!(
-                "This is a {depth} report. Depth “deep” also tells coverage, links, drift, duplicates and history."
+                "This is a {depth} report. Depth “deep” adds coverage, links, drift, duplicates and history."
             ),
         );
     }
     if !report.complete {
-        note(out, "Not every folder was seen. What is not listed may still be there.");
+        note(out, "Some folders were not read. Things that are not listed may still exist.");
     }
     if !report.missing.is_empty() {
-        heading(out, "Stopped before");
+        heading(out, "Not finished");
         put!(out, "<ul class=\"plain\">");
         for part in &report.missing {
             put!(out, "<li>{}</li>", text(part));
@@ -43,7 +43,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     heading(out, "Could not be read");
     let count = report.problem_count.max(whole(report.problems.len()));
     if count == 0 {
-        return note(out, "Everything could be read.");
+        return note(out, "Everything was read.");
     }
     note(out, &format!("{}.", counted(count, "problem", "problems")));
     let rows = report
@@ -51,5 +51,5 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         .iter()
         .map(|one| vec![Cell::Place(&one.path, None), Cell::Prose(&one.reason)])
         .collect();
-    Table::new("What could not be read", &["Path", "What is wrong"], rows).of(count).write(out);
+    Table::new("Could not be read", &["Path", "Problem"], rows).of(count).write(out);
 }

@@ -11,7 +11,7 @@ use crate::repo::{
 };
 
 pub(super) fn brief(_report: &Report) -> String {
-    "What it is, and what a project usually has.".to_owned()
+    "Project type and standard files.".to_owned()
 }
 
 pub(super) fn write(out: &mut Markup, report: &Report) {
@@ -30,7 +30,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
         row(out, "Ecosystems", |out| put!(out, "{}", text(&report.ecosystems.join(", "))));
     }
     presence(out, report, &report.presence);
-    for (name, paths) in [("Left out", &structure.skipped), ("Submodules", &structure.submodules)] {
+    for (name, paths) in [("Skipped", &structure.skipped), ("Submodules", &structure.submodules)] {
         if !paths.is_empty() {
             row(out, name, |out| paths_in_line(out, paths));
         }
@@ -58,10 +58,10 @@ fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
     // What was not looked for may be there: that is no cause for alarm.
     let class = if report.complete { "absent" } else { "soft" };
     let missing = format!("<span class=\"{class}\">{}</span>", none(report));
-    row(out, "Licence", |out| match (&presence.licence_id, &presence.licence) {
+    row(out, "License", |out| match (&presence.licence_id, &presence.licence) {
         (Some(id), Some(file)) => put!(out, "{} <code>{}</code>", text(id), path(file)),
         (Some(id), None) => {
-            put!(out, "{} <span class=\"soft\">in a manifest alone</span>", text(id));
+            put!(out, "{} <span class=\"soft\">from a manifest only</span>", text(id));
         }
         (None, Some(file)) => put!(out, "<code>{}</code>", path(file)),
         (None, None) => put!(out, "{missing}"),
@@ -69,7 +69,7 @@ fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
     let files = [
         ("README", &presence.readme),
         ("Changelog", &presence.changelog),
-        ("Contributor’s guide", &presence.contributing),
+        ("Contributing guide", &presence.contributing),
     ];
     for (name, file) in files {
         row(out, name, |out| match file {
@@ -95,7 +95,7 @@ fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
     });
     let folders = [
         ("Continuous integration", &presence.ci),
-        ("Folders of documents", &presence.docs_folders),
+        ("Documentation folders", &presence.docs_folders),
     ];
     for (name, paths) in folders {
         row(out, name, |out| {

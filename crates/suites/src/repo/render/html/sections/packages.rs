@@ -43,9 +43,9 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
 fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
     put!(out, "<dl class=\"figures small\">");
     let figures = [
-        (summary.direct, "asked for directly"),
-        (summary.development, "for development alone"),
-        (summary.locked, "fixed by lock files"),
+        (summary.direct, "direct"),
+        (summary.development, "development only"),
+        (summary.locked, "locked"),
     ];
     for (value, name) in figures {
         put!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", count(value));
@@ -54,11 +54,11 @@ fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
     let graph = Graph::new(&report.manifests, &summary.internal);
     let class = if graph.is_small() && !graph.is_empty() { "beside" } else { "below" };
     put!(out, "<div class=\"{class}\"><div>");
-    heading(out, "Packages that ask for each other");
+    heading(out, "Dependencies between packages here");
     draw(out, &graph);
     put!(out, "</div><div>");
     if !summary.most_used.is_empty() {
-        heading(out, "Most asked for");
+        heading(out, "Most used dependencies");
         let most = summary.most_used.iter().map(|used| used.by).max().unwrap_or_default();
         let shown: Vec<Bar<'_>> = summary
             .most_used
@@ -70,7 +70,7 @@ fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
                 note: used.ecosystem.clone(),
             })
             .collect();
-        bars(out, text("Packages by the number of manifests that ask for them"), &shown);
+        bars(out, text("Packages by the number of manifests that depend on them"), &shown);
     }
     put!(out, "</div></div>");
     if !summary.lock_files.is_empty() {
@@ -92,22 +92,22 @@ fn sum_up(out: &mut Markup, report: &Report, summary: &DependencySummary) {
 
 fn draw(out: &mut Markup, graph: &Graph) {
     if graph.is_empty() {
-        return note(out, "No package of this repository asks for another one.");
+        return note(out, "No package here depends on another.");
     }
     let description = graph.describe();
     let caption = Caption {
         id: "graph",
-        title: "Packages that ask for each other",
+        title: "Dependencies between packages here",
         description: &description,
     };
     let wide = if graph.is_small() { BESIDE } else { WIDE };
     show_in(out, caption, wide, |frame| graph.draw(frame));
     put!(
         out,
-        "<p class=\"caption\">A package stands above those that it asks for. Lines that follow from others are left out."
+        "<p class=\"caption\">Each package is above its dependencies. Indirect edges are omitted."
     );
     if graph.goes_round() {
-        put!(out, " <span class=\"warm\">Dashed lines close a circle.</span>");
+        put!(out, " <span class=\"warm\">Dashed lines are part of a cycle.</span>");
     }
     if graph.left_out > 0 {
         put!(
@@ -144,7 +144,7 @@ fn manifests(out: &mut Markup, report: &Report) {
         })
         .collect();
     let columns =
-        ["Manifest", "Name", "Version", "Manager", "Licence", "Lock file", "Members", "Asks for"];
+        ["Manifest", "Name", "Version", "Manager", "License", "Lock file", "Members", "Dependencies"];
     Table::new("Manifests", &columns, rows).of(report.manifest_count).write(out);
 }
 
@@ -175,7 +175,7 @@ fn dependencies(out: &mut Markup, manifests: &[Manifest]) {
             ]
         })
         .collect();
-    Table::new("Dependencies", &["Package", "Asked for", "Locked", "For", "Manifest"], rows)
+    Table::new("Dependencies", &["Package", "Requirement", "Locked", "For", "Manifest"], rows)
         .of(all)
         .write(out);
 }

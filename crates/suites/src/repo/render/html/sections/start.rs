@@ -14,7 +14,7 @@ use crate::repo::{
 
 pub(super) fn brief(report: &Report) -> String {
     match &report.project {
-        Some(_) => "Commands as the project’s own files have them.".to_owned(),
+        Some(_) => "Commands from the project’s own files.".to_owned(),
         None => String::new(),
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        Table::new("Entry points", &["Name", "Kind", "Begins in", "Declared in"], rows).write(out);
+        Table::new("Entry points", &["Name", "Kind", "Starts in", "Declared in"], rows).write(out);
     }
 }
 
@@ -46,7 +46,7 @@ fn commands(out: &mut Markup, all: &[ProjectCommand]) {
     if all.is_empty() {
         return note(
             out,
-            "No commands were found in manifests, Makefiles, CI files or the README.",
+            "No commands found in manifests, Makefiles, CI files or the README.",
         );
     }
     let mut seen: Vec<CommandPurpose> = Vec::new();
@@ -93,7 +93,7 @@ fn commands(out: &mut Markup, all: &[ProjectCommand]) {
 
 fn needs(out: &mut Markup, project: &Project) {
     if !project.toolchain.is_empty() {
-        heading(out, "What must be installed");
+        heading(out, "Requirements");
         let rows = project
             .toolchain
             .iter()
@@ -105,7 +105,7 @@ fn needs(out: &mut Markup, project: &Project) {
                 ]
             })
             .collect();
-        Table::new("What must be installed", &["Tool", "Version", "From"], rows).write(out);
+        Table::new("Requirements", &["Tool", "Version", "From"], rows).write(out);
     }
     if !project.environment.is_empty() {
         heading(out, "Environment variables");
