@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_refusal_has_auth_s_own_words() {
         let why = opening("*").why_refused("not-a-token");
-        assert_eq!(why.as_deref(), Some("the token is malformed: it has not three parts"));
+        assert_eq!(why.as_deref(), Some("the token is malformed: expected three dot-separated parts"));
         assert_eq!(Strangers::default().why_refused("not-a-token"), None);
     }
 }

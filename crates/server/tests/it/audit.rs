@@ -115,7 +115,7 @@ async fn what_is_refused_or_fails_says_why() {
 fn unrecorded(reply: &Value) {
     assert_eq!(code(reply), -32000, "{reply}");
     let message = reply["error"]["message"].as_str().unwrap();
-    assert!(message.starts_with("audit line can't be written: "), "{message}");
+    assert!(message.starts_with("cannot write the audit line: "), "{message}");
     let policy = ": the call was refused by policy (audit.on_full = refuse)";
     assert!(message.ends_with(policy), "{message}");
     assert!(reply.get("result").is_none() && !reply.to_string().contains("hush-hush"), "{reply}");
