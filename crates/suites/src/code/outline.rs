@@ -105,6 +105,7 @@ pub struct FileOutline {
 /// A definition.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Item")]
 pub struct Item {
     /// Its name.
     pub name: String,
