@@ -1,9 +1,9 @@
-//! The repository's own chores: `cargo xtask test | ci | docs | tidy | bench | eval | soak | fuzz | screenshots`.
+//! The repository's tasks: `cargo xtask test | ci | docs | tidy | bench | eval | soak | fuzz | screenshots`.
 
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "what a chore finds goes to the terminal"
+    reason = "a task prints its results to the terminal"
 )]
 
 mod bench;
@@ -31,7 +31,7 @@ use std::{path::PathBuf, process::ExitCode};
 use workspace::Workspace;
 
 #[derive(Debug, Parser)]
-#[command(name = "cargo xtask", about = "The repository's own chores")]
+#[command(name = "cargo xtask", about = "Run a development task of this repository")]
 struct Arguments {
     #[command(subcommand)]
     chore: Chore,
@@ -39,44 +39,44 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Install what the tests need and run all of them; `--list` names the steps
+    /// Install test dependencies and run all test steps; `--list` prints the steps
     Test(checks::Selection),
-    /// Formatting, lints, house rules, references, licences, and then the same as `test`
+    /// Check formatting, lints, `tidy`, references and licenses, then run the same steps as `test`
     Ci,
-    /// Write the references that docent generates
+    /// Write the generated reference pages
     Docs {
-        /// Compare them instead, and fail when they differ
+        /// Compare the pages instead, and fail if they differ
         #[arg(long)]
         check: bool,
     },
-    /// Check the rules of the house: layers, file lengths, names, wording, module documentation
+    /// Check project rules: layers, file lengths, names, wording, module documentation
     Tidy {
-        /// Print how many of the avoided words and shared type names there are, and check nothing
+        /// Count avoided words and shared type names, without checking anything
         #[arg(long)]
         stats: bool,
     },
-    /// Measure docent beside its peers: wire, repo, code, docs, search, hub, inspector
+    /// Benchmark docent against its peers: wire, repo, code, docs, search, hub, inspector
     #[command(disable_help_flag = true)]
     Bench {
-        /// What to measure, and its options
+        /// The benchmark to run, and its options
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Compare what docent finds with what people found: repo, code, docs
+    /// Compare docent's results with human judgments: repo, code, docs
     #[command(subcommand)]
     Eval(eval::Evaluation),
-    /// Many clients on every network transport for minutes, with faults: no answer lost, crossed or wrong, nothing leaks
+    /// Run many clients on every network transport with faults; fail on lost, mixed-up or wrong answers and on leaks
     Soak(soak::Options),
-    /// Made-up bytes for every parser of outside bytes, until each has had its processor time; needs a nightly toolchain
+    /// Fuzz every parser of untrusted input for its share of CPU time; needs a nightly toolchain
     Fuzz(fuzz::Options),
-    /// Pictures of each view of the inspector, in dark, light and phone width
+    /// Take screenshots of each inspector view: dark, light and phone width
     Screenshots(screenshots::Options),
-    /// A server that the soak puts behind docent
+    /// Run a downstream server for the soak test
     #[command(name = soak::desk::SUBCOMMAND, hide = true)]
     SoakDesk {
-        /// What it is called
+        /// The server's name
         name: String,
-        /// Where it writes
+        /// The folder it writes to
         folder: PathBuf,
     },
 }
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// True when the chore found nothing wrong.
+/// Runs one task; true when it found no problems.
 fn run(chore: Chore) -> Result<bool> {
     if let Chore::SoakDesk { name, folder } = chore {
         return soak::desk::run(&name, &folder).map(|()| true);
@@ -126,7 +126,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn every_chore_can_be_parsed() {
+    fn the_command_line_is_valid() {
         Arguments::command().debug_assert();
     }
 }

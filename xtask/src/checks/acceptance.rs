@@ -1,4 +1,4 @@
-//! The step that runs the acceptance suite beside the repository against the release binary.
+//! The step that runs the acceptance suite, which lies next to the repository, against the release binary.
 
 use super::{Context, tally};
 use crate::{
@@ -15,13 +15,13 @@ const LIMIT: Duration = Duration::from_mins(20);
 pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     let suite = context.path(SUITE);
     if !suite.is_file() {
-        println!("skipped: the acceptance suite is not at {SUITE}");
+        println!("skipped: there is no acceptance suite at {SUITE}");
         return Ok(Counts::ONE_SKIPPED);
     }
     let list = fs::read_to_string(context.path(EXPECTED))
         .with_context(|| format!("reading {EXPECTED}"))?;
     let mut python = Command::new("python3");
-    // The suite is not part of the repository: nothing is to be written beside it.
+    // The suite is not part of the repository, so write nothing next to it.
     python.arg("-B").arg(&suite).arg("--bin").arg(context.release_binary("docent")?);
     if let Some(word) = context.filter {
         python.args(["-k", word]);
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     for note in notes {
         println!("{note}");
     }
-    // The suite's exit code also counts the failures that are expected, so only its not coming to its last line matters.
+    // The suite's exit code also counts expected failures, so only a missing last line means that it failed.
     let finished = done.text.lines().last().is_some_and(|line| line.contains(" passed, "));
     Ok(counts.with_status(finished))
 }

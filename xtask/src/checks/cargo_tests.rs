@@ -1,4 +1,4 @@
-//! The step that runs the workspace's own tests, documentation tests included.
+//! The step that runs the workspace's tests, documentation tests included.
 
 use super::{Context, skips::SkipReport, tally};
 use crate::{
@@ -16,19 +16,19 @@ use std::{
 pub(super) const LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
-/// How nextest prints its results, here and as another user.
+/// Output options of nextest, also used by the step `user`.
 pub(super) const NEXTEST_OPTIONS: [&str; 6] =
     ["--no-fail-fast", "--no-tests=pass", "--status-level", "slow", "--final-status-level", "fail"];
 
-/// A file of a Debian package that tests use and few machines have. Tests without it are skipped.
+/// A file from a Debian package that some tests need and few machines have. Tests are skipped without it.
 struct TestFile {
-    /// The environment variable that tests find it by.
+    /// The environment variable that passes the path to the tests.
     variable: &'static str,
     package: &'static str,
     version: &'static str,
     sha256: &'static str,
     path: &'static str,
-    /// The only architecture that the package is for; none where it is for all.
+    /// The package's architecture; `None` if it is built for all.
     architecture: Option<&'static str>,
 }
 
@@ -60,21 +60,21 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     } else {
         libtest(context, &["--lib", "--bins", "--tests"], &variables)?
     };
-    // nextest doesn't run the examples in documentation.
+    // nextest doesn't run documentation tests.
     let documentation = libtest(context, &["--doc"], &variables)?;
     skips.count([tests, documentation].into_iter().sum())
 }
 
-/// Which of the tests of a name run.
+/// How to treat `#[ignore]`d tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ignored {
-    /// Those that always run.
+    /// Run the tests that are not ignored.
     Skip,
-    /// Those that `#[ignore]` keeps out of every other run.
+    /// Run only the ignored tests.
     Only,
 }
 
-/// Runs the tests whose names have one of these parts.
+/// Runs the tests whose names contain one of these words.
 pub(super) fn run_named(
     workspace: &Workspace,
     names: &[&str],
@@ -108,7 +108,7 @@ pub(super) fn run_named(
     skips.count(counts.with_status(done.success))
 }
 
-/// The variables for the files that are installed or can be fetched.
+/// Returns the variables for the files that are installed or can be fetched.
 pub(super) fn test_files(workspace: &Workspace) -> Result<Vec<(&'static str, PathBuf)>> {
     let mut variables = Vec::new();
     for file in &TEST_FILES {

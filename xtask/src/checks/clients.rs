@@ -1,4 +1,4 @@
-//! The step that connects the official clients, each over every transport and era that it has, to the release binary
+//! The step that connects the official clients, over every transport and era that each supports, to the release binary
 //! and to the conformance fixture.
 
 use super::{Context, Npm, tally};
@@ -50,7 +50,7 @@ enum Server {
     Fixture,
 }
 
-/// What each client can do. Only the older majors still ship a WebSocket transport, only the newer ones know the modern era.
+/// What each client supports. Only older majors still ship a WebSocket transport; only newer ones know the modern era.
 const MATRIX: [(Program, Transport, Era); 18] = {
     use Era::{Legacy, Modern};
     use Program::{PythonV1, PythonV2, TypeScriptClient, TypeScriptSdk};
@@ -77,7 +77,7 @@ const MATRIX: [(Program, Transport, Era); 18] = {
     ]
 };
 
-/// One cell of the matrix: who connects to whom, and how.
+/// One cell of the matrix: a client, a server and how they connect.
 #[derive(Debug, Clone, Copy)]
 struct Pairing {
     program: Program,
@@ -171,21 +171,21 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-/// Everything that a meeting of client and server needs.
+/// Everything needed to connect a client to a server.
 struct Bench<'a> {
     context: &'a Context<'a>,
     npm: Npm,
     python: [PathBuf; 2],
     docent: PathBuf,
     fixture: PathBuf,
-    /// The TypeScript programs, beside the packages that they import.
+    /// The TypeScript programs, next to the packages they import.
     typescript: PathBuf,
 }
 
 impl<'a> Bench<'a> {
     fn prepare(context: &'a Context<'a>) -> Result<Self> {
         let npm = context.npm()?;
-        // Node looks for packages beside the importing file, and nothing may be installed into the repository.
+        // Node looks for packages next to the importing file, and nothing may be installed into the repository.
         let typescript = npm.folder.join("programs");
         copy_folder(&context.path("tests/clients/typescript"), &typescript)?;
         let [v1, v2] = PYTHON_VERSIONS;
@@ -276,7 +276,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Long calls need much to work on: writes the copies that the expectations' `copies` ask for.
+/// Writes the copies listed in the expectations' `copies`, so that long calls have enough work.
 fn fill(project: &Path, expectations: &Path) -> Result<()> {
     let text = fs::read_to_string(expectations)
         .with_context(|| format!("reading {}", expectations.display()))?;
@@ -318,9 +318,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pairing_is_there_once() {
+    fn every_pairing_is_listed_once() {
         for (index, cell) in MATRIX.iter().enumerate() {
-            assert!(!MATRIX[..index].contains(cell), "{cell:?} is there twice");
+            assert!(!MATRIX[..index].contains(cell), "{cell:?} is listed twice");
             assert!(
                 cell.2 == Era::Legacy || matches!(cell.1, Transport::Stdio | Transport::Http),
                 "{cell:?}: the modern era has neither SSE nor WebSocket"

@@ -1,5 +1,5 @@
 //! The step that runs the workspace's tests from a clone under /tmp, in a folder with a space in its name. The sandbox
-//! treats temporary folders like no other, so that tests which pass elsewhere can fail there.
+//! treats temporary folders differently, so tests that pass elsewhere can fail there.
 //!
 //! The target directory beside the clone is kept, and files that are the same as in the last clone keep their times:
 //! dependencies are compiled once, and crates that have not changed are not compiled again.
@@ -30,20 +30,20 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     cargo_tests::run(&Context { workspace: &clone, ..*context })
 }
 
-/// The folder with the clone and its target directory, for this process alone.
+/// The folder with the clone and its target directory, locked by this process.
 pub(super) struct ClonePlace {
     pub(super) folder: PathBuf,
     _lock: File,
 }
 
 impl ClonePlace {
-    /// The place in /tmp.
+    /// Opens the folder in /tmp.
     pub(super) fn in_temporary() -> Result<Self> {
         Self::open(Path::new(TEMPORARY))
     }
 
     fn open(temporary: &Path) -> Result<Self> {
-        // Other users run the programs that are built here.
+        // Other users run the programs built here.
         process::umask(Mode::from_raw_mode(0o022));
         let user = process::geteuid().as_raw();
         let folder = temporary.join(format!("docent-ci-{user}"));
@@ -53,7 +53,7 @@ impl ClonePlace {
             }
             Ok(()) | Err(_) => {}
         }
-        // Every user can make a folder, or a link, of that name.
+        // Any user can create a folder or a link with that name.
         let found = fs::symlink_metadata(&folder)?;
         ensure!(
             found.is_dir() && found.uid() == user && found.mode() & 0o022 == 0,
@@ -65,7 +65,7 @@ impl ClonePlace {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Clones the repository at `source`. Uncommitted changes are copied too, so that the tests are of the same files as
+    /// Clones the repository at `source`. Uncommitted changes are copied too, so that the tests cover the same files as
     /// the steps that run in place.
     pub(super) fn update(&self, source: &Path) -> Result<Workspace> {
         let (clone, previous) = (self.folder.join("a clone"), self.folder.join("previous"));
@@ -88,16 +88,16 @@ impl ClonePlace {
 fn git(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.arg("-C").arg(folder);
-    // A hook that runs xtask has these for its own repository.
+    // A hook that runs xtask sets these for its own repository.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         git.env_remove(name);
     }
     git
 }
 
-/// What git prints; an error where it fails.
+/// Returns what git prints, or an error if it fails.
 fn text(git: &mut Command) -> Result<String> {
-    String::from_utf8(output(git)?).context("git printed what is not text")
+    String::from_utf8(output(git)?).context("git's output is not UTF-8")
 }
 
 fn output(git: &mut Command) -> Result<Vec<u8>> {
@@ -107,7 +107,7 @@ fn output(git: &mut Command) -> Result<Vec<u8>> {
     Ok(ran.stdout)
 }
 
-/// Brings over what differs from the last commit, files that git doesn't know included; gives back how many files.
+/// Copies what differs from the last commit, untracked files included; returns the number of files.
 fn copy_changes(source: &Path, clone: &Path) -> Result<usize> {
     let differing =
         output(git(source).args(["diff", "--name-only", "--no-renames", "-z", "HEAD"]))?;
@@ -129,7 +129,7 @@ fn copy_changes(source: &Path, clone: &Path) -> Result<usize> {
         } else if found.is_file() {
             fs::copy(&from, &to).with_context(|| format!("copying {}", from.display()))?;
         } else {
-            // A repository inside of this one.
+            // A nested repository.
             continue;
         }
         changes += 1;
@@ -137,7 +137,7 @@ fn copy_changes(source: &Path, clone: &Path) -> Result<usize> {
     Ok(changes)
 }
 
-/// Cargo compiles what is newer than the last compilation.
+/// Keeps the times of unchanged files: cargo recompiles what is newer than the last build.
 fn keep_times(previous: &Path, clone: &Path) -> Result<()> {
     for entry in fs::read_dir(clone)? {
         let entry = entry?;

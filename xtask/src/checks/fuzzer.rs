@@ -1,4 +1,4 @@
-//! The step that lets mcp-fuzzer at the release binary over HTTP and stdio, and listens to what docent says.
+//! The step that runs mcp-fuzzer against the release binary over HTTP and stdio, and checks docent's output.
 
 use super::{
     Context,
@@ -20,15 +20,15 @@ use std::{
 };
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// For one run; a run takes some ten seconds.
+/// Limit for one run; a run takes about ten seconds.
 const RUN_LIMIT: Duration = Duration::from_mins(5);
-/// Calls in flight have five seconds when docent is told to end.
+/// On shutdown, docent gives calls in flight five seconds.
 const END_LIMIT: Duration = Duration::from_secs(6);
 const SCRIPT: &str = "tests/fuzzer/run.py";
 const REQUIREMENTS: &str = "tests/fuzzer/requirements.txt";
 const PROJECT: &str = "tests/clients/project";
 
-/// What is fuzzed, and with what.
+/// The name and the arguments of each run.
 const RUNS: [(&str, &[&str]); 3] = [
     ("tools, realistic and aggressive", &["--mode", "tools", "--phase", "both", "--runs", "3"]),
     (
@@ -41,7 +41,7 @@ const RUNS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// The interpreter that has the fuzzer.
+/// Installs the fuzzer and returns its Python interpreter.
 pub(super) fn environment(context: &Context<'_>) -> Result<PathBuf> {
     install::python_environment(context.workspace, "fuzzer", &context.path(REQUIREMENTS))
 }
@@ -76,7 +76,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-/// What a run needs.
+/// The programs of a run.
 struct Bench {
     python: PathBuf,
     script: PathBuf,
@@ -85,7 +85,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// One run; gives back what was counted and what docent did wrong.
+    /// Does one run; returns the fuzzer's counts and docent's errors.
     fn fuzz(&self, transport: &str, arguments: &[&str]) -> Result<(String, Vec<String>)> {
         let place = tempfile::tempdir().context("making a folder for the project")?;
         let project = place.path().join("project");
@@ -104,12 +104,12 @@ impl Bench {
         problems.extend(anomalies);
         problems.extend(heard.problems);
         if heard.messages == 0 {
-            problems.push("docent said nothing at all".to_owned());
+            problems.push("docent sent no messages".to_owned());
         }
         Ok((format!("{said}; {} messages of docent read", heard.messages), problems))
     }
 
-    /// Nothing of the user's home is read or written, and nothing but this machine is reached.
+    /// Keeps the fuzzer away from the user's home and from other machines.
     fn fuzzer(&self, place: &Path) -> Command {
         let mut fuzzer = Command::new(&self.python);
         fuzzer.arg("-B").arg(&self.script).current_dir(place).env("HOME", place);
@@ -127,12 +127,12 @@ impl Bench {
         let relay = Relay::start(port)?;
         fuzzer.args(["--endpoint", &format!("http://127.0.0.1:{}/mcp", relay.port())]);
         let (excused, mut problems) = let_loose(fuzzer)?;
-        // A docent that hangs or has crashed does not end well when it is told to.
+        // A docent that hangs or has crashed does not shut down cleanly.
         match server.terminate(END_LIMIT) {
             Ok(Some(status)) if status.success() => {}
             Ok(Some(status)) => problems.push(format!("docent ended with {status}")),
-            Ok(None) => problems.push("docent did not end when told to".to_owned()),
-            Err(problem) => problems.push(format!("docent was gone: {problem:#}")),
+            Ok(None) => problems.push("docent did not end on SIGTERM".to_owned()),
+            Err(problem) => problems.push(format!("docent is not running: {problem:#}")),
         }
         problems.extend(panics(&server.end()));
         Ok((relay.heard(), excused, problems))
@@ -162,7 +162,7 @@ impl Bench {
     }
 }
 
-/// Runs the fuzzer; gives back how many of its exceptions are its own, and what went wrong with it.
+/// Runs the fuzzer; returns how many exceptions it caused itself, and its problems.
 fn let_loose(fuzzer: &mut Command) -> Result<(u64, Vec<String>)> {
     let done = process::run(fuzzer, RUN_LIMIT, Output::Kept)?;
     let mut problems = Vec::new();
@@ -172,34 +172,34 @@ fn let_loose(fuzzer: &mut Command) -> Result<(u64, Vec<String>)> {
     Ok((never_sent(&done.text), problems))
 }
 
-/// Over HTTP the fuzzer's own client refuses the infinite numbers, so that docent never sees such a call.
+/// Counts calls with infinite numbers, which the fuzzer's own HTTP client rejects before they reach docent.
 fn never_sent(log: &str) -> u64 {
     log.lines().map(|line| u64::from(line.ends_with(NOT_JSON))).sum()
 }
 
-/// What Python's JSON writer says of them.
+/// The error of Python's JSON writer.
 const NOT_JSON: &str = ": Out of range float values are not JSON compliant";
 
-/// Keeps what docent says, and how it ends, beside the script.
+/// Runs docent and saves its output and exit status next to the script.
 const STDIO_SCRIPT: &str = "#!/bin/sh\nplace=${0%/*}\n\
      { \"$1\" serve --rate-limit 0 --root \"$place/project\" 2>>\"$place/stderr\"; \
      echo $? >>\"$place/status\"; } | tee -a \"$place/stdout\"\n";
 
-/// By itself, by SIGTERM and by SIGKILL: the fuzzer ends what it has started.
+/// Accepted exits: by itself, by SIGTERM and by SIGKILL, because the fuzzer ends the processes it started.
 const ENDINGS: [&str; 3] = ["0", "143", "137"];
 
 fn panics(log: &str) -> impl Iterator<Item = String> {
     log.lines().filter(|line| line.contains("panicked")).map(str::to_owned)
 }
 
-/// What the fuzzer counted, and what of it is docent's fault beyond doubt. The fuzzer writes infinite numbers, which JSON
-/// does not have; docent refuses such a message without an id, and the fuzzer takes that for silence. `excused` exceptions
-/// are of that kind.
+/// Returns the fuzzer's counts and the problems that are certainly docent's. The fuzzer writes infinite numbers, which
+/// JSON does not have; docent rejects such a message without an id, and the fuzzer reports that as no response.
+/// `excused` exceptions are of that kind.
 fn read_summary(report: &Value, mut excused: u64) -> (String, Vec<String>) {
     let mut problems = Vec::new();
     let status = report["status"].as_str().unwrap_or("no status");
     if status != "completed" {
-        problems.push(format!("the fuzzer did not come to its end: {status}"));
+        problems.push(format!("the fuzzer did not complete: {status}"));
     }
     let mut runs = 0;
     for kind in ["tools", "protocols"] {
@@ -251,7 +251,7 @@ mod tests {
         check(json!({"status": "completed"}), &["nothing was fuzzed"]);
         check(
             json!({"status": "blocked", "tools": {"total_runs": 1}}),
-            &["the fuzzer did not come to its end: blocked"],
+            &["the fuzzer did not complete: blocked"],
         );
     }
 
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_on_pipes_says_is_kept() {
+    fn the_output_of_a_child_on_pipes_is_saved() {
         let place = tempfile::tempdir().unwrap();
         let (script, program) = (place.path().join("docent.sh"), place.path().join("program"));
         fs::write(&program, "#!/bin/sh\necho \"$*\"; echo complaint >&2; exit 4\n").unwrap();

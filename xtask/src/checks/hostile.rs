@@ -1,5 +1,5 @@
-//! The step that attacks the release binary with special files, work past its deadline and scripts that never end, and
-//! compares what hostile text costs the parsers at several sizes.
+//! The step that attacks the release binary with special files, work past its deadline and endless scripts, and
+//! compares how the parsers' cost grows with the size of hostile text.
 
 use super::{
     Context,
@@ -10,11 +10,11 @@ use crate::{report::Counts, workspace::Workspace};
 use anyhow::Result;
 use std::path::PathBuf;
 
-/// Parts of the names of the tests.
+/// Words that select the tests by name.
 const TESTS: [&str; 2] = ["hostile_", "complexity_gate"];
-/// Sizes that take long, in tests that nothing else runs.
+/// Tests with large, slow inputs that no other step runs.
 const LARGE_TESTS: [&str; 1] = ["complexity_gate_large"];
-/// The program that these tests run in place of the one that was built with them.
+/// The variable that makes these tests run the release binary instead of the one built with them.
 const BINARY: &str = "DOCENT_BINARY";
 
 pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     if !context.is_ci {
         return run_in(context.workspace, &variable);
     }
-    // `ci` has compiled the tests in its clone.
+    // `ci` compiled the tests in its clone.
     let place = ClonePlace::in_temporary()?;
     run_in(&place.update(&context.workspace.root)?, &variable)
 }

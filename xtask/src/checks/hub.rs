@@ -11,12 +11,12 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 const FOLDER: &str = "tests/hub";
 const REQUIREMENTS: &str = "tests/hub/requirements.txt";
-/// Each program has a shorter limit of its own, after which it says what it was waiting for.
+/// Each program has a shorter limit of its own, after which it reports what it was waiting for.
 const LIMIT: Duration = Duration::from_mins(30);
 
 const PROGRAMS: [&str; 6] = ["strictness", "fidelity", "hops", "eras", "faults", "discover"];
 
-/// The servers that docent is put in front of.
+/// The downstream servers.
 pub(super) struct Servers {
     node: Node,
     modules: PathBuf,
@@ -56,7 +56,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
                 println!("FAIL  {program} {name}: {why}");
             }
         }
-        // A program that breaks says so in lines that are no case.
+        // A crashed program prints lines that are not cases.
         if !done.success && counts.failed == 1 {
             println!("{}\n({})", process::tail(&done.text, 20), done.ending);
         }
@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-/// The programs and the word for their cases: a word that names a program stands for all of it.
+/// Selects the programs and the filter for their cases: a filter that names a program selects all its cases.
 fn chosen(filter: Option<&str>) -> Vec<(&'static str, Option<&str>)> {
     if let Some(program) = PROGRAMS.iter().find(|program| filter == Some(program)) {
         return vec![(program, None)];

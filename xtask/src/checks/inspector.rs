@@ -19,7 +19,7 @@ const FOLDER: &str = "tests/inspector";
 /// Each check has a shorter limit of its own.
 const LIMIT: Duration = Duration::from_mins(30);
 
-/// The programs, and what they run with.
+/// The test programs and their dependencies.
 #[derive(Debug)]
 pub(crate) struct Page {
     node: Node,
@@ -28,14 +28,14 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Installs the driver and the server that it is tried on. The browser is another matter.
+    /// Installs the driver and the server under test, but not the browser.
     pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
         let (node, folder) = (install::node(workspace)?, workspace.root.join(FOLDER));
         let installed = install::npm_packages(workspace, &node, "inspector", &folder)?;
         Ok(Self { node, modules: installed.join("node_modules"), folder })
     }
 
-    /// One of the programs on this docent, in this browser.
+    /// Returns the command that runs one program with this docent and browser.
     pub(crate) fn program(&self, name: &str, docent: &Path, chromium: &Path) -> Command {
         let mut command = Command::new(&self.node.program);
         command.arg(self.folder.join(name)).arg("--docent").arg(docent);
@@ -43,7 +43,7 @@ impl Page {
         command
     }
 
-    /// What the page's modules without a document do, by Node's own test runner.
+    /// Tests the page's modules that need no document, with Node's test runner.
     fn units(&self) -> Result<Finished> {
         let mut command = Command::new(&self.node.program);
         command.args(["--test", "--test-reporter=tap"]);
@@ -94,7 +94,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
             println!("FAIL  {name}: {why}");
         }
     }
-    // A program that breaks says so in lines that are no case.
+    // A crashed program prints lines that are not cases.
     if !done.success && tally::count(&cases).failed == 0 {
         println!("{}\n({})", process::tail(&done.text, 20), done.ending);
     }
@@ -103,7 +103,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-/// `# pass 12`, `# fail 0`, `# skipped 1`: the end of what Node's test runner prints.
+/// Parses `# pass 12`, `# fail 0`, `# skipped 1`, the last lines of Node's test runner.
 fn units(text: &str) -> Counts {
     let of = |label: &str| {
         let mut lines = text.lines().rev();
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_test_run_is_read() {
+    fn the_last_lines_of_a_test_run_are_parsed() {
         let text = "ok 1 - a\n# tests 5\n# suites 0\n# pass 3\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n";
         assert_eq!(units(text), Counts { passed: 3, failed: 1, skipped: 1 });
         assert_eq!(units("node: bad option"), Counts::default());

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: the steps, their order, and which of them a developer asked for.
+//! `cargo xtask test`: the steps, their order, and their selection on the command line.
 
 mod acceptance;
 mod cargo_tests;
@@ -33,13 +33,13 @@ use std::{
 /// Which steps to run.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Selection {
-    /// Run this step alone, with the build that it needs; may be given more than once
+    /// Run only this step, with the build it needs; can be repeated
     #[arg(long, value_name = "STEP")]
     only: Vec<String>,
-    /// Print the steps and what they do
+    /// List the steps
     #[arg(long)]
     list: bool,
-    /// In the steps `cargo`, `clone`, `user`, `oracles`, `wire`, `clients`, `hub`, `inspector`, `fuzzer` and `real`: only the cases whose name holds this word
+    /// Run only cases whose name contains this word (steps `cargo`, `clone`, `user`, `oracles`, `wire`, `clients`, `hub`, `inspector`, `fuzzer`, `real`)
     #[arg(long, short = 'k', value_name = "WORD")]
     filter: Option<String>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Selection {
 struct Step {
     name: &'static str,
     about: &'static str,
-    /// Works on the release binaries.
+    /// The step uses the release binaries.
     needs_build: bool,
     run: fn(&Context<'_>) -> Result<Counts>,
 }
@@ -57,7 +57,7 @@ const BUILD: &str = "build";
 
 /// Steps that only `ci` runs, unless `--only` names them.
 const CI_STEPS: [&str; 2] = ["clone", "user"];
-/// Steps that `ci` leaves out: what they test is in the steps above.
+/// Steps that `ci` skips because [`CI_STEPS`] cover them.
 const TEST_STEPS: [&str; 1] = ["cargo"];
 
 const STEPS: [Step; 17] = [
@@ -69,107 +69,107 @@ const STEPS: [Step; 17] = [
     },
     Step {
         name: "container",
-        about: "the linters of the Dockerfile and of compose.yaml",
+        about: "lint the Dockerfile and compose.yaml",
         needs_build: false,
         run: container::run,
     },
     Step {
         name: "cargo",
-        about: "unit, integration and documentation tests of the workspace",
+        about: "run the workspace's unit, integration and documentation tests",
         needs_build: false,
         run: cargo_tests::run,
     },
     Step {
         name: "clone",
-        about: "in `ci` in place of `cargo`: the same from a clone of this work tree under /tmp, in a folder with a space in its name",
+        about: "replace `cargo` in `ci`: the same tests from a clone of this work tree under /tmp, in a folder with a space in its name",
         needs_build: false,
         run: clone::run,
     },
     Step {
         name: "user",
-        about: "in `ci` after `clone`: the same tests as an ordinary user, where root runs `ci`",
+        about: "run the tests of `clone` in `ci` again as an ordinary user, if root runs `ci`",
         needs_build: false,
         run: ordinary_user::run,
     },
     Step {
         name: "oracles",
-        about: "figures of code held against radon, lizard, complexipy, grimp, bandit and TypeScript's own tools",
+        about: "compare code metrics with radon, lizard, complexipy, grimp, bandit and TypeScript's own tools",
         needs_build: false,
         run: oracles::run,
     },
     Step {
         name: BUILD,
-        about: "the release binary and the release conformance fixture",
+        about: "build the release binary and the release conformance fixture",
         needs_build: false,
         run: release::build,
     },
     Step {
         name: "wire",
-        about: "acceptance cases on the raw wire, on every transport",
+        about: "run acceptance cases on the raw wire, on every transport",
         needs_build: true,
         run: acceptance::run,
     },
     Step {
         name: "hostile",
-        about: "pipes, sockets and devices as paths, calls past their deadline, scripts that never end, hostile source text",
+        about: "attack docent with special files as paths, calls past their deadline, endless scripts, hostile source text",
         needs_build: true,
         run: hostile::run,
     },
     Step {
         name: "conformance",
-        about: "the protocol's conformance suite against the fixture server, its security scenarios against docent",
+        about: "run the protocol's conformance suite against the fixture server, its security scenarios against docent",
         needs_build: true,
         run: conformance::run,
     },
     Step {
         name: "conformance-client",
-        about: "the conformance suite's scenarios for clients, authorization included, against docent's client side",
+        about: "run the conformance suite's client scenarios, authorization included, against docent's client side",
         needs_build: false,
         run: conformance::run_client,
     },
     Step {
         name: "clients",
-        about: "the official Python and TypeScript clients over each transport they have",
+        about: "connect the official Python and TypeScript clients over each transport they support",
         needs_build: true,
         run: clients::run,
     },
     Step {
         name: "hub",
-        about: "real servers, servers of every revision and broken ones behind docent: nothing lost, changed or left behind",
+        about: "put real servers, servers of every revision and broken ones behind docent: nothing lost, changed or left behind",
         needs_build: true,
         run: hub::run,
     },
     Step {
         name: "inspector",
-        about: "the inspector's page in Chromium on docent, server-everything and a server that misbehaves",
+        about: "test the inspector's page in Chromium on docent, server-everything and a server that misbehaves",
         needs_build: true,
         run: inspector::run,
     },
     Step {
         name: "soak",
-        about: "30 clients on the network transports for 10 s, with faults: no answer lost or crossed, nothing leaks",
+        about: "run 30 clients on the network transports for 10 s, with faults: no answer lost or mixed up, no leaks",
         needs_build: true,
         run: soak,
     },
     Step {
         name: "fuzzer",
-        about: "mcp-fuzzer over HTTP and stdio: no crash, no hang, no 5xx, nothing but JSON-RPC",
+        about: "run mcp-fuzzer over HTTP and stdio: no crash, no hang, no 5xx, only JSON-RPC",
         needs_build: true,
         run: fuzzer::run,
     },
     Step {
         name: "real",
-        about: "analyses of real packages, held to facts that a person checked",
+        about: "analyze real packages and compare the reports with facts that a person checked",
         needs_build: true,
         run: real::run,
     },
 ];
 
-/// What the steps share.
+/// State shared by the steps.
 pub(crate) struct Context<'a> {
     workspace: &'a Workspace,
     filter: Option<&'a str>,
-    /// Runs for `ci`, whose tests are compiled in a clone.
+    /// The run belongs to `ci`, whose tests are compiled in a clone.
     is_ci: bool,
 }
 
@@ -183,7 +183,7 @@ impl Context<'_> {
         let path = self.workspace.binary("release", name);
         ensure!(
             path.is_file(),
-            "{} is missing: the step `{BUILD}` failed",
+            "{} is missing because the step `{BUILD}` failed",
             self.workspace.shown(&path)
         );
         Ok(path)
@@ -237,7 +237,7 @@ pub(crate) fn run(workspace: &Workspace, selection: &Selection) -> Result<bool> 
     Ok(report.print())
 }
 
-/// The steps of `ci` that come after its own.
+/// Runs the steps that `ci` shares with `test`.
 pub(crate) fn run_all(workspace: &Workspace, report: &mut Report) {
     let steps = STEPS.iter().filter(|step| !TEST_STEPS.contains(&step.name));
     let context = Context { workspace, filter: None, is_ci: true };
@@ -248,7 +248,7 @@ fn run_steps(context: &Context<'_>, steps: &[&Step], report: &mut Report) {
     let mut built = true;
     for step in steps {
         let counts = report.step(step.name, || {
-            // Binaries of an earlier build would be tested in place of the ones that were asked for.
+            // Otherwise the binaries of an earlier build would be tested.
             ensure!(built || !step.needs_build, "not run: the step `{BUILD}` failed");
             (step.run)(context)
         });
@@ -261,7 +261,7 @@ fn choose(only: &[String]) -> Result<Vec<&'static Step>> {
         only.iter().find(|name| STEPS.iter().all(|step| step.name != name.as_str()))
     {
         let known: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
-        return Err(anyhow!("there is no step `{unknown}`; the steps are {}", known.join(", ")));
+        return Err(anyhow!("unknown step `{unknown}`; expected one of: {}", known.join(", ")));
     }
     let asked = |step: &Step| match only {
         [] => !CI_STEPS.contains(&step.name),

@@ -1,4 +1,4 @@
-//! The step that holds what is read in source files against what other programs read there: the scripts of
+//! The step that compares what docent reads in source files with what other programs read there: the scripts of
 //! `tests/oracles`, each of which prints its figures as lines of JSON and fails below its floor.
 
 use super::{Context, Npm};
@@ -16,10 +16,10 @@ const FOLDER: &str = "tests/oracles";
 const PINS: &str = "tests/real/oracles.toml";
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const RUN_LIMIT: Duration = Duration::from_mins(20);
-/// Lines that a failed script may say beside its figures: what is missing, and what is too much.
+/// Lines of a failed script that are shown besides its figures: missing and surplus entries.
 const SHOWN: usize = 60;
 
-/// A script.
+/// A comparison script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Oracle {
     Complexity,
@@ -49,17 +49,17 @@ impl Oracle {
     }
 }
 
-/// Packages that only oracles need.
+/// Pinned packages that only oracles need.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pins {
     vulnerable: Package,
 }
 
-/// Something that an oracle needs, or why it can't be had.
+/// Something that an oracle needs, or why it is unavailable.
 type Had<T> = Result<T, String>;
 
-/// All that the scripts are run with.
+/// Everything the scripts need.
 struct Bench<'a> {
     context: &'a Context<'a>,
     facts: PathBuf,
@@ -114,13 +114,13 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The script with its arguments.
+    /// Returns the command that runs the script.
     fn command(&self, oracle: Oracle) -> Had<Command> {
         let mut command = if oracle == Oracle::TypeScriptImports {
             Command::new(&had(&self.npm)?.node.program)
         } else {
             let mut python = Command::new(had(&self.python)?);
-            // Nothing is to be written into the repository.
+            // Write nothing into the repository.
             python.arg("-B");
             python
         };
@@ -146,7 +146,7 @@ impl<'a> Bench<'a> {
                 command.arg("--typescript-module").arg(npm.modules().join("typescript"));
                 command.arg("--rust").arg(had(&self.rayon)?);
                 command.arg("--rust-items").arg(&self.rust_items);
-                // This script starts `node` by its name.
+                // This script starts `node` by name.
                 command.env("PATH", npm.node.path().map_err(|problem| problem.to_string())?)
             }
         };
@@ -158,7 +158,7 @@ fn had<T>(thing: &Had<T>) -> Had<&T> {
     thing.as_ref().map_err(Clone::clone)
 }
 
-/// An example of the syntax crate: what is read in a folder, by docent or by another.
+/// Builds an example of the syntax crate, which prints what docent or a reference program reads in a folder.
 fn example(context: &Context<'_>, name: &str) -> Result<PathBuf> {
     let mut build = context.workspace.cargo(["build", "--release", "-p", "docent-syntax"]);
     build.args(["--example", name]);
@@ -193,7 +193,7 @@ fn tree(context: &Context<'_>, package: &Package) -> Result<Had<PathBuf>> {
     })
 }
 
-/// Runs a script and prints its figures; all else that it says only where it fails.
+/// Runs a script and prints its figures, and the rest of its output if it fails.
 fn judge(name: &str, mut command: Command) -> Result<Counts> {
     let done = process::run(&mut command, RUN_LIMIT, Output::Kept)
         .with_context(|| format!("running {name}"))?;
@@ -209,7 +209,7 @@ fn judge(name: &str, mut command: Command) -> Result<Counts> {
     Ok(Counts::ONE_FAILED)
 }
 
-/// The lines that are JSON objects, and the others.
+/// Splits output into the lines that are JSON objects and the others.
 fn split(text: &str) -> (Vec<&str>, String) {
     let is_figures = |line: &&str| {
         serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line).is_ok()
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_told_from_differences() {
+    fn figures_are_separated_from_differences() {
         let text = "missing a b\n{\"recall\": 0.99}\n[1]\n{extra\n{\"language\": \"python\"}\n";
         let (figures, rest) = split(text);
         assert_eq!(figures, ["{\"recall\": 0.99}", "{\"language\": \"python\"}"]);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_passes_with_figures_alone() {
+    fn a_script_must_print_figures() {
         let check = |script: &str, expected: Counts| {
             assert_eq!(judge("oracle", shell(script)).unwrap(), expected, "{script}");
         };

@@ -1,6 +1,6 @@
-//! The step that runs the tests of the step `clone` once more without root's privileges, where CI has them. Nothing is
-//! compiled again: nextest runs the programs that root has built. The user can't write to the clone or to the folder that
-//! it is in, and the path of the home folder leads through a symbolic link.
+//! The step that repeats the tests of the step `clone` without root privileges, if CI runs as root. Nothing is compiled
+//! again: nextest runs the programs that root built. The user can't write to the clone or its parent folder, and the
+//! path of the home folder goes through a symbolic link.
 
 use super::{
     Context,
@@ -25,14 +25,14 @@ use std::{
     process::Command,
 };
 
-/// "nobody" and "nogroup": no file is theirs, and no process should be.
+/// The ids of "nobody" and "nogroup", which own no files and should own no processes.
 const USER: u32 = 65534;
-/// Where the home folder is made. It must not be in a temporary folder, which the sandbox treats like no other.
+/// Where the home folder is created. Not a temporary folder, because the sandbox treats those differently.
 const HOMES: [&str; 2] = ["/home", "/var/lib"];
 const HOME: &str = "docent-ci-user";
 const HOME_LINK: &str = "docent-ci-user-link";
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Runs a command with its standard output in a file.
+/// Runs a command with its standard output redirected to a file.
 const INTO_FILE: &str = "file=$1; shift; exec \"$@\" >\"$file\"";
 
 pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
@@ -52,7 +52,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     write_json(&clone, &all, metadata)?;
     let built = ["nextest", "list", "--workspace", "--list-type", "binaries-only"];
     write_json(&clone, &[&built[..], &["--message-format", "json"]].concat(), binaries)?;
-    // Root's own programs are where no other user can reach them.
+    // Other users can't reach programs in root's home.
     let program = place.folder.join("cargo-nextest");
     fs::copy(&nextest, &program).with_context(|| format!("copying {}", nextest.display()))?;
 
@@ -93,9 +93,9 @@ struct Home {
 impl Home {
     fn make() -> Result<Self> {
         let place = HOMES.into_iter().map(Path::new).find(|place| place.is_dir());
-        let place = place.with_context(|| format!("none of {} is a folder", HOMES.join(", ")))?;
+        let place = place.with_context(|| format!("no such folder: {}", HOMES.join(", ")))?;
         let home = Self { folder: place.join(HOME), link: place.join(HOME_LINK) };
-        // A run that was killed has left it.
+        // Left over from a run that was killed.
         home.remove().with_context(|| format!("emptying {}", home.folder.display()))?;
         fs::create_dir(&home.folder)
             .with_context(|| format!("making {}", home.folder.display()))?;
@@ -118,7 +118,7 @@ impl Home {
 impl Drop for Home {
     fn drop(&mut self) {
         if let Err(error) = self.remove() {
-            println!("{} can't be removed: {error}", self.folder.display());
+            println!("cannot remove {}: {error}", self.folder.display());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The step that lets the release binary analyse real packages, and holds what it reports to facts that a person
-//! checked: `tests/real/facts`, one file for each package.
+//! The step that analyzes real packages with the release binary and compares the reports with facts that a person
+//! checked: `tests/real/facts`, one file per package.
 
 use super::Context;
 use crate::{
@@ -14,19 +14,19 @@ use std::{collections::BTreeMap, fs};
 
 const FOLDER: &str = "tests/real/facts";
 
-/// What is known of a package.
+/// Checked facts about a package.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Known {
     package: Package,
-    /// How much has to be read for it.
+    /// The depth of analysis that finds them.
     depth: Depth,
-    /// Values by their pointer into the report.
+    /// Expected values, by JSON pointer into the report.
     facts: BTreeMap<String, Value>,
-    /// Values by their pointer, where more than one is right.
+    /// Values by pointer, if more than one is correct.
     #[serde(default)]
     one_of: BTreeMap<String, Vec<Value>>,
-    /// Pointers at which the report has nothing, or null.
+    /// Pointers where the report must have nothing, or null.
     #[serde(default)]
     absent: Vec<String>,
 }
@@ -48,7 +48,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Counts> {
     Ok(total.into_iter().sum())
 }
 
-/// The files of facts, by name.
+/// Lists the names of the fact files.
 fn names(context: &Context<'_>) -> Result<Vec<String>> {
     let entries =
         fs::read_dir(context.path(FOLDER)).with_context(|| format!("reading {FOLDER}"))?;
@@ -80,7 +80,7 @@ fn check(context: &Context<'_>, docent: &Docent, name: &str) -> Result<Counts> {
 }
 
 impl Known {
-    /// Every fact that the report does not have, in words.
+    /// Describes every fact that the report misses.
     fn wrong(&self, report: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let facts = self.facts.iter().map(|(at, value)| (at, std::slice::from_ref(value)));
@@ -90,14 +90,14 @@ impl Known {
             if found.is_some_and(|found| expected.contains(found)) {
                 continue;
             }
-            let found = found.map_or_else(|| "not there".to_owned(), Value::to_string);
+            let found = found.map_or_else(|| "missing".to_owned(), Value::to_string);
             let expected: Vec<String> = expected.iter().map(Value::to_string).collect();
             let expected = expected.join(" or ");
-            wrong.push(format!("{pointer} is {found}, and should be {expected}"));
+            wrong.push(format!("{pointer} is {found}, expected {expected}"));
         }
         for pointer in &self.absent {
             if let Some(found) = find(report, pointer).filter(|found| !found.is_null()) {
-                wrong.push(format!("{pointer} is {found}, and should not be there"));
+                wrong.push(format!("{pointer} is {found}, expected nothing"));
             }
         }
         wrong
@@ -105,7 +105,7 @@ impl Known {
 }
 
 /// A value by JSON pointer (RFC 6901). In a list, a part with `=` is the first element whose field has that text: in
-/// `/manifests/path=Cargo.toml/name`, the order of the manifests makes no difference.
+/// `/manifests/path=Cargo.toml/name`, the order of the manifests doesn't matter.
 fn find<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     let Some(rest) = pointer.strip_prefix('/') else {
         return pointer.is_empty().then_some(value);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_are_read_and_compared() {
+    fn facts_are_compared() {
         let known: Known = toml::from_str(
             "depth = 'deep'\nabsent = ['/b', '/c', '/d']\n\
              [package]\nregistry = 'npm'\nname = 'x'\nversion = '1'\nsha256 = 'y'\n\
@@ -165,12 +165,12 @@ mod tests {
             "a": 1, "b": null, "d": 0, "e": ["x"], "f": false, "g": 2.5, "h": "y", "i": "y",
         });
         let expected = [
-            "/f is false, and should be true",
-            "/i is \"y\", and should be \"x\" or 1",
-            "/d is 0, and should not be there",
+            "/f is false, expected true",
+            "/i is \"y\", expected \"x\" or 1",
+            "/d is 0, expected nothing",
         ];
         assert_eq!(known.wrong(&report), expected);
-        let expected = "/f is not there, and should be true";
+        let expected = "/f is missing, expected true";
         assert!(known.wrong(&json!({})).iter().any(|said| said == expected));
     }
 }

@@ -1,4 +1,4 @@
-//! A listener that passes connections on to a server and keeps every byte that the server answers.
+//! A relay that forwards connections to a server and records every byte the server sends.
 
 use crate::bench::reply;
 use anyhow::{Context, Result};
@@ -10,12 +10,12 @@ use std::{
     thread,
 };
 
-/// Beyond this many bytes on one connection the rest is passed on and not kept.
+/// Bytes recorded per connection; the rest is forwarded but not recorded.
 const KEPT: usize = 64 * 1024 * 1024;
 
 type Kept = Arc<Mutex<Vec<u8>>>;
 
-/// A relay in front of one port. Its threads end with the connections, and its listener with the program.
+/// A relay in front of one port. Its threads end with the connections, its listener with the program.
 #[derive(Debug)]
 pub(super) struct Relay {
     port: u16,
@@ -23,7 +23,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Listens on a port of its own.
+    /// Starts listening on a free port.
     pub(super) fn start(to: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).context("opening the relay")?;
         let port = listener.local_addr()?.port();
@@ -31,7 +31,7 @@ impl Relay {
         let known = Arc::clone(&connections);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // A server that is gone shows as a closed connection, as it would without a relay.
+                // If the server is gone, the client sees a closed connection, as without a relay.
                 let Ok(server) = TcpStream::connect(("127.0.0.1", to)) else { continue };
                 let kept = Kept::default();
                 lock(&known).push(Arc::clone(&kept));
@@ -41,12 +41,12 @@ impl Relay {
         Ok(Self { port, connections })
     }
 
-    /// Where it listens.
+    /// The port it listens on.
     pub(super) fn port(&self) -> u16 {
         self.port
     }
 
-    /// What has been answered so far, read as HTTP.
+    /// Parses the recorded bytes as HTTP.
     pub(super) fn heard(&self) -> Heard {
         let mut heard = Heard::default();
         for kept in lock(&self.connections).iter() {
@@ -81,7 +81,7 @@ fn copy(mut from: TcpStream, mut to: TcpStream, mut seen: impl FnMut(&[u8])) {
             break;
         }
     }
-    // Whichever side ends first ends its half of the other; a side that is gone already needs no farewell.
+    // The side that ends first closes its half of the other; errors mean that the other side is already gone.
     to.shutdown(Shutdown::Write).ok();
 }
 
@@ -89,18 +89,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a server said, and what of it it should not have said.
+/// The messages a server sent, and the ones it should not have sent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Heard {
-    /// Answers and notifications in JSON-RPC.
+    /// JSON-RPC responses and notifications.
     pub(super) messages: usize,
-    /// Those of them that refuse a message whose id could not be read.
+    /// Error responses to messages whose id could not be read.
     pub(super) unaddressed: u64,
     pub(super) problems: Vec<String>,
 }
 
 impl Heard {
-    /// Everything that came on one connection, one reply after another.
+    /// Reads all replies of one connection.
     fn read_http(&mut self, bytes: &[u8]) {
         let mut at = 0;
         loop {
@@ -110,12 +110,12 @@ impl Heard {
                     if reply.status >= 500 {
                         self.problems.push(format!("{}: {}", reply.status, reply.text()));
                     }
-                    // Refusals at the door are plain JSON; a success is always a message.
+                    // HTTP errors have plain JSON bodies; a success is always a message.
                     for message in reply.messages().filter(|_| reply.status == 200) {
                         self.read_message(message);
                     }
                 }
-                // A stream that was still open when it was left.
+                // The stream was still open.
                 Ok(None) => break,
                 Err(problem) => {
                     self.problems.push(format!("not HTTP: {problem:#}"));
@@ -125,7 +125,7 @@ impl Heard {
         }
     }
 
-    /// One line, or one body.
+    /// Reads one line or one body.
     pub(super) fn read_message(&mut self, text: &[u8]) {
         let is_message = |value: &Value| value["jsonrpc"] == "2.0";
         match serde_json::from_slice::<Value>(text) {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read() {
+    fn answers_are_parsed() {
         let check = |bytes: &str, messages, problem: Option<&str>| {
             let mut heard = Heard::default();
             heard.read_http(bytes.as_bytes());
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_without_an_id_are_counted() {
+    fn errors_without_an_id_are_counted() {
         let check = |text: &str, unaddressed| {
             let mut heard = Heard::default();
             heard.read_message(text.as_bytes());
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_are_passed_on_and_one_is_kept() {
+    fn both_directions_are_forwarded_and_one_is_recorded() {
         let server = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let relay = Relay::start(server.local_addr().unwrap().port()).unwrap();
         let mut client = TcpStream::connect(("127.0.0.1", relay.port())).unwrap();

@@ -1,4 +1,4 @@
-//! The step that builds what the later ones run: the release binary and the release fixture.
+//! The step that builds the release binary and the release fixture for the later steps.
 
 use super::Context;
 use crate::{

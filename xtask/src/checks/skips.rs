@@ -1,5 +1,5 @@
-//! Tests that can't run on this machine. libtest counts them as passed, so the tests themselves report them: the macros
-//! of `docent-testenv` append a line for each to a file that the environment names.
+//! Tests that can't run on this machine. libtest counts them as passed, so the tests report themselves: the macros of
+//! `docent-testenv` append a line for each to a file named by an environment variable.
 
 use crate::report::Counts;
 use anyhow::{Context as _, Result, bail};
@@ -10,44 +10,44 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The variable that names the file; `docent-testenv` has the same.
+/// The variable that names the file; must match the one in `docent-testenv`.
 const VARIABLE: &str = "DOCENT_SKIPPED_TESTS";
 
-/// A file to which tests append, empty at first.
+/// A file to which tests append; initially empty.
 pub(super) struct SkipReport {
     file: PathBuf,
-    /// Removed with the report.
+    /// Deleted when the report is dropped.
     _folder: Option<TempDir>,
 }
 
-/// One line of the file.
+/// One line of the report.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Skip<'a> {
     test: &'a str,
     reason: &'a str,
-    /// No part of the test ran.
+    /// The whole test was skipped.
     is_whole: bool,
 }
 
 impl SkipReport {
-    /// A report of tests that run as this user.
+    /// Creates a report for tests that run as this user.
     pub(super) fn new() -> Result<Self> {
         let folder = tempfile::tempdir().context("making a folder for the skipped tests")?;
         Ok(Self { file: folder.path().join("skipped"), _folder: Some(folder) })
     }
 
-    /// A report in a folder that another user can write to.
+    /// Creates a report in a folder that another user can write to.
     pub(super) fn inside(folder: &Path) -> Self {
         Self { file: folder.join("skipped"), _folder: None }
     }
 
-    /// What to set for the tests.
+    /// The environment variable to set for the tests.
     pub(super) fn variable(&self) -> (&'static str, PathBuf) {
         (VARIABLE, self.file.clone())
     }
 
-    /// Prints each skipped test with its reason, and moves it from the passed tests to the skipped ones. Tests that are
-    /// ignored or filtered out are not counted: other tests start the ignored ones, and the filter leaves out the filtered ones.
+    /// Prints each skipped test with its reason, and moves it from the passed to the skipped count. Tests that are
+    /// ignored or filtered out are not counted: other tests start the ignored ones, and the filter was given on purpose.
     pub(super) fn count(&self, found: Counts) -> Result<Counts> {
         let report =
             if self.file.exists() { fs::read_to_string(&self.file)? } else { String::new() };
@@ -64,7 +64,7 @@ impl SkipReport {
     }
 }
 
-/// Each line once: a test can come to the same part more than once.
+/// Parses the report without duplicates, because a test can skip the same part more than once.
 fn parse(report: &str) -> Result<BTreeSet<Skip<'_>>> {
     let parse_line = |line| {
         let mut fields = str::splitn(line, 3, '\t');

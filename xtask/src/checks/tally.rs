@@ -1,16 +1,16 @@
-//! Reads counts out of what test programs print.
+//! Parses counts from the output of test programs.
 
 use crate::report::Counts;
 use std::collections::BTreeSet;
 
-/// One reported case.
+/// One test case in a program's output.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Case<'a> {
     Ok(&'a str),
     Failed { name: &'a str, why: &'a str },
 }
 
-/// The lines `ok NAME` and `FAIL NAME: why`.
+/// Parses the lines `ok NAME` and `FAIL NAME: why`.
 pub(super) fn cases(text: &str) -> Vec<Case<'_>> {
     text.lines().filter_map(case).collect()
 }
@@ -23,13 +23,13 @@ fn case(line: &str) -> Option<Case<'_>> {
     Some(Case::Failed { name: name.trim(), why: why.trim() })
 }
 
-/// Counts of cases alone.
+/// Counts passed and failed cases.
 pub(super) fn count(cases: &[Case<'_>]) -> Counts {
     let passed = cases.iter().filter(|case| matches!(case, Case::Ok(_))).count();
     Counts { passed, failed: cases.len() - passed, skipped: 0 }
 }
 
-/// The names in a list of cases that are known to fail: one a line, `#` begins a comment.
+/// Parses a list of known failures: one name per line, `#` starts a comment.
 pub(super) fn expected_failures(text: &str) -> BTreeSet<&str> {
     text.lines()
         .map(|line| line.split_once('#').map_or(line, |(name, _)| name).trim())
@@ -37,7 +37,7 @@ pub(super) fn expected_failures(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Counts with a list of known failures taken into account, and a line for everything on that list.
+/// Counts cases given a list of known failures, and returns a note for every case on that list.
 pub(super) fn against_expectations(
     cases: &[Case<'_>],
     expected: &BTreeSet<&str>,
@@ -66,12 +66,12 @@ pub(super) fn against_expectations(
         expected.iter().filter(|name| complete && !cases.iter().any(|case| named(case, name)))
     {
         counts.failed += 1;
-        notes.push(format!("FAIL  {name}: there is no such case; remove it from the list"));
+        notes.push(format!("FAIL  {name}: no such case; remove it from the list"));
     }
     (counts, notes)
 }
 
-/// `Summary [1.2s] 45 tests run: 43 passed (1 slow), 2 failed, 1 skipped`, as nextest prints it.
+/// Parses nextest's `Summary [1.2s] 45 tests run: 43 passed (1 slow), 2 failed, 1 skipped`.
 pub(super) fn nextest(text: &str) -> Option<Counts> {
     let summary = text.lines().rev().find(|line| line.trim_start().starts_with("Summary ["))?;
     let (_, list) = summary.split_once("run:")?;
@@ -99,7 +99,7 @@ pub(super) fn nextest(text: &str) -> Option<Counts> {
     Some(counts)
 }
 
-/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`, once for each test binary.
+/// Sums libtest's `test result: ok. 3 passed; 0 failed; 1 ignored; …`, one line per test binary.
 pub(super) fn libtest(text: &str) -> Counts {
     text.lines()
         .filter_map(|line| line.split_once("test result:"))
@@ -117,7 +117,7 @@ pub(super) fn libtest(text: &str) -> Counts {
         .sum()
 }
 
-/// `Total: 47 passed, 22 failed`, the last line of the conformance suite.
+/// Parses `Total: 47 passed, 22 failed`, the last line of the conformance suite.
 pub(super) fn conformance(text: &str) -> Option<Counts> {
     let total = text.lines().rev().find_map(|line| line.strip_prefix("Total: "))?;
     let mut numbers = total.split(", ").filter_map(|item| item.split_once(' '));
@@ -130,7 +130,7 @@ pub(super) fn conformance(text: &str) -> Option<Counts> {
     Some(Counts { passed: next("passed")?, failed: next("failed")?, skipped: 0 })
 }
 
-/// `Passed: 2/2, 0 failed, 0 warnings`, the last line of one scenario of the conformance suite.
+/// Parses `Passed: 2/2, 0 failed, 0 warnings`, the last line of one scenario of the conformance suite.
 pub(super) fn scenario(text: &str) -> Option<Counts> {
     let (passed, rest) =
         text.lines().rev().find_map(|line| line.strip_prefix("Passed: ")?.split_once('/'))?;
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn nextest_summaries_are_read() {
+    fn nextest_summaries_are_parsed() {
         for (line, expected) in [
             ("     Summary [   0.005s] 3 tests run: 3 passed, 0 skipped", Some(counts(3, 0, 0))),
             (
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_conformance_total_is_read() {
+    fn the_conformance_total_is_parsed() {
         let text = "✓ ping: 2 passed, 0 failed\n\nTotal: 47 passed, 22 failed\n";
         assert_eq!(conformance(text), Some(counts(47, 22, 0)));
         assert_eq!(conformance("Total: 47 passed, 22 failed, 1 warnings"), Some(counts(47, 22, 0)));
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_scenario_is_read() {
+    fn the_last_line_of_a_scenario_is_parsed() {
         for (text, expected) in [
             ("Checks:\n\nPassed: 14/14, 0 failed, 0 warnings\n", Some(counts(14, 0, 0))),
             ("Passed: 1/6, 5 failed, 0 warnings", Some(counts(1, 5, 0))),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_are_read() {
+    fn cases_are_parsed() {
         let text = "ok    a\nFAIL  b: AssertionError: x: y\nokay not a case\n2 passed, 1 failed\n";
         assert_eq!(
             cases(text),
