@@ -14,20 +14,20 @@ pub struct IssuerSettings {
     pub issuer: String,
     /// Names of this resource, one of which a token's `aud` must have. A final slash doesn't count.
     pub audiences: Vec<String>,
-    /// Where the keys are. Found by the issuer's metadata if not set.
+    /// The URL of the keys. Found through the issuer's metadata if not set.
     pub jwks_uri: Option<String>,
-    /// Signature algorithms that are accepted.
+    /// Accepted signature algorithms.
     pub algorithms: Vec<Algorithm>,
-    /// How far clocks may differ.
+    /// Maximum clock difference.
     pub leeway: Duration,
-    /// What the issuer's scopes open.
+    /// What the issuer's scopes grant.
     pub scopes: ScopeMap,
-    /// Accept only tokens whose `typ` says `at+jwt`, as RFC 9068 wants. Many issuers write `JWT` or nothing.
+    /// Accept only tokens whose `typ` is `at+jwt`, as RFC 9068 requires. Many issuers write `JWT` or nothing.
     pub typed_only: bool,
 }
 
 impl IssuerSettings {
-    /// An issuer with the usual settings.
+    /// An issuer with default settings.
     pub fn new(issuer: impl Into<String>, audiences: Vec<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -41,13 +41,13 @@ impl IssuerSettings {
     }
 }
 
-/// Why settings can't be used.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{setting}`: {reason}")]
 pub struct BadSetting {
     /// The setting's name.
     pub setting: String,
-    /// What is wrong, and what to write.
+    /// What is wrong, and how to fix it.
     pub reason: String,
 }
 
@@ -57,7 +57,7 @@ impl BadSetting {
     }
 }
 
-/// An issuer with settings that were checked.
+/// An issuer with validated settings.
 #[derive(Debug, Clone)]
 pub struct Issuer {
     pub(crate) settings: IssuerSettings,
@@ -65,7 +65,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// The only way in.
+    /// Validates settings; the only constructor.
     pub fn check(mut settings: IssuerSettings) -> Result<Self, BadSetting> {
         let url =
             endpoint(&settings.issuer).filter(|url| url.query().is_none()).ok_or_else(|| {
@@ -92,17 +92,17 @@ impl Issuer {
         }
     }
 
-    /// As its tokens have it in `iss`.
+    /// The issuer as tokens name it in `iss`.
     pub fn name(&self) -> &str {
         &self.settings.issuer
     }
 
-    /// What its scopes open.
+    /// What its scopes grant.
     pub const fn scopes(&self) -> &ScopeMap {
         &self.settings.scopes
     }
 
-    /// Whether keys at this place can be the issuer's own. One that is reached safely must not lead to one that is not.
+    /// Whether the issuer may publish its keys at this URL. An issuer reached over https must not point to http.
     pub(crate) fn may_publish_at(&self, uri: &str) -> bool {
         endpoint(uri).is_some_and(|uri| uri.scheme() == "https" || self.url.scheme() == "http")
     }
@@ -111,7 +111,7 @@ impl Issuer {
 const NO_ENDPOINT: &str = "must be an https URL without user, query and fragment; \
     http serves only an issuer on this machine, such as http://127.0.0.1:9000";
 
-/// A URL that can't be read or changed on its way.
+/// A URL that cannot be read or changed in transit.
 fn endpoint(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     let here = match url.host()? {
@@ -121,12 +121,12 @@ fn endpoint(text: &str) -> Option<Url> {
     };
     let safe = url.scheme() == "https" || (url.scheme() == "http" && here);
     let bare = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    // The parser forgives spaces and line ends; an issuer's name is compared as it stands.
+    // The parser tolerates spaces and line ends; an issuer's name is compared verbatim.
     let clean = text.bytes().all(|byte| byte.is_ascii_graphic());
     (safe && bare && clean).then_some(url)
 }
 
-/// An audience without its final slash.
+/// An audience without its trailing slash.
 pub(crate) fn plain(audience: &str) -> &str {
     audience.strip_suffix('/').unwrap_or(audience)
 }

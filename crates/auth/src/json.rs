@@ -1,4 +1,4 @@
-//! JSON objects that say each thing once. Two readers of one token must never see two different claims.
+//! JSON objects without duplicate keys. Two readers of one token must never see two different claims.
 
 use serde::{
     Deserialize, Deserializer,
@@ -7,7 +7,7 @@ use serde::{
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
-/// Reads an object. A name that stands twice, at any depth, is an error, and so is anything but an object.
+/// Parses an object. A duplicate key at any depth is an error, as is anything but an object.
 pub(crate) fn object(bytes: &[u8]) -> Option<Map<String, Value>> {
     match serde_json::from_slice::<Strict>(bytes) {
         Ok(Strict(Value::Object(map))) => Some(map),

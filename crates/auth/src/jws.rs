@@ -1,23 +1,23 @@
-//! A signed token in compact form (RFC 7515), taken apart. Nothing here is trusted: the signature is not looked at.
+//! Parses a signed token in compact form (RFC 7515). Nothing here is trusted: the signature is not checked.
 
 use crate::{MAX_TOKEN, algorithm::Algorithm, json, rejected::Reason};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-/// A token's parts, with the algorithm known to be an asymmetric one and the type one of an access token.
+/// A token's parts. The algorithm is known to be asymmetric, and the type to be that of an access token.
 #[derive(Debug)]
 pub(crate) struct Unverified<'a> {
     pub(crate) algorithm: Algorithm,
     pub(crate) key_id: Option<String>,
-    /// Whether `typ` says `at+jwt`.
+    /// Whether `typ` is `at+jwt`.
     pub(crate) declared: bool,
     pub(crate) claims: Map<String, Value>,
-    /// The bytes that the signature covers.
+    /// The bytes covered by the signature.
     pub(crate) signed: &'a [u8],
     pub(crate) signature: Vec<u8>,
 }
 
-/// Takes a token apart. `jku`, `x5u`, `jwk` and `x5c` are not read: a token doesn't choose the key that it is checked with.
+/// Parses a token. `jku`, `x5u`, `jwk` and `x5c` are not read: a token does not choose the key it is checked with.
 pub(crate) fn parse(token: &str) -> Result<Unverified<'_>, Reason> {
     if token.len() > MAX_TOKEN {
         return Err(Reason::TooLong);
@@ -44,7 +44,7 @@ pub(crate) fn parse(token: &str) -> Result<Unverified<'_>, Reason> {
     Ok(Unverified { algorithm, key_id, declared, claims, signed, signature })
 }
 
-/// The strict form: no padding, no spare bits, so that a token has one spelling.
+/// Decodes strictly: no padding, no spare bits, so that a token has one spelling.
 fn decode(part: &str) -> Result<Vec<u8>, Reason> {
     URL_SAFE_NO_PAD.decode(part).map_err(|_| Reason::Malformed("a part is not base64url"))
 }
@@ -53,7 +53,8 @@ fn read_header(fields: &Map<String, Value>) -> Result<(Algorithm, bool), Reason>
     if fields.contains_key("enc") {
         return Err(Reason::Encrypted);
     }
-    // No extension is known here, so a critical one is refused (RFC 7515, section 4.1.11). `b64` changes what is signed.
+    // No extension is supported, so a critical one is rejected (RFC 7515, section 4.1.11). `b64` changes what is
+    // signed.
     if fields.contains_key("crit") || fields.contains_key("b64") {
         return Err(Reason::Malformed("its header requires an unsupported extension"));
     }
@@ -64,13 +65,13 @@ fn read_header(fields: &Map<String, Value>) -> Result<(Algorithm, bool), Reason>
     Ok((algorithm.ok_or(Reason::BadAlgorithm)?, is_declared(fields.get("typ"))?))
 }
 
-/// Whether a content type names a JWT or JWE of any kind.
+/// Whether a content type names any kind of JWT or JWE.
 fn names_a_token(cty: &str) -> bool {
     let kind = bare(cty);
     kind == "jwt" || kind == "jwe" || kind == "jose" || kind.ends_with("+jwt")
 }
 
-/// Whether a token says that it is an access token (RFC 9068, section 2.1), or an error where it says that it is not.
+/// Whether a token declares itself an access token (RFC 9068, section 2.1), or an error if it declares something else.
 fn is_declared(typ: Option<&Value>) -> Result<bool, Reason> {
     let Some(typ) = typ else { return Ok(false) };
     match bare(typ.as_str().ok_or(Reason::WrongType)?).as_str() {
@@ -80,7 +81,7 @@ fn is_declared(typ: Option<&Value>) -> Result<bool, Reason> {
     }
 }
 
-/// A media type in small letters, without the `application/` that may be left out (RFC 7515, section 4.1.9).
+/// A media type in lower case, without the optional `application/` (RFC 7515, section 4.1.9).
 fn bare(kind: &str) -> String {
     let kind = kind.to_ascii_lowercase();
     kind.strip_prefix("application/").map(str::to_owned).unwrap_or(kind)
@@ -139,7 +140,7 @@ mod tests {
             ("a.b.c.d.e".to_owned(), Reason::Encrypted),
             ("\u{1f600}.e30.AA".to_owned(), base64.clone()),
             (format!("{good}.e30=.AA"), base64.clone()),
-            // The last character carries bits that belong to no byte.
+            // The last character has bits that belong to no byte.
             (format!("{good}.e30.AB"), base64.clone()),
             (format!("{good}.e30.A+"), base64.clone()),
             (format!("{good}.e30.AA\n"), base64),

@@ -1,4 +1,4 @@
-//! The keys of one issuer as they are held: how long they count, and when the issuer is asked again.
+//! The cached keys of one issuer: how long they are valid, and when the issuer is queried again.
 
 use crate::{
     discovery::{self, LearnError},
@@ -14,24 +14,25 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// An issuer is asked no more often, so that made-up key names can't turn docent against it.
+/// Minimum interval between queries to an issuer, so that made-up key names cannot turn docent against it.
 const PAUSE: Duration = Duration::from_secs(30);
-/// Keys that an issuer grants no time are looked at again after this.
+/// Lifetime of keys for which the issuer states none.
 const USUAL_AGE: Duration = Duration::from_hours(1);
 const MIN_AGE: Duration = Duration::from_mins(5);
 const MAX_AGE: Duration = Duration::from_hours(24);
-/// How long keys that are due count on while the issuer can't be reached.
+/// How long expired keys remain valid while the issuer is unreachable.
 const GRACE: Duration = Duration::from_hours(24);
 /// Requests carry the time at which they began, so one may be a little older than the keys.
 const SKEW: Duration = Duration::from_mins(1);
-/// Callers that may wait for one answer of an issuer. A slow issuer and made-up key names must not use up every thread.
+/// Maximum callers that wait for one response of an issuer. A slow issuer and made-up key names must not use up every
+/// thread.
 const MAX_WAITING: usize = 32;
 
-/// What is held of one issuer.
+/// Cached keys of one issuer.
 #[derive(Debug, Default)]
 pub(crate) struct Keyring {
     state: RwLock<State>,
-    /// Held while the issuer is asked; guards the place of its keys.
+    /// Locked while the issuer is queried; contains the URL of its keys.
     asking: Mutex<Option<Place>>,
     waiting: AtomicUsize,
 }
@@ -39,7 +40,7 @@ pub(crate) struct Keyring {
 #[derive(Debug, Default)]
 struct State {
     held: Option<Arc<Held>>,
-    /// When a caller last began to ask the issuer, with success or not.
+    /// When a caller last started to query the issuer, successfully or not.
     asked: Option<SystemTime>,
 }
 
@@ -50,14 +51,14 @@ struct Held {
     fresh_for: Duration,
 }
 
-/// Where metadata says the keys are.
+/// The URL of the keys according to the metadata.
 #[derive(Debug)]
 struct Place {
     url: String,
     found: SystemTime,
 }
 
-/// One of the callers that wait.
+/// One of the waiting callers.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -74,7 +75,7 @@ impl Drop for Waiting<'_> {
 }
 
 impl Keyring {
-    /// The keys that count now. `None` asks for a call of `refresh`: there are none, or they are due for another look.
+    /// The keys that are valid now. `None` if there are none or they are due for a refresh: call `refresh`.
     pub(crate) fn keys(&self, now: SystemTime) -> Option<Arc<KeySet>> {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         let held = state.held.as_ref()?;
@@ -82,16 +83,17 @@ impl Keyring {
         if age >= held.fresh_for + GRACE {
             return None;
         }
-        // Old keys count for a pause once the issuer is asked: others need not wait for its answer, or miss it.
+        // Old keys remain valid during the pause after a query, so that others need not wait for the response.
         (age < held.fresh_for || state.is_paused(now)).then(|| Arc::clone(&held.keys))
     }
 
-    /// Whether keys were read, however long ago.
+    /// Whether keys were ever read.
     pub(crate) fn holds_keys(&self) -> bool {
         self.state.read().unwrap_or_else(PoisonError::into_inner).held.is_some()
     }
 
-    /// Asks the issuer unless `wanted` is met by now, or it was asked a moment ago. One caller asks; some others wait for it.
+    /// Queries the issuer unless `wanted` is met by now, or a query was just made. One caller queries; some others wait
+    /// for it.
     pub(crate) fn refresh(
         &self,
         issuer: &Issuer,
@@ -125,7 +127,7 @@ impl State {
     }
 }
 
-/// How long ago something was. `None` if the clock was set back since: then nothing that was timed by it counts.
+/// Time since `then`. `None` if the clock was set back since: then nothing timed by it is valid.
 fn age(then: SystemTime, now: SystemTime) -> Option<Duration> {
     match now.duration_since(then) {
         Ok(age) => Some(age),
@@ -153,7 +155,7 @@ fn ask(
     let published = match discovery::read_keys(&url, fetch) {
         Ok(published) => published,
         Err(error) => {
-            // The keys may have moved: the next try looks for them again.
+            // The keys may have moved: the next attempt locates them again.
             *place = None;
             return Err(error);
         }

@@ -1,4 +1,4 @@
-//! An issuer's published keys (RFC 7517): which of them can check a signature, and the check itself.
+//! An issuer's published keys (RFC 7517): selecting those that can check a signature, and checking it.
 
 use crate::{algorithm::Algorithm, json};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -8,22 +8,22 @@ use ring::signature::{
 };
 use serde_json::{Map, Value};
 
-/// More keys than any issuer has in use.
+/// Maximum keys in a set; more than any issuer uses.
 pub(crate) const MAX_KEYS: usize = 100;
-/// Below this a modulus can be factored; above the other bound a check costs too much.
+/// A shorter modulus can be factored; a longer one makes a check too expensive.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
 /// Keys that can check signatures, in the order of the set.
 #[derive(Debug, Default)]
 pub(crate) struct KeySet(Vec<Key>);
 
-/// Why a set can't be used.
+/// Why a key set is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BadKeySet {
-    /// No object with a list of `keys`, or one that says a thing twice.
+    /// Not an object with a list of `keys`, or one with a duplicate key.
     #[error("not a JSON Web Key Set")]
     NotAKeySet,
-    /// A set without a sensible end.
+    /// Too many keys.
     #[error("it has more than {MAX_KEYS} keys")]
     TooManyKeys,
 }
@@ -31,7 +31,7 @@ pub enum BadKeySet {
 #[derive(Debug)]
 struct Key {
     id: Option<String>,
-    /// What the key itself says that it is for.
+    /// The algorithm that the key itself names.
     algorithm: Option<Algorithm>,
     material: Material,
 }
@@ -44,17 +44,17 @@ enum Material {
     Ed25519(Vec<u8>),
 }
 
-/// What a set has for a token.
+/// The result of looking up a key for a token.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
-    /// Keys of one name; the signature must be that of one of them.
+    /// Keys with the name; one of them must verify the signature.
     Keys(Vec<KeyFor<'a>>),
-    /// The named key is for something else.
+    /// The named key is for another algorithm.
     OtherAlgorithm,
     Nothing,
 }
 
-/// A key, and the algorithm that it is to be used with.
+/// A key, and the algorithm to use it with.
 #[derive(Debug)]
 pub(crate) struct KeyFor<'a> {
     key: &'a Key,
@@ -62,7 +62,7 @@ pub(crate) struct KeyFor<'a> {
 }
 
 impl KeySet {
-    /// Reads a set. Keys of an unknown kind, for another use or too weak are left out; the second value counts them.
+    /// Parses a set. Keys of an unknown kind, for another use or too weak are skipped; the second value counts them.
     pub(crate) fn parse(body: &[u8]) -> Result<(Self, usize), BadKeySet> {
         let set = json::object(body).ok_or(BadKeySet::NotAKeySet)?;
         let listed = set.get("keys").and_then(Value::as_array).ok_or(BadKeySet::NotAKeySet)?;
@@ -79,7 +79,7 @@ impl KeySet {
         self.0.len()
     }
 
-    /// The keys that a token's header chooses. Without a name there must be just one that suits its algorithm.
+    /// The keys selected by a token's header. Without a name, exactly one key must match the algorithm.
     pub(crate) fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Found<'_> {
         let named: Vec<&Key> =
             self.0.iter().filter(|key| id.is_none() || key.id.as_deref() == id).collect();
@@ -125,7 +125,7 @@ impl KeyFor<'_> {
 
 impl Key {
     fn parse(fields: &Map<String, Value>) -> Option<Self> {
-        // Whoever reads the set could sign with a key whose private half stands in it.
+        // Anyone who reads the set could sign with a key whose private half it contains.
         if fields.contains_key("d") || fields.contains_key("k") {
             return None;
         }
@@ -145,7 +145,7 @@ impl Key {
             Some(name) => Some(Algorithm::parse(name.as_str()?)?),
         };
         let key = Self { id, algorithm, material: Material::parse(fields)? };
-        // A key that names an algorithm of another kind of key suits nothing.
+        // A key that names an algorithm for another kind of key is unusable.
         Algorithm::ALL.iter().any(|algorithm| key.suits(*algorithm)).then_some(key)
     }
 
@@ -161,13 +161,13 @@ impl Key {
 }
 
 impl Material {
-    /// Shared secrets (`oct`) are no kind: whoever could check with one could sign with it.
+    /// Shared secrets (`oct`) are not supported: anyone who could check with one could sign with it.
     fn parse(fields: &Map<String, Value>) -> Option<Self> {
         match (text(fields, "kty")?, text(fields, "crv")) {
             ("RSA", _) => {
                 let (n, e) = (number(fields, "n")?, number(fields, "e")?);
                 let strong = RSA_BITS.contains(&bits(&n));
-                // ring takes exponents up to 33 bits. An even one, or 1, makes no signature.
+                // ring takes exponents up to 33 bits. An even exponent, or 1, cannot produce a signature.
                 let sound =
                     (2..=33).contains(&bits(&e)) && e.last().is_some_and(|low| low % 2 == 1);
                 (strong && sound).then_some(Self::Rsa { n, e })
@@ -184,7 +184,7 @@ fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     fields.get(name)?.as_str()
 }
 
-/// A number, without zeros at its front.
+/// A number without leading zeros.
 fn number(fields: &Map<String, Value>, name: &str) -> Option<Vec<u8>> {
     let bytes = URL_SAFE_NO_PAD.decode(text(fields, name)?).ok()?;
     Some(bytes.into_iter().skip_while(|byte| *byte == 0).collect())
@@ -200,7 +200,7 @@ fn bytes(fields: &Map<String, Value>, name: &str, length: usize) -> Option<Vec<u
     (bytes.len() == length).then_some(bytes)
 }
 
-/// A point in its uncompressed form. Whether it lies on the curve is looked at with each signature.
+/// A point in uncompressed form. Whether it lies on the curve is checked with each signature.
 fn point(fields: &Map<String, Value>, length: usize) -> Option<Vec<u8>> {
     let (x, y) = (bytes(fields, "x", length)?, bytes(fields, "y", length)?);
     Some([&[4], x.as_slice(), y.as_slice()].concat())

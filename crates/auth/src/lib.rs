@@ -1,7 +1,7 @@
-//! Who a team's client is: access tokens of OAuth 2.1 issuers, and client certificates.
+//! Authenticates a team's clients: access tokens of OAuth 2.1 issuers, and client certificates.
 //!
-//! Owns the resource server's half: it checks what others issue and issues nothing. Must not know HTTP, tools or the
-//! configuration file. Opens no connection: an issuer is read through the `Fetch` that it is given.
+//! Implements the resource server: it checks tokens and issues none. Must not know HTTP, tools or the configuration
+//! file. Opens no connection: an issuer is read through the `Fetch` passed in.
 
 mod algorithm;
 mod certificate;
@@ -30,5 +30,5 @@ pub use resource::{metadata, metadata_url};
 pub use scope::ScopeMap;
 pub use verifier::Verifier;
 
-/// Longest token that is looked at, in bytes.
+/// Maximum bytes of a token.
 pub const MAX_TOKEN: usize = 8 * 1024;

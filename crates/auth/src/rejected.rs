@@ -1,40 +1,40 @@
-//! Why a token is refused, in words that may go back to whoever sent it.
+//! Why a token is rejected, in words that are safe to send back to the client.
 
-/// A refused token. The text is of fixed words in plain ASCII without quotation marks, and has nothing of what the token
-/// holds: it goes back in a header.
+/// A rejected token. The text consists of fixed words in plain ASCII without quotation marks, and nothing from the
+/// token: it is sent in a header.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Rejected {
-    /// What is wrong.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// What is wrong with a token.
+/// Reasons to reject a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// No signed JWT in compact form.
+    /// Not a signed JWT in compact form.
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
-    /// More bytes than any token needs.
+    /// Longer than any valid token.
     #[error("the token is longer than {} bytes", crate::MAX_TOKEN)]
     TooLong,
-    /// Encrypted tokens are not read.
+    /// Encrypted tokens are not supported.
     #[error("the token is encrypted; send a signed one")]
     Encrypted,
-    /// No key can be had, or those held are due for another look.
+    /// No keys are available, or the cached ones are due for a refresh.
     #[error("the issuer's signing keys are not available yet; try again shortly")]
     NoKeys,
-    /// No configured issuer has this name.
+    /// The issuer is not configured.
     #[error("the token's issuer is not trusted here")]
     UnknownIssuer,
-    /// The issuer publishes no such key.
+    /// The issuer does not publish this key.
     #[error("the issuer has no key with the token's key id")]
     UnknownKey,
-    /// The signature is not the issuer's.
+    /// The signature was not made by the issuer.
     #[error("the token's signature is invalid")]
     BadSignature,
-    /// Past `exp`.
+    /// After `exp`.
     #[error("the token has expired")]
     Expired,
     /// Before `nbf` or `iat`.
@@ -43,19 +43,19 @@ pub enum Reason {
     /// Made for another resource.
     #[error("the token's audience is another resource; ask for one for this resource")]
     WrongAudience,
-    /// An algorithm that is unknown, not allowed, or not the key's.
+    /// An algorithm that is unknown, not allowed, or not that of the key.
     #[error("the token's algorithm is not allowed")]
     BadAlgorithm,
     /// An ID token, a refresh token or another kind.
     #[error("the token is not an access token")]
     WrongType,
-    /// Bound to a key whose possession is not shown.
+    /// Bound to a key whose possession is not proven.
     #[error("the token is bound to a client's key; send a bearer token")]
     Bound,
-    /// A claim that must be there is not.
+    /// A required claim is missing.
     #[error("the token lacks the claim {0}")]
     MissingClaim(&'static str),
-    /// A claim that is there says nothing usable.
+    /// A claim has an unusable value.
     #[error("the token's claim {0} is not accepted")]
     BadClaim(&'static str),
 }

@@ -1,9 +1,9 @@
-//! What a protected resource tells of itself (RFC 9728).
+//! The metadata document of a protected resource (RFC 9728).
 
 use serde_json::{Value, json};
 use url::Url;
 
-/// The document at `metadata_url`. Tokens are taken from the header alone.
+/// The document at `metadata_url`. Tokens are accepted in the header only.
 pub fn metadata(resource: &str, issuers: &[&str], scopes: &[&str], name: Option<&str>) -> Value {
     let mut document = json!({
         "resource": resource,
@@ -19,7 +19,7 @@ pub fn metadata(resource: &str, issuers: &[&str], scopes: &[&str], name: Option<
     document
 }
 
-/// Where the metadata of a resource stands: its path comes after the well-known one (RFC 9728, section 3.1).
+/// The URL of a resource's metadata: its path is appended to the well-known one (RFC 9728, section 3.1).
 pub fn metadata_url(resource: &str) -> Option<String> {
     let mut url = Url::parse(resource).ok().filter(Url::has_host)?;
     url.set_fragment(None);

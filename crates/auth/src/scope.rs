@@ -1,10 +1,10 @@
-//! From an issuer's scopes to docent's: `*`, a suite such as `code:*`, or the name of a tool.
+//! Maps an issuer's scopes to docent's: `*`, a suite such as `code:*`, or the name of a tool.
 
 use crate::issuer::BadSetting;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Which of docent's scopes an issuer's scopes open. An issuer's scope that is not in it opens nothing.
+/// Which of docent's scopes an issuer's scopes grant. An issuer's scope outside the map grants nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScopeMap {
     opens: BTreeMap<String, Vec<String>>,
@@ -12,7 +12,7 @@ pub struct ScopeMap {
 }
 
 impl ScopeMap {
-    /// Checks a map. With `passthrough`, scopes of docent's own form that the map doesn't name count as they are.
+    /// Validates a map. With `passthrough`, scopes in docent's own form that are not in the map are granted unchanged.
     pub fn new(
         opens: BTreeMap<String, Vec<String>>,
         passthrough: bool,
@@ -30,7 +30,7 @@ impl ScopeMap {
         Ok(Self { opens, passthrough })
     }
 
-    /// What the scopes of a token open, each once, in the order in which they come.
+    /// The scopes granted by a token's scopes, without duplicates, in order.
     pub fn apply<'a>(&self, granted: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut own: Vec<String> = Vec::new();
         for scope in granted {
@@ -49,7 +49,7 @@ impl ScopeMap {
         own
     }
 
-    /// The issuer's scopes that would open a tool, the narrowest first. One of them is enough.
+    /// The issuer's scopes that grant a tool, the narrowest first. Any one of them is enough.
     pub fn needed_for(&self, tool: &str, suite: &str) -> Vec<String> {
         let whole = format!("{suite}:*");
         let rank = |own: &str| match own {
@@ -58,7 +58,7 @@ impl ScopeMap {
             "*" => Some(2),
             _ => None,
         };
-        // How much else comes with it decides before the name does.
+        // Sorted by how much else they grant, then by name.
         let mut found: Vec<((usize, usize), String)> = self
             .opens
             .iter()
@@ -79,13 +79,13 @@ impl ScopeMap {
         found.into_iter().map(|(_, scope)| scope).collect()
     }
 
-    /// The issuer's scopes that mean something here, for `scopes_supported`.
+    /// The issuer's scopes that grant something here, for `scopes_supported`.
     pub fn supported(&self) -> impl Iterator<Item = &str> {
         self.opens.keys().map(String::as_str)
     }
 }
 
-/// A token's scopes: `scope` and `scp`, each a list or a string with spaces.
+/// A token's scopes: `scope` and `scp`, each a list or a space-separated string.
 pub(crate) fn granted(claims: &Map<String, Value>) -> Vec<&str> {
     ["scope", "scp"].iter().filter_map(|name| claims.get(*name)).flat_map(read).collect()
 }
@@ -106,7 +106,7 @@ pub(crate) fn is_own(scope: &str) -> bool {
     scope == "*" || plain(scope.strip_suffix(":*").unwrap_or(scope))
 }
 
-/// What to say of a scope without one of docent's forms.
+/// The error for a scope without one of docent's forms.
 pub(crate) fn not_own(scope: &str) -> String {
     format!("the scope {scope:?} is not a tool name, a suite such as \"code:*\", or \"*\"")
 }

@@ -1,4 +1,4 @@
-//! Checks tokens against the issuers that are trusted. `verify` reads what is held; only `learn` and `warm` ask an issuer.
+//! Verifies tokens against the trusted issuers. `verify` uses cached keys; only `learn` and `warm` query an issuer.
 
 use crate::{
     claims::{self, Verified},
@@ -12,7 +12,7 @@ use crate::{
 };
 use std::{collections::HashSet, error::Error, fmt, sync::Arc, time::SystemTime};
 
-/// The issuers that are trusted, and their keys.
+/// The trusted issuers, and their keys.
 pub struct Verifier {
     trusted: Vec<Trusted>,
     fetch: Arc<dyn Fetch>,
@@ -21,12 +21,12 @@ pub struct Verifier {
 #[derive(Debug)]
 struct Trusted {
     issuer: Issuer,
-    /// Shared with the verifier that this one goes on from, where somebody may still be asking.
+    /// Shared with the previous verifier, through which a query may still be running.
     keyring: Arc<Keyring>,
 }
 
 impl Verifier {
-    /// Holds no keys yet: the first token, or `warm`, makes it ask for them.
+    /// Starts without keys: the first token, or `warm`, fetches them.
     pub fn new(issuers: Vec<Issuer>, fetch: Arc<dyn Fetch>) -> Result<Self, BadSetting> {
         let mut names = HashSet::new();
         if let Some(twice) = issuers.iter().find(|issuer| !names.insert(issuer.name())) {
@@ -38,12 +38,12 @@ impl Verifier {
         Ok(Self { trusted, fetch })
     }
 
-    /// Takes over the keys of issuers that another verifier trusts too and reads at the same place. From now on they are
-    /// asked for in this one's own way.
+    /// Adopts the keys of issuers that another verifier trusts too and reads from the same URL. From now on they are
+    /// fetched in this one's own way.
     pub fn go_on_from(&mut self, last: &Self) {
         for Trusted { issuer, keyring } in &mut self.trusted {
             let known = last.find(issuer.name()).filter(|known| {
-                // One without keys has asked in vain, and would wait before it asks again.
+                // An issuer without keys was queried in vain, and would wait before the next query.
                 known.issuer.settings.jwks_uri == issuer.settings.jwks_uri
                     && known.keyring.holds_keys()
             });
@@ -53,7 +53,7 @@ impl Verifier {
         }
     }
 
-    /// Checks a token with the keys that are held. Reads no network.
+    /// Verifies a token with the cached keys, without network access.
     pub fn verify(&self, token: &str, now: SystemTime) -> Result<Verified, Rejected> {
         let (token, trusted) = self.parse(token)?;
         let keys = trusted.keyring.keys(now).ok_or(Reason::NoKeys)?;
@@ -68,9 +68,9 @@ impl Verifier {
         Ok(claims::check(&token, &trusted.issuer, now)?)
     }
 
-    /// Asks the token's issuer for its keys if that can help. Blocks. True says that a second `verify` has the key.
+    /// Fetches the keys of the token's issuer if that can help. Blocks. True means that a second `verify` has the key.
     ///
-    /// An issuer is asked once at a time and at most once in 30 seconds, whatever the tokens say.
+    /// An issuer gets one query at a time and at most one in 30 seconds, whatever the tokens say.
     pub fn learn(&self, token: &str, now: SystemTime) -> bool {
         let Ok((token, trusted)) = self.parse(token) else { return false };
         let has_it = |keys: &KeySet| {
@@ -85,7 +85,7 @@ impl Verifier {
         held.is_some_and(|keys| has_it(&keys))
     }
 
-    /// Asks every issuer whose keys are not at hand. Blocks. Returns those that could not be learned from, by name.
+    /// Fetches the keys of every issuer that has none cached. Blocks. Returns the issuers that failed, by name.
     pub fn warm(&self, now: SystemTime) -> Vec<(String, LearnError)> {
         let mut failed = Vec::new();
         for Trusted { issuer, keyring } in &self.trusted {
@@ -98,13 +98,13 @@ impl Verifier {
         failed
     }
 
-    /// What an issuer's scopes open now. `None` where the issuer is not trusted any more.
+    /// What an issuer's scopes grant now. `None` if the issuer is no longer trusted.
     pub fn opened_by(&self, issuer: &str, granted: &[String]) -> Option<Vec<String>> {
         let scopes = self.find(issuer)?.issuer.scopes();
         Some(scopes.apply(granted.iter().map(String::as_str)))
     }
 
-    /// The scopes of an issuer that would open a tool, the narrowest first. One of them is enough.
+    /// The scopes of an issuer that grant a tool, the narrowest first. Any one of them is enough.
     pub fn needed_for(&self, issuer: &str, tool: &str, suite: &str) -> Vec<String> {
         self.find(issuer)
             .map_or_else(Vec::new, |trusted| trusted.issuer.scopes().needed_for(tool, suite))
@@ -115,7 +115,7 @@ impl Verifier {
         self.trusted.iter().map(|trusted| trusted.issuer.name())
     }
 
-    /// The scopes that mean something to one issuer or another, for `scopes_supported`. Sorted, each once.
+    /// The scopes of all issuers that grant something, for `scopes_supported`. Sorted, without duplicates.
     pub fn scopes_supported(&self) -> Vec<String> {
         let all = self.trusted.iter().flat_map(|trusted| trusted.issuer.scopes().supported());
         let mut all: Vec<String> = all.map(str::to_owned).collect();
@@ -124,7 +124,7 @@ impl Verifier {
         all
     }
 
-    /// A token that an issuer could have made: all that can be said before its signature is checked.
+    /// A token that an issuer could have made, as far as is known before its signature is checked.
     fn parse<'t>(&self, token: &'t str) -> Result<(Unverified<'t>, &Trusted), Reason> {
         let token = jws::parse(token)?;
         let issuer = token.claims.get("iss").ok_or(Reason::MissingClaim("iss"))?;
@@ -136,7 +136,7 @@ impl Verifier {
         Ok((token, trusted))
     }
 
-    /// An issuer's name is compared as it stands (RFC 8414, section 4).
+    /// An issuer's name is compared verbatim (RFC 8414, section 4).
     fn find(&self, name: &str) -> Option<&Trusted> {
         self.trusted.iter().find(|trusted| trusted.issuer.name() == name)
     }

@@ -405,7 +405,7 @@ impl Provider for PromptSuite {
                 "review_file" => self.review_file(arguments, context).await,
                 "document_repository" => self.document_repository(arguments, context).await,
                 "answer_from_docs" => self.answer_from_docs(arguments, context).await,
-                _ => Err(ToolError::not_found(format!("no prompt is called {name}"))),
+                _ => Err(ToolError::not_found(format!("unknown prompt: {name}"))),
             }
         })
     }

@@ -1,4 +1,4 @@
-//! What a call gives back: blocks for the model, a typed value for programs.
+//! The result of a call: blocks for the model, a typed value for programs.
 
 use crate::Object;
 use serde_json::Value;
@@ -10,19 +10,19 @@ pub enum Block {
     Text {
         /// The text.
         text: String,
-        /// Where it comes from, for dialects that carry it beside the text.
+        /// The source of the text, for dialects that carry it beside the text.
         metadata: Option<Object>,
-        /// How well it matches, higher is better.
+        /// Match score; higher is better.
         score: Option<f64>,
     },
-    /// A picture.
+    /// An image.
     Image {
         /// Base64.
         data: String,
         /// Media type.
         mime: String,
     },
-    /// A sound.
+    /// Audio.
     Audio {
         /// Base64.
         data: String,
@@ -31,20 +31,20 @@ pub enum Block {
     },
     /// A resource that can be read later.
     Link(ResourceInfo),
-    /// A resource, contents and all.
+    /// A resource including its contents.
     Embedded(Contents),
-    /// Content of another server, passed on as it came.
+    /// Content of another server, passed on unchanged.
     Raw(Value),
 }
 
 impl Block {
-    /// Text with nothing beside it.
+    /// Text without metadata.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), metadata: None, score: None }
     }
 }
 
-/// A resource as a list shows it.
+/// A resource as listed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResourceInfo {
     /// Its address.
@@ -53,13 +53,13 @@ pub struct ResourceInfo {
     pub name: String,
     /// Name for people.
     pub title: Option<String>,
-    /// What is in it.
+    /// Its description.
     pub about: Option<String>,
     /// Media type.
     pub mime: Option<String>,
     /// Bytes, where known.
     pub size: Option<u64>,
-    /// Further fields of another server's resource, passed on as they came.
+    /// Further fields of another server's resource, passed on unchanged.
     pub extra: Object,
 }
 
@@ -72,11 +72,11 @@ pub struct TemplateInfo {
     pub name: String,
     /// Name for people.
     pub title: Option<String>,
-    /// What its members hold.
+    /// Description of its members.
     pub about: Option<String>,
     /// Media type of its members.
     pub mime: Option<String>,
-    /// Further fields of another server's template, passed on as they came.
+    /// Further fields of another server's template, passed on unchanged.
     pub extra: Object,
 }
 
@@ -101,18 +101,18 @@ pub enum Contents {
         /// Base64.
         blob: String,
     },
-    /// Contents of another server, passed on as they came.
+    /// Contents of another server, passed on unchanged.
     Raw(Value),
 }
 
-/// A tool's answer: `structured` is what its schema promises, `content` is the same thing told to a model.
+/// A tool's answer: `structured` matches the tool's schema, `content` is the same for a model.
 #[derive(Debug, Clone)]
 pub struct Answer<T> {
     /// For programs.
     pub structured: T,
-    /// For the model, after whatever the call has already emitted.
+    /// For the model, after the blocks that the call has already emitted.
     pub content: Vec<Block>,
-    /// The call was stopped before it had seen everything.
+    /// The call was stopped before it finished.
     pub partial: bool,
 }
 
@@ -129,7 +129,7 @@ impl<T> Answer<T> {
         self
     }
 
-    /// Marks the answer as cut short by the deadline.
+    /// Marks the answer as truncated by the deadline.
     #[must_use]
     pub fn partial(mut self, partial: bool) -> Self {
         self.partial = partial;
@@ -137,20 +137,20 @@ impl<T> Answer<T> {
     }
 }
 
-/// Where fields of another server's answer that have no place of their own travel in `_meta`.
+/// The `_meta` key for fields of another server's answer that have no place of their own.
 pub const EXTRA: &str = "docent/extra";
 
-/// An answer whose type has been erased; what a catalogue's tools return.
+/// A type-erased answer; what tools in a catalogue return.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// For the model.
     pub content: Vec<Block>,
     /// For programs.
     pub structured: Option<Value>,
-    /// The tool ran and failed, and says so in `content`.
+    /// The tool ran and failed; `content` describes the failure.
     pub is_error: bool,
-    /// The call was stopped before it had seen everything.
+    /// The call was stopped before it finished.
     pub partial: bool,
-    /// `_meta`, passed on as it came.
+    /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
 }

@@ -1,10 +1,10 @@
-//! Pages that show what tools answer, for clients that have a place for them.
+//! Pages that show tool results, for clients that can display them.
 
-/// A page that shows what tools answer: one HTML document that asks for nothing outside itself and speaks with the
-/// client that shows it.
+/// A page that shows tool results: one HTML document that loads nothing external and communicates with the client that
+/// shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct App {
-    /// Its address, which begins with `ui://`. Tools name it.
+    /// Its address, which begins with `ui://`. Tools refer to it.
     pub uri: &'static str,
     /// Short name.
     pub name: &'static str,

@@ -1,4 +1,4 @@
-//! All that a running call may know of its caller: how to report, how to ask, when to stop.
+//! The context of a running call: reporting, asking the client, and when to stop.
 
 use crate::{Block, Object, Outcome, Running, ToolError};
 use serde_json::{Value, json};
@@ -11,41 +11,41 @@ use std::{
 use tokio::sync::SetOnce;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// How far a call has come. `done` only grows.
+/// Progress of a call. `done` only grows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Units done.
     pub done: f64,
-    /// Units in all, where known.
+    /// Units in total, if known.
     pub total: Option<f64>,
     /// What is being done.
     pub message: String,
-    /// The fields of another server's step, passed on as they came.
+    /// Further fields of another server's progress step, passed on unchanged.
     pub extra: Object,
 }
 
-/// Syslog levels, the least urgent first.
+/// Syslog levels, from least to most urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// For the author of the tool.
+    /// For the tool's author.
     Debug,
-    /// Normal.
+    /// Normal operation.
     Info,
-    /// Normal and worth a look.
+    /// Normal but noteworthy.
     Notice,
-    /// Something is odd.
+    /// Something is unusual.
     Warning,
     /// Something failed.
     Error,
     /// A part is unusable.
     Critical,
-    /// Act at once.
+    /// Action is required immediately.
     Alert,
     /// Nothing works.
     Emergency,
 }
 
-/// A question for the client; parameters as the protocol has them.
+/// A request to the client, with the protocol's parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// `sampling/createMessage`.
@@ -56,12 +56,12 @@ pub enum Ask {
     Roots,
 }
 
-/// Why a call must end.
+/// Why a call must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// The client no longer wants the answer.
     Cancelled,
-    /// Time is up; what was found so far is wanted.
+    /// Time is up; partial results are wanted.
     Deadline,
 }
 
@@ -74,27 +74,27 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Which call within another one this is, and what it had handed over when it last asked the client something.
+/// Identifies a call within another one, with the state it returned when it last asked the client something.
 #[derive(Debug, Clone, Default)]
 pub struct InnerRound {
-    /// Its number within the call around it, where that numbers them itself: the same in each round of questions.
+    /// Its number within the outer call, if that numbers its calls itself: the same in each round of questions.
     pub nth: Option<usize>,
     /// The state of its own [`InputNeeded`](crate::InputNeeded), once the client has answered.
     pub state: Option<String>,
-    /// What cancels it, in the place of what cancels the call around it: it may go on in the next round, when the request
-    /// of this one is over.
+    /// Cancels it, in place of the token of the outer call: it may continue in the next round, after the request of
+    /// this round has ended.
     pub cancel: Option<CancellationToken>,
 }
 
-/// A share of something that several clients want; dropping it makes room for the next.
+/// A share of a limited resource; dropping it makes room for the next client.
 pub type Slot = Box<dyn Send>;
 
-/// A turn on a blocking thread.
+/// Permission to use a blocking thread.
 #[derive(Default)]
 pub struct WorkSlot {
-    /// A small number that tells clients apart that are at work at the same time; `None` for work of no client.
+    /// A small number that distinguishes clients whose work runs at the same time; `None` for work without a client.
     pub lane: Option<usize>,
-    /// The share itself, where threads are shared out.
+    /// The share itself, if threads are shared out.
     pub held: Option<Slot>,
 }
 
@@ -104,50 +104,52 @@ impl fmt::Debug for WorkSlot {
     }
 }
 
-/// Whoever listens while a call runs. Implemented by the server, once per call.
+/// The client of a running call. Implemented by the server, once per call.
 pub trait Audience: Send + Sync {
-    /// Tells how far the call is. Never waits; may drop steps that come too fast.
+    /// Reports progress. Never waits; may drop steps that come too fast.
     fn progress(&self, progress: Progress);
-    /// Tells something worth a log line. Never waits.
+    /// Sends a log message. Never waits.
     fn log(&self, level: Level, logger: &str, data: Value);
-    /// Passes a line of another server's log on, with the fields that have no place of their own. Never waits.
+    /// Relays a log message of another server, with fields that have no place of their own. Never waits.
     fn relay(&self, level: Level, logger: &str, data: Value, _extra: Object) {
         self.log(level, logger, data);
     }
-    /// Hands over a piece of the answer. The pieces come first in the final answer, or reach the client at once.
+    /// Emits a piece of the answer. The pieces come first in the final answer, or reach the client at once.
     fn emit(&self, block: Block) -> Running<'_, ()>;
-    /// Asks the client. The key names the question: a call that is run again with the answers asks under the same key.
+    /// Asks the client. The key identifies the question: a call that is run again with the answers asks under the same
+    /// key.
     fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>>;
-    /// What the tool asked to have handed back, when it runs again with answers.
+    /// The state that the tool asked to get back when it runs again with answers.
     fn state(&self) -> Option<String>;
-    /// Names whoever is at the other end: calls with the same name come from the same client.
-    #[expect(clippy::unnecessary_literal_bound, reason = "others name a client that they hold")]
+    /// Identifies the client: calls with the same name come from the same client.
+    #[expect(clippy::unnecessary_literal_bound, reason = "other implementations return a field")]
     fn client(&self) -> &str {
         ""
     }
-    /// Names what limits per client count by: the same for all sessions and requests of one client.
+    /// The key for limits per client: the same for all sessions and requests of one client.
     fn client_key(&self) -> &str {
         self.client()
     }
-    /// What the client says of this request in `_meta`, without the protocol's own keys.
+    /// The client's `_meta` of this request, without the protocol's own keys.
     fn meta(&self) -> Object {
         Object::new()
     }
-    /// The quietest level of log lines that the client wants to hear of; `None` where it hears none.
+    /// The minimum level of log messages that the client wants; `None` if it wants none.
     fn level(&self) -> Option<Level> {
         None
     }
-    /// What the client says that it can do, as the protocol has it.
+    /// The client's declared capabilities, in the protocol's form.
     fn capabilities(&self) -> Object {
         Object::new()
     }
-    /// Passes a notification on to the client, as it came. The call may be over.
+    /// Passes a notification on to the client, unchanged. The call may be over.
     fn pass_on(&self, _method: &str, _params: Value) {}
-    /// The number of the client's request among recorded messages, where they are recorded.
+    /// The number of the client's request in the traffic recording, if it is recorded.
     fn recorded(&self) -> Option<u64> {
         None
     }
-    /// Calls a tool of a provider in the name of the same client: the same checks, limits and audit as if it had called.
+    /// Calls a tool of a provider on behalf of the same client, with the same checks, limits and audit as a direct
+    /// call.
     fn call<'a>(
         &'a self,
         _tool: (&'a str, &'a str),
@@ -162,39 +164,40 @@ pub trait Audience: Send + Sync {
     fn may_use(&self, _provider: &str, _tool: &str) -> bool {
         true
     }
-    /// Waits for the client's turn on a blocking thread. The slot is kept until the work is done, also where the call
-    /// has ended before.
+    /// Waits for the client's turn on a blocking thread. The slot is kept until the work is done, even if the call has
+    /// ended before.
     fn work_slot(&self) -> Running<'_, WorkSlot> {
         Box::pin(std::future::ready(WorkSlot::default()))
     }
-    /// Takes the client's share of index work; `None` where it has it already, and answers from what is indexed.
+    /// Takes the client's share of index work; `None` if it has it already, and gets answers from the current index.
     fn index_slot(&self) -> Option<Slot> {
         Some(Box::new(()))
     }
-    /// How long the client has taken to answer questions. It moves the deadline by as much.
+    /// How long the client has taken to answer questions. Extends the deadline by as much.
     fn waited(&self) -> Duration {
         Duration::ZERO
     }
-    /// Set once the server closes and wants the answer at once: from then on it is as if the deadline had come.
+    /// Set once the server shuts down and wants the answer at once: from then on the call behaves as if its deadline
+    /// had passed.
     fn hurry(&self) -> Option<&SetOnce<()>> {
         None
     }
 }
 
-/// The code of errors that ask to try again later.
+/// The error code for "try again later".
 const OVERLOADED: i32 = -32000;
 
-/// What a call within another one had handed over when it last asked the client something, if anything.
+/// The state that a call within another one returned when it last asked the client something.
 #[derive(Clone)]
 struct InnerState(Option<String>);
 
-/// Given to every call.
+/// The context passed to every call.
 #[derive(Clone)]
 pub struct CallContext {
     audience: Arc<dyn Audience>,
     cancel: CancellationToken,
     deadline: Option<Instant>,
-    /// The state of a call within another one, in the place of the other's.
+    /// The state of a call within another one; overrides that of the outer call.
     inner_state: Option<InnerState>,
 }
 
@@ -205,7 +208,7 @@ impl fmt::Debug for CallContext {
 }
 
 impl CallContext {
-    /// Made by the server for each call.
+    /// Created by the server for each call.
     pub fn new(
         audience: Arc<dyn Audience>,
         cancel: CancellationToken,
@@ -214,14 +217,14 @@ impl CallContext {
         Self { audience, cancel, deadline, inner_state: None }
     }
 
-    /// The same for a call within another one, which has a state of its own.
+    /// A copy for a call within this one, with a state of its own.
     #[must_use]
     pub fn with_state(mut self, state: Option<String>) -> Self {
         self.inner_state = Some(InnerState(state));
         self
     }
 
-    /// Whether to stop now, and why. Cheap: ask it in every loop that may run long.
+    /// Whether to stop now, and why. Cheap: check it in every loop that may run long.
     pub fn stop(&self) -> Option<Stop> {
         if self.cancel.is_cancelled() {
             return Some(Stop::Cancelled);
@@ -237,7 +240,7 @@ impl CallContext {
     /// Waits until the call must stop.
     pub async fn stopped(&self) -> Stop {
         let deadline = async {
-            // While the client answers a question, the deadline moves on.
+            // The deadline moves while the client answers a question.
             while let Some(at) = self.deadline().map(tokio::time::Instant::from_std) {
                 if tokio::time::Instant::now() >= at {
                     return;
@@ -260,7 +263,7 @@ impl CallContext {
         }
     }
 
-    /// When time is up, as far as is known now.
+    /// The deadline, as far as it is known now.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline.map(|at| at + self.audience.waited())
     }
@@ -270,7 +273,7 @@ impl CallContext {
         &self.cancel
     }
 
-    /// Tells how far the call is.
+    /// Reports progress.
     #[expect(clippy::cast_precision_loss, reason = "counts of files fit a double")]
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
         let (done, total) = (done as f64, total.map(|t| t as f64));
@@ -278,22 +281,22 @@ impl CallContext {
         self.audience.progress(Progress { done, total, message, extra });
     }
 
-    /// Passes a step on as it is.
+    /// Passes a progress step on unchanged.
     pub fn report(&self, progress: Progress) {
         self.audience.progress(progress);
     }
 
-    /// Tells something worth a log line.
+    /// Sends a log message.
     pub fn log(&self, level: Level, logger: &str, data: impl Into<Value>) {
         self.audience.log(level, logger, data.into());
     }
 
-    /// Passes a line of another server's log on as it is.
+    /// Relays a log message of another server unchanged.
     pub fn relay(&self, level: Level, logger: &str, data: Value, extra: Object) {
         self.audience.relay(level, logger, data, extra);
     }
 
-    /// Hands over a piece of the answer before the rest.
+    /// Emits a piece of the answer before the rest.
     pub async fn emit(&self, block: Block) {
         self.audience.emit(block).await;
     }
@@ -303,52 +306,52 @@ impl CallContext {
         self.audience.ask(key, Ask::Sample(params)).await
     }
 
-    /// Asks the person at the client.
+    /// Asks the user at the client.
     pub async fn elicit(&self, key: &str, params: Value) -> Result<Value, ToolError> {
         self.audience.ask(key, Ask::Elicit(params)).await
     }
 
-    /// Asks the client which folders it works in.
+    /// Asks the client for its root folders.
     pub async fn client_roots(&self, key: &str) -> Result<Value, ToolError> {
         self.audience.ask(key, Ask::Roots).await
     }
 
-    /// Names whoever is at the other end: calls with the same name come from the same client.
+    /// Identifies the client: calls with the same name come from the same client.
     pub fn client(&self) -> &str {
         self.audience.client()
     }
 
-    /// Names what limits per client count by: the same for all sessions and requests of one client.
+    /// The key for limits per client: the same for all sessions and requests of one client.
     pub fn client_key(&self) -> &str {
         self.audience.client_key()
     }
 
-    /// What the client says of this request in `_meta`, without the protocol's own keys.
+    /// The client's `_meta` of this request, without the protocol's own keys.
     pub fn meta(&self) -> Object {
         self.audience.meta()
     }
 
-    /// The quietest level of log lines that the client wants to hear of; `None` where it hears none.
+    /// The minimum level of log messages that the client wants; `None` if it wants none.
     pub fn level(&self) -> Option<Level> {
         self.audience.level()
     }
 
-    /// What the client says that it can do, as the protocol has it.
+    /// The client's declared capabilities, in the protocol's form.
     pub fn capabilities(&self) -> Object {
         self.audience.capabilities()
     }
 
-    /// Passes a notification on to the client, as it came. The call may be over.
+    /// Passes a notification on to the client, unchanged. The call may be over.
     pub fn pass_on(&self, method: &str, params: Value) {
         self.audience.pass_on(method, params);
     }
 
-    /// The number of the client's request among recorded messages: what is sent because of it is recorded beside it.
+    /// The number of the client's request in the traffic recording; messages sent because of it are recorded beside it.
     pub fn recorded(&self) -> Option<u64> {
         self.audience.recorded()
     }
 
-    /// Calls a tool of a provider in the name of the same client, with all that holds for its own calls.
+    /// Calls a tool of a provider on behalf of the same client, with the same checks and limits as a direct call.
     pub async fn call(
         &self,
         (provider, tool): (&str, &str),
@@ -358,7 +361,7 @@ impl CallContext {
         self.call_in_round((provider, tool), arguments, round).await
     }
 
-    /// The same for one of several calls, each of which may ask the client something and go on in another round.
+    /// Like `call`, for one of several calls, each of which may ask the client something and continue in another round.
     pub async fn call_in_round(
         &self,
         (provider, tool): (&str, &str),
@@ -383,7 +386,7 @@ impl CallContext {
         self.audience.ask(key, ask).await
     }
 
-    /// What the tool asked to have handed back, when it runs again with answers.
+    /// The state that the tool asked to get back when it runs again with answers.
     pub fn state(&self) -> Option<String> {
         match &self.inner_state {
             Some(InnerState(own)) => own.clone(),
@@ -391,17 +394,17 @@ impl CallContext {
         }
     }
 
-    /// Passes the client's turns on to a call in memory, whose audience is another one.
+    /// Waits for the client's turn on a blocking thread, for an in-memory call with another audience.
     pub fn work_slot(&self) -> Running<'_, WorkSlot> {
         self.audience.work_slot()
     }
 
-    /// Takes the client's share of index work; `None` where it has it already, and answers from what is indexed.
+    /// Takes the client's share of index work; `None` if it has it already, and gets answers from the current index.
     pub fn index_slot(&self) -> Option<Slot> {
         self.audience.index_slot()
     }
 
-    /// Why work that waited for a thread is not done: the client's other calls had all that it may have.
+    /// The error for work that got no thread in time because the client's other calls used all of its share.
     fn never_started(&self, stop: Stop) -> ToolError {
         let is_late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
         if stop == Stop::Cancelled || !is_late {
@@ -409,23 +412,23 @@ impl CallContext {
         }
         ToolError::Refused {
             code: OVERLOADED,
-            message: "too much work at once: this client's other calls took all the threads that it may have; \
+            message: "too many calls at once: this client's other calls use all of its threads; \
                       wait for their answers, then try again"
                 .into(),
             data: Some(json!({ "retryAfter": 1, "retryAfterMs": 1000 })),
         }
     }
 
-    /// A context for work on another thread, and the guard that cancels it. A future keeps the guard, so that work
-    /// without a reader ends: when the future is dropped, or done.
+    /// A context for work on another thread, and the guard that cancels it. A future keeps the guard, so that the work
+    /// ends when the future is dropped or done.
     pub fn scoped(&self) -> (Self, DropGuard) {
         let context = Self { cancel: self.cancel.child_token(), ..self.clone() };
         let guard = context.cancel.clone().drop_guard();
         (context, guard)
     }
 
-    /// Runs CPU or file work off the async threads. The work gets a context of its own and must look at [`Self::stop`]
-    /// in every loop that may run long: it is cancelled with this call, and also when this future is dropped, because a
+    /// Runs CPU or file work off the async threads. The work gets a context of its own and must check [`Self::stop`] in
+    /// every loop that may run long: it is cancelled with this call, and also when this future is dropped, because a
     /// thread can't be interrupted from outside. Work that is still queued by then is not started.
     pub async fn blocking<T, F>(&self, work: F) -> Result<T, ToolError>
     where
@@ -435,14 +438,14 @@ impl CallContext {
         let slot = self.wait_for_work_slot().await?;
         let lane = slot.lane;
         let run = move |context: &Self| {
-            // The thread is busy for as long as the work takes, even where the call has ended by then.
+            // The thread is busy for as long as the work takes, even if the call has ended by then.
             let _busy = slot;
             work(context)
         };
         self.run_on_thread(lane, run).await
     }
 
-    /// Waits for the client's turn on a blocking thread, for work of several steps: see [`Self::blocking_in`].
+    /// Waits for the client's turn on a blocking thread, for work in several steps: see [`Self::blocking_in`].
     pub async fn wait_for_work_slot(&self) -> Result<WorkSlot, ToolError> {
         tokio::select! {
             biased;
@@ -451,8 +454,8 @@ impl CallContext {
         }
     }
 
-    /// Does the same as [`Self::blocking`] in a slot that the call has already, and returns the slot for the next step.
-    /// A step is started even when the deadline has passed, so that it can conclude with what the steps before it found.
+    /// Like [`Self::blocking`], in a slot that the call has already; returns the slot for the next step. A step is
+    /// started even when the deadline has passed, so that it can finish with the results of earlier steps.
     pub async fn blocking_in<T, F>(
         &self,
         slot: WorkSlot,
@@ -481,7 +484,7 @@ impl CallContext {
         };
         match tokio::task::spawn_blocking(run).await {
             Ok(result) => result,
-            // A panic belongs to the call that caused it; the runner above reports it.
+            // A panic belongs to the call that caused it; the caller reports it.
             Err(failure) if failure.is_panic() => std::panic::resume_unwind(failure.into_panic()),
             Err(failure) => Err(ToolError::Bug(Box::new(failure))),
         }
@@ -492,12 +495,12 @@ thread_local! {
     static LANE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The lane of the client whose call this thread works on, where it works on one.
+/// The lane of the client whose call this thread works on, if any.
 pub fn current_lane() -> Option<usize> {
     LANE.get()
 }
 
-/// A thread that works on a call.
+/// Marks a thread as working on a call.
 struct InLane {
     before: Option<usize>,
 }
@@ -514,7 +517,7 @@ impl Drop for InLane {
     }
 }
 
-/// A context without listener, deadline or client: for tests and for callers in memory.
+/// A context without client or deadline: for tests and in-memory callers.
 pub fn nobody() -> CallContext {
     CallContext::new(Arc::new(Nobody), CancellationToken::new(), None)
 }
@@ -598,7 +601,7 @@ mod tests {
             started = has_started => started.expect("it starts"),
         }
         assert_eq!(has_ended.await.expect("it ends"), Some(Stop::Cancelled));
-        assert_eq!(context.stop(), None, "the call itself goes on");
+        assert_eq!(context.stop(), None, "the call itself continues");
     }
 
     /// A client with a lane.
@@ -661,7 +664,7 @@ mod tests {
             let (stopped, ()) = tokio::join!(context.stopped(), hurry);
             assert_eq!((stopped, context.stop()), (Stop::Deadline, Some(Stop::Deadline)));
             cancel.cancel();
-            assert_eq!(context.stopped().await, Stop::Cancelled, "nobody waits for the answer");
+            assert_eq!(context.stopped().await, Stop::Cancelled, "no one waits for the answer");
             assert_eq!(context.stop(), Some(Stop::Cancelled));
         }
     }

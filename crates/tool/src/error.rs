@@ -1,54 +1,54 @@
-//! Why a call gave no answer, grouped by who can do something about it.
+//! Why a call failed, grouped by who can fix it.
 
 use crate::{Stop, context::Ask};
 use std::error::Error;
 
-/// Why a call produced no answer; the server alone turns this into wire form.
+/// Why a call failed; only the server converts this to wire form.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
-    /// The caller can mend this by changing arguments.
+    /// The caller can fix this by changing an argument.
     #[error("argument `{field}`: {problem}")]
     Argument {
-        /// Path of the argument, as `options.limit`.
+        /// Path of the argument, such as `options.limit`.
         field: String,
         /// What is wrong, and what is accepted.
         problem: String,
     },
-    /// The tool ran and could not do what was asked.
+    /// The tool ran and failed.
     #[error(transparent)]
     Failed(#[from] Failure),
     /// The deadline or the client stopped the call.
     #[error("stopped: {0}")]
     Stopped(Stop),
-    /// The call goes on once the client has answered these.
+    /// The call continues once the client has answered these.
     #[error("more input is needed from the client")]
     NeedsInput(InputNeeded),
-    /// Another server refused, or this one has no room for the work now, in these words.
+    /// Another server refused, or this one has no capacity for the work now.
     #[error("{message} ({code})")]
     Refused {
         /// Its code.
         code: i32,
         /// Its message.
         message: String,
-        /// What it says beside that.
+        /// Its additional data.
         data: Option<serde_json::Value>,
     },
-    /// The client can't be asked that.
+    /// The client does not support this kind of request.
     #[error("the client does not support {0}")]
     ClientLacks(&'static str),
-    /// Our bug. Clients see a reference, the log sees the source.
+    /// A bug in docent. Clients see a reference, the log has the source.
     #[error("internal error")]
     Bug(#[source] Box<dyn Error + Send + Sync>),
 }
 
 impl ToolError {
-    /// An argument that passed the schema and still can't be used.
+    /// An argument that matches the schema but is invalid.
     pub fn argument(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self::Argument { field: field.into(), problem: problem.into() }
     }
 
-    /// Something named by the caller that is not there.
+    /// Something named by the caller that does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Failure::new(FailureKind::NotFound, message).into()
     }
@@ -59,24 +59,24 @@ impl ToolError {
     }
 }
 
-/// Questions for the client, by a key of the tool's choosing, and what the tool wants back with the answers.
+/// Questions for the client, by a key chosen by the tool, and state that the tool wants back with the answers.
 #[derive(Debug, Clone, Default)]
 pub struct InputNeeded {
-    /// What to ask, in order.
+    /// The questions, in order.
     pub asks: Vec<(String, Ask)>,
-    /// Handed back untouched with the answers.
+    /// Returned unchanged with the answers.
     pub state: Option<String>,
 }
 
-/// A failure with a place in the table of codes.
+/// A failure with a code.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// Which row.
+    /// Its kind.
     pub kind: FailureKind,
     /// One sentence.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
     /// The cause.
     #[source]
@@ -84,19 +84,19 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without a cause of its own.
+    /// A failure without a cause.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: None, source: None }
     }
 
-    /// Says what to do about it.
+    /// Adds a hint how to fix it.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Keeps the cause.
+    /// Adds the cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
@@ -104,7 +104,7 @@ impl Failure {
     }
 }
 
-/// The rows of the table of codes.
+/// The kinds of failure, each with its code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
     /// The tool failed.
@@ -113,12 +113,12 @@ pub enum FailureKind {
     Parse,
     /// The index or another store failed.
     Database,
-    /// A file or document is not there.
+    /// A file or document does not exist.
     NotFound,
 }
 
 impl FailureKind {
-    /// The code, as the table has it.
+    /// The error code.
     pub fn code(self) -> i32 {
         match self {
             Self::Tool => -32000,
@@ -128,7 +128,7 @@ impl FailureKind {
         }
     }
 
-    /// The name beside the code.
+    /// The name of the code.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tool => "tool_failed",

@@ -1,7 +1,7 @@
-//! What a tool is, and nothing of how it is reached.
+//! Defines what a tool is, independent of how it is reached.
 //!
-//! A [`Tool`] has typed arguments and a typed answer; [`erase`] turns it into the [`AnyTool`] that a catalogue holds.
-//! A [`Provider`] offers tools, resources and prompts. A [`CallContext`] is all that a running call may know of its
+//! A [`Tool`] has typed arguments and a typed answer; [`erase`] turns it into the [`AnyTool`] stored in a catalogue. A
+//! [`Provider`] offers tools, resources and prompts. A [`CallContext`] is everything a running call knows about its
 //! caller. This crate must not know the wire, a transport, or any concrete tool.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Where tools, resources and prompts come from.
+//! Sources of tools, resources and prompts.
 
 use crate::{
     AnyTool, App, Block, CallContext, Contents, Level, Object, ResourceInfo, Running, TemplateInfo,
@@ -10,49 +10,49 @@ use tokio::sync::broadcast;
 
 /// A source of tools, resources and prompts: a built-in suite, or another server.
 ///
-/// Every method has a default that offers nothing, so a provider writes only what it has.
+/// Every method has a default that offers nothing, so a provider implements only what it has.
 pub trait Provider: Send + Sync {
     /// Names the provider in routes, scopes (`code:*`) and audit lines.
     fn key(&self) -> &str;
 
-    /// Other providers that it stands for, as of now, each with a key of its own. A change of theirs is told by this one.
+    /// Other providers that it currently represents, each with a key of its own. It reports their changes.
     fn parts(&self) -> Vec<Arc<dyn Provider>> {
         Vec::new()
     }
 
-    /// Waits until it knows what it has, for as long as a list may wait for that.
+    /// Waits until its lists are known, for as long as a list request may wait.
     fn settled(&self) -> Running<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    /// The tools it has now.
+    /// Its current tools.
     fn tools(&self) -> Vec<Arc<dyn AnyTool>> {
         Vec::new()
     }
 
-    /// The pages that show what its tools answer. Other providers may have the same ones.
+    /// The pages that show its tools' results. Other providers may have the same ones.
     fn apps(&self) -> Vec<App> {
         Vec::new()
     }
 
-    /// The resources it has now.
+    /// Its current resources.
     fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// Whether its resources are so many that they are listed after those of all others.
+    /// Whether it has so many resources that they are listed after those of all others.
     fn is_listed_last(&self) -> bool {
         false
     }
 
-    /// Whether it needs a thread to list, describe and complete. One that only waits for others leaves its client's
+    /// Whether it needs a thread to list, describe and complete. A provider that only waits for I/O leaves its client's
     /// threads to calls.
     fn needs_thread(&self) -> bool {
         true
     }
 
-    /// Describes some of its resources, in their order, where a description takes work: only those on the page that is
-    /// shown are described. `None` leaves a resource as `resources` lists it.
+    /// Describes some of its resources, in order, if descriptions are expensive: only those on the requested page are
+    /// described. `None` leaves a resource as `resources` lists it.
     fn describe(&self, _uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
         Box::pin(std::future::ready(Vec::new()))
     }
@@ -62,7 +62,7 @@ pub trait Provider: Send + Sync {
         Vec::new()
     }
 
-    /// Reads one resource; `None` where the address is none of its own.
+    /// Reads one resource; `None` if the address does not belong to it.
     fn read<'a>(
         &'a self,
         _uri: &'a str,
@@ -71,12 +71,12 @@ pub trait Provider: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
-    /// Somebody wants to hear of changes to this address; `false` where it is none of its own.
+    /// Starts watching an address for changes; `false` if the address does not belong to it.
     fn watch(&self, _uri: &str) -> bool {
         false
     }
 
-    /// Whether changes to this address could be heard of, without doing anything about it.
+    /// Whether changes to this address can be watched, without starting to.
     fn can_watch(&self, uri: &str) -> bool {
         let can = self.watch(uri);
         if can {
@@ -85,20 +85,20 @@ pub trait Provider: Send + Sync {
         can
     }
 
-    /// Whether this address is one of its own, though changes to it may not be heard of.
+    /// Whether this address belongs to it, even if changes cannot be watched.
     fn owns(&self, _uri: &str) -> bool {
         false
     }
 
-    /// Nobody listens to this address any more.
+    /// Stops watching an address.
     fn unwatch(&self, _uri: &str) {}
 
-    /// The prompts it has now.
+    /// Its current prompts.
     fn prompts(&self) -> Vec<PromptInfo> {
         Vec::new()
     }
 
-    /// Renders one of its prompts. The required arguments are there.
+    /// Renders one of its prompts. The required arguments are present.
     fn prompt<'a>(
         &'a self,
         name: &'a str,
@@ -106,25 +106,25 @@ pub trait Provider: Send + Sync {
         _context: &'a CallContext,
     ) -> Running<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::not_found(format!(
-            "no prompt is called {name}"
+            "unknown prompt: {name}"
         )))))
     }
 
-    /// Values that complete what has been typed in one of its prompts or templates; empty where it has none to offer.
+    /// Completions of an argument of one of its prompts or templates; empty if it has none.
     fn complete<'a>(&'a self, _asked: &'a Completing) -> Running<'a, Completed> {
         Box::pin(std::future::ready(Completed::default()))
     }
 
-    /// The least urgent level that some client wants to hear of.
+    /// Sets the least urgent level that some client wants.
     fn set_level(&self, _level: Level) {}
 
-    /// What changes while it runs; `None` where nothing ever does.
+    /// Its changes at run time; `None` if it never changes.
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         None
     }
 }
 
-/// Something changed.
+/// A change of a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// The list of tools, or the schema of one.
@@ -135,27 +135,27 @@ pub enum Change {
     Prompts,
     /// The contents of one resource.
     Updated(String),
-    /// A line for the log of whoever listens at that level; it belongs to no call.
+    /// A log message that belongs to no call, for clients that listen at its level.
     Said {
-        /// The key of the provider that it comes from.
+        /// The key of the originating provider.
         provider: String,
         /// How urgent.
         level: Level,
-        /// Who says it.
+        /// The logger's name.
         logger: String,
-        /// What is said.
+        /// The message.
         data: Value,
-        /// Further fields of another server's line, passed on as they came.
+        /// Further fields of another server's message, passed on unchanged.
         extra: Object,
     },
 }
 
-/// What a resource holds.
+/// The contents of a resource.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// The resource, or those that it is made of.
+    /// The resource, or its parts.
     pub contents: Vec<Contents>,
-    /// `_meta`, passed on as it came.
+    /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
 }
 
@@ -165,23 +165,23 @@ impl From<Vec<Contents>> for Reading {
     }
 }
 
-/// What has been typed, and where.
+/// A completion request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completing {
-    /// What is being completed.
+    /// What to complete.
     pub target: CompletionTarget,
     /// The argument or variable.
     pub argument: String,
-    /// What has been typed of its value.
+    /// The part of its value typed so far.
     pub typed: String,
     /// The arguments that already have values.
     pub known: Object,
-    /// What the client says of this request in `_meta`, without the protocol's own keys.
+    /// The client's `_meta` of this request, without the protocol's own keys.
     pub meta: Object,
 }
 
 impl Completing {
-    /// Nothing else has a value yet.
+    /// A request without other known arguments.
     pub fn new(
         target: CompletionTarget,
         argument: impl Into<String>,
@@ -191,22 +191,22 @@ impl Completing {
         Self { target, argument: argument.into(), typed: typed.into(), known, meta }
     }
 
-    /// The target, the argument, and what has been typed.
+    /// The target, the argument, and the part typed so far.
     pub fn parts(&self) -> (&CompletionTarget, &str, &str) {
         (&self.target, &self.argument, &self.typed)
     }
 }
 
-/// Values that complete what has been typed.
+/// Completion values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Completed {
     /// The best of them.
     pub values: Vec<String>,
-    /// How many there are, where that is known.
+    /// Total number of values, if known.
     pub total: Option<u32>,
-    /// Whether there are more than these, where that is known.
+    /// Whether there are further values, if known.
     pub more: Option<bool>,
-    /// `_meta`, passed on as it came.
+    /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
 }
 
@@ -217,7 +217,7 @@ impl From<Vec<String>> for Completed {
     }
 }
 
-/// What is being completed.
+/// What to complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompletionTarget {
     /// An argument of the prompt with this name.
@@ -226,18 +226,18 @@ pub enum CompletionTarget {
     Template(String),
 }
 
-/// A prompt as a list shows it.
+/// A prompt as listed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PromptInfo {
     /// Its name.
     pub name: String,
     /// For people.
     pub title: Option<String>,
-    /// What it is for.
+    /// Its description.
     pub about: Option<String>,
-    /// What it takes.
+    /// Its arguments.
     pub arguments: Vec<PromptArgument>,
-    /// Further fields of another server's prompt, passed on as they came.
+    /// Further fields of another server's prompt, passed on unchanged.
     pub extra: Object,
 }
 
@@ -246,36 +246,36 @@ pub struct PromptInfo {
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// What to give.
+    /// Its description.
     pub about: Option<String>,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
 }
 
 /// A rendered prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PromptAnswer {
-    /// What it is for.
+    /// Its description.
     pub about: Option<String>,
-    /// What to say.
+    /// Its messages.
     pub messages: Vec<PromptMessage>,
-    /// `_meta`, passed on as it came.
+    /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
 }
 
 /// One message of a rendered prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptMessage {
-    /// Who says it.
+    /// The speaker.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: Block,
 }
 
-/// Who says a message.
+/// The speaker of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,

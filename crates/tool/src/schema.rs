@@ -1,4 +1,4 @@
-//! JSON Schema from Rust types, in the plain form that every client understands.
+//! Generates JSON Schema from Rust types, in a simple form that every client understands.
 
 use crate::Object;
 use schemars::{
@@ -14,8 +14,8 @@ pub fn argument_schema<T: JsonSchema>() -> Object {
     schema
 }
 
-/// Schema of a tool's answer: what the type promises, or why there is none, or that the call was stopped before it had
-/// any. Clients check what they are sent, failures included.
+/// Schema of a tool's answer: the type's schema, or the error of a failed call, or that the call was stopped early.
+/// Clients validate what they receive, failures included.
 pub fn answer_schema<T: JsonSchema>() -> Object {
     let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize(), Nulls::Kept);
     let promised = schema.remove("required").unwrap_or_else(|| json!([]));
@@ -42,7 +42,7 @@ pub fn answer_schema<T: JsonSchema>() -> Object {
 }
 
 fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Object {
-    // Some clients don't follow `$ref`, so every type is written where it is used.
+    // Some clients don't follow `$ref`, so every type is inlined.
     let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
@@ -54,19 +54,19 @@ fn plain<T: JsonSchema>(settings: SchemaSettings, nulls: Nulls) -> Object {
         _ => Object::new(),
     };
     object.insert("type".into(), "object".into());
-    // The title is a Rust type's name, which tells a model nothing.
+    // The title is a Rust type's name, which is useless to a model.
     object.remove("title");
     object
 }
 
-/// Whether null stands beside a type. An argument may simply be left out; an answer writes null where it has nothing.
+/// Whether null is listed beside a type. An argument may simply be omitted; an answer writes null for a missing value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     Kept,
     Dropped,
 }
 
-/// Writes `enum` where the deriver writes one branch per variant, and leaves out what only Rust cares for.
+/// Writes `enum` instead of one branch per variant, and removes Rust-specific details.
 struct Plain(Nulls);
 
 impl Transform for Plain {
@@ -74,7 +74,7 @@ impl Transform for Plain {
         transform_subschemas(self, schema);
         let Some(object) = schema.as_object_mut() else { return };
         object.remove("title");
-        // The width of an integer is no format that validators know; its bounds are written out.
+        // The width of an integer is not a format that validators know; its bounds are written out.
         if object.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int"))
         {
             object.remove("format");
@@ -106,7 +106,7 @@ fn drop_null(object: &mut Object) {
         let only = only.clone();
         object.remove("anyOf");
         for (key, value) in only {
-            // What the field says of itself wins over what its type says.
+            // The field's description wins over that of its type.
             object.entry(key).or_insert(value);
         }
     }

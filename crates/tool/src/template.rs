@@ -1,8 +1,8 @@
-//! Families of addresses: RFC 6570 templates, read well enough to tell their members from others.
+//! Families of addresses: RFC 6570 templates, parsed as far as matching needs.
 
-/// Bytes of a template, and of an address that is held against one. Longer ones are nobody's.
+/// Maximum bytes of a template, and of an address matched against one. Longer ones match nothing.
 const LONGEST: usize = 8 * 1024;
-/// Expressions of a template. What it takes to compare is bounded by that, whoever wrote the template.
+/// Maximum expressions of a template. Bounds the cost of matching for untrusted templates.
 const MOST_EXPRESSIONS: usize = 64;
 
 /// A family of addresses.
@@ -13,18 +13,18 @@ pub struct Template {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// As it stands.
+    /// Literal text.
     Text(String),
-    /// `{name}`: one or more characters of one part of a path.
+    /// `{name}`: one or more characters of one path segment.
     Segment,
-    /// `{+name}`, `{#name}`, `{/name}`: whatever comes.
+    /// `{+name}`, `{#name}`, `{/name}`: any text.
     Rest,
-    /// `{?name}`, `{&name}`: nothing, or what begins with one of the two.
+    /// `{?name}`, `{&name}`: nothing, or text that begins with `?` or `&`.
     Query,
 }
 
 impl Template {
-    /// Reads a template. `None` where it is none, or too long to be one.
+    /// Parses a template. `None` if it is invalid or too long.
     pub fn new(template: &str) -> Option<Self> {
         if template.len() > LONGEST || template.matches('{').count() > MOST_EXPRESSIONS {
             return None;
@@ -45,12 +45,13 @@ impl Template {
         Some(Self { parts })
     }
 
-    /// Whether an address is one of the family.
+    /// Whether an address matches.
     pub fn has(&self, address: &str) -> bool {
         if address.len() > LONGEST {
             return false;
         }
-        // Where in the address the parts so far may end: all ways at once, so that no template makes it try them in turn.
+        // Where in the address the parts so far may end: tracks all possibilities at once, so that no template causes
+        // backtracking.
         let mut ends = vec![false; address.len() + 1];
         if let Some(start) = ends.first_mut() {
             *start = true;
@@ -66,7 +67,7 @@ impl Template {
 }
 
 impl Part {
-    /// Where it may end, when it may begin where the one before it ends.
+    /// Where the part may end, given where it may begin.
     fn follow(&self, begins: &[bool], address: &str) -> Vec<bool> {
         let mut ends = vec![false; begins.len()];
         let mut set = |at: usize| {

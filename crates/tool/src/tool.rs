@@ -1,4 +1,4 @@
-//! A tool, typed once; and the same tool with its types erased.
+//! Typed tools, and their type-erased form.
 
 use crate::{
     Answer, CallContext, Object, Outcome, Running, ToolError, answer_schema, argument_schema,
@@ -11,30 +11,30 @@ use std::{
     time::Duration,
 };
 
-/// What a client may assume of a tool before calling it.
+/// What a client may assume about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the protocol has four independent hints")]
 pub struct Hints {
-    /// Changes nothing.
+    /// Modifies nothing.
     pub read_only: bool,
     /// May destroy something.
     pub destructive: bool,
-    /// A second call with the same arguments changes nothing more.
+    /// Repeating a call with the same arguments has no further effect.
     pub idempotent: bool,
     /// Reaches beyond this machine.
     pub open_world: bool,
 }
 
 impl Hints {
-    /// Reads local things, changes nothing.
+    /// Reads local data, modifies nothing.
     pub const READS: Self =
         Self { read_only: true, destructive: false, idempotent: true, open_world: false };
-    /// Reads the network, changes nothing.
+    /// Reads the network, modifies nothing.
     pub const READS_WEB: Self =
         Self { read_only: true, destructive: false, idempotent: true, open_world: true };
 }
 
-/// One tool with typed arguments and a typed answer.
+/// A tool with typed arguments and a typed answer.
 pub trait Tool: Send + Sync + 'static {
     /// Published to clients: 1-128 of `A-Z a-z 0-9 _ - . /`; some clients take no more than 64 of `A-Z a-z 0-9 _ -`.
     const NAME: &'static str;
@@ -44,24 +44,24 @@ pub trait Tool: Send + Sync + 'static {
     const ABOUT: &'static str;
     /// What a client may assume.
     const HINTS: Hints = Hints::READS;
-    /// The address of the page that shows its answers, one of its provider's.
+    /// The address of the page that shows its results, one of its provider's.
     const APP: Option<&'static str> = None;
     /// Arguments.
     type Args: DeserializeOwned + JsonSchema + Send;
     /// Answer.
     type Answer: Serialize + JsonSchema + Send;
 
-    /// Schema of the arguments. Override to narrow it by what is known only at run time, such as the values of an enum.
+    /// Schema of the arguments. Override to narrow it with run-time knowledge, such as the values of an enum.
     fn input_schema(&self) -> Object {
         argument_schema::<Self::Args>()
     }
 
-    /// Why every call would fail as the configuration is now.
+    /// Why every call would fail with the current configuration.
     fn off(&self) -> Option<Off> {
         None
     }
 
-    /// Does the work. Pure of wire types.
+    /// Runs the tool. Independent of wire types.
     fn call(
         &self,
         args: Self::Args,
@@ -69,10 +69,10 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Answer<Self::Answer>, ToolError>> + Send;
 }
 
-/// What a list says of a tool.
+/// A tool's entry in a list.
 #[derive(Debug, Clone, Default)]
 pub struct ToolInfo {
-    /// Its name with its provider.
+    /// Its name, prefixed by its provider.
     pub name: String,
     /// For people.
     pub title: Option<String>,
@@ -84,21 +84,21 @@ pub struct ToolInfo {
     pub output_schema: Option<Arc<Object>>,
     /// What a client may assume.
     pub hints: Option<Hints>,
-    /// `_meta`, passed on as it came.
+    /// `_meta`, passed on unchanged.
     pub meta: Option<Object>,
-    /// The address of the page that shows its answers. Only clients that have a place for it are told.
+    /// The address of the page that shows its results. Only sent to clients that can display it.
     pub app: Option<&'static str>,
-    /// Further fields of another server's tool, passed on as they came. They win over what is derived from `hints`.
+    /// Further fields of another server's tool, passed on unchanged. They win over fields derived from `hints`.
     pub extra: Object,
-    /// It can be called by its name, and no list shows it.
+    /// Not listed, but can be called by name.
     pub hidden: bool,
-    /// How long it may take, where whoever provides it watches the time by himself.
+    /// The timeout, if the provider enforces it itself.
     pub patience: Option<Duration>,
-    /// Why every call fails as the configuration is now; `None` where calls can work.
+    /// Why every call fails with the current configuration; `None` if calls can work.
     pub off: Option<Off>,
 }
 
-/// Why a tool is off, and how it is turned on.
+/// Why a tool is off, and how to turn it on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Off {
     /// In a few words, for lists.
@@ -108,24 +108,24 @@ pub struct Off {
 }
 
 impl ToolInfo {
-    /// What a list tells the model: the description, after the reason where the tool is off.
+    /// The listed description: preceded by the reason if the tool is off.
     pub fn description(&self) -> String {
         match &self.off {
             Some(off) => {
-                format!("Off: {}; a call answers how to turn it on. {}", off.reason, self.about)
+                format!("Off: {}; call it to see how to turn it on. {}", off.reason, self.about)
             }
             None => self.about.clone(),
         }
     }
 }
 
-/// A tool whose types have been erased.
+/// A type-erased tool.
 pub trait AnyTool: Send + Sync {
-    /// What it is called by, without the rest of [`AnyTool::info`], which may be long.
+    /// Its name, without computing the rest of [`AnyTool::info`], which may be long.
     fn name(&self) -> &str;
-    /// What a list says of it, as of now.
+    /// Its current entry in a list.
     fn info(&self) -> ToolInfo;
-    /// Parses, runs, serialises. The arguments have already passed the schema.
+    /// Parses, runs, serializes. The arguments have already been validated against the schema.
     fn call<'a>(
         &'a self,
         args: Object,
@@ -135,7 +135,7 @@ pub trait AnyTool: Send + Sync {
 
 struct Typed<T: Tool> {
     tool: T,
-    /// Made when it is first told: some tools are made anew for each search by name, and then only called.
+    /// Built on first use: some tools are rebuilt for each search by name, and then only called.
     output_schema: OnceLock<Arc<Object>>,
 }
 

@@ -1,16 +1,16 @@
-//! One thing that was seen, as it is shown.
+//! One recorded event, and its JSON form.
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is kept.
+/// What to record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
-    /// Whether anything is.
+    /// Whether to record anything.
     pub on: bool,
-    /// Whether messages are kept whole, and not only what they are.
+    /// Whether to keep whole messages, and not only their summaries.
     pub payloads: bool,
 }
 
@@ -18,13 +18,13 @@ pub struct Capture {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Hop {
-    /// Somebody who calls docent.
+    /// A client that calls docent.
     Client,
     /// A server that docent calls.
     Server,
 }
 
-/// Where a message goes, as docent sees it.
+/// The direction of a message, from docent's point of view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -43,58 +43,58 @@ impl Direction {
     }
 }
 
-/// What was seen.
+/// The kind of a recorded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Wants an answer.
+    /// Expects an answer.
     Request,
     /// An answer with a result.
     Response,
     /// An answer with an error.
     Error,
-    /// Wants no answer.
+    /// Expects no answer.
     Notification,
-    /// Something that is no message.
+    /// Bytes that are not a message.
     Noise,
-    /// A connection began.
+    /// A connection opened.
     Opened,
-    /// A connection ended.
+    /// A connection closed.
     Closed,
-    /// A request gets no answer.
+    /// A request that gets no answer.
     Lost,
 }
 
-/// Who is at the other end of a connection, and how.
+/// The peer of a connection, and its transport.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// On which side.
+    /// The side of docent it is on.
     pub hop: Hop,
-    /// Its name, until it tells another.
+    /// The peer's name, until it sends another.
     pub peer: String,
     /// `stdio`, `http`, `sse` or `websocket`.
     pub via: &'static str,
 }
 
-/// One thing that was seen.
+/// One recorded event.
 #[derive(Debug, Serialize)]
 pub struct Entry {
     /// Counts up from 1.
     pub seq: u64,
-    /// When, in microseconds since 1970.
+    /// Microseconds since 1970.
     pub at: u64,
-    /// Of which connection.
+    /// The connection's number.
     pub connection: u64,
-    /// Who is at its other end.
+    /// The peer.
     #[serde(serialize_with = "text")]
     pub peer: Arc<str>,
-    /// On which side of docent.
+    /// The side of docent it is on.
     pub hop: Hop,
-    /// How it is connected.
+    /// The transport.
     pub via: &'static str,
     /// To docent or from it.
     pub direction: Direction,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
     /// The JSON-RPC id, or null.
     pub id: Value,
@@ -104,22 +104,22 @@ pub struct Entry {
     /// The tool, prompt or URI that it is about; an answer has that of its request.
     #[serde(serialize_with = "optional_text")]
     pub target: Option<Arc<str>>,
-    /// The request that it answers.
+    /// The request that this answers.
     pub answers: Option<u64>,
     /// The time since that request.
     pub micros: Option<u64>,
     /// The client's request that made docent send this, or the request that this answers.
     pub parent: Option<u64>,
-    /// Which try it is, from 1 on.
+    /// The attempt, starting at 1.
     pub attempt: u32,
-    /// How long the message is.
+    /// Length of the message.
     pub bytes: usize,
-    /// The revision that is spoken.
+    /// The protocol revision in use.
     #[serde(serialize_with = "optional_text")]
     pub era: Option<Arc<str>>,
-    /// The code of an error; -1 for a result that says it is one.
+    /// The code of an error; -1 for a tool result with `isError`.
     pub code: Option<i64>,
-    /// What an error, a loss or noise says, in short.
+    /// A short text of an error, a loss or noise.
     pub text: Option<String>,
     /// The request that a notification is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The message itself, with secrets taken out, and whether it was cut; `None` where it is not kept, or no longer.
+    /// The redacted message, and whether it was truncated; `None` if it is not kept, or no longer.
     pub fn payload(&self) -> Option<(Arc<str>, bool)> {
         self.payload.get().as_ref().map(|payload| (Arc::clone(&payload.text), payload.cut))
     }
@@ -146,14 +146,14 @@ impl Entry {
     }
 }
 
-/// A message, redacted and within bounds.
+/// A redacted, bounded message.
 #[derive(Debug)]
 pub(crate) struct Payload {
     pub(crate) text: Arc<str>,
     pub(crate) cut: bool,
 }
 
-/// A payload for as long as there is room for it. Serializes as whether there is one.
+/// A payload that may be dropped to make room. Serializes as whether it is present.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Mutex<Option<Payload>>);
 
@@ -181,15 +181,15 @@ impl Serialize for Kept {
     }
 }
 
-/// What there is after some entry.
+/// The entries after some entry.
 #[derive(Debug, Serialize)]
 pub struct Page {
-    /// In the order seen.
+    /// In chronological order.
     #[serde(serialize_with = "entries")]
     pub entries: Vec<Arc<Entry>>,
-    /// The oldest entry that is kept; one more than the newest where none is.
+    /// The oldest kept entry; one more than the newest if none is kept.
     pub first: u64,
-    /// What to read after, to go on.
+    /// The number to continue reading after.
     pub next: u64,
 }
 
@@ -201,7 +201,7 @@ fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(text)
 }
 
-#[expect(clippy::ref_option, reason = "serde hands over the field as it is")]
+#[expect(clippy::ref_option, reason = "serde passes the field by reference")]
 fn optional_text<S: Serializer>(text: &Option<Arc<str>>, serializer: S) -> Result<S::Ok, S::Error> {
     text.as_deref().serialize(serializer)
 }

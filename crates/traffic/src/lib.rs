@@ -1,9 +1,10 @@
-//! What was said on every connection: a ring of messages with their times, answers beside their requests, and the
-//! requests that docent sent to servers beside the client's that made it send them.
+//! Records the messages on every connection: a ring of messages with their times, answers matched to their requests,
+//! and docent's requests to servers matched to the client requests that caused them.
 //!
-//! Whoever moves messages has a [`Tap`] for each connection and tells it what goes by; whoever shows them reads
-//! [`Traffic`]. Off, which is how it starts, a tap costs one relaxed load. What is kept is bounded in entries and bytes,
-//! and secrets are out of every text before it is kept. It must not know transports, servers or tools.
+//! Code that moves messages has a [`Tap`] for each connection and passes it what it sees; the inspector reads
+//! [`Traffic`]. While recording is off, which is the default, a tap costs one relaxed load. The recording is bounded in
+//! entries and bytes, and secrets are removed from every text before it is kept. This crate must not know transports,
+//! servers or tools.
 
 mod entry;
 mod message;

@@ -1,33 +1,35 @@
-//! A JSON-RPC message, read only as far as its summary needs: nothing is copied, and nothing is read that is not shown.
+//! Parses a JSON-RPC message only as far as its summary needs: nothing is copied, and nothing is read that is not
+//! shown.
 
 use crate::Kind;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use std::borrow::Cow;
 
-/// The longest id that is kept whole, and that answers are found by.
+/// Maximum bytes of an id that is kept, and that answers are matched by.
 const ID: usize = 256;
-/// Members of a batch that are told apart. docent refuses longer ones, and a server's are no longer in good faith.
+/// Maximum members of a batch that are recorded separately. docent rejects longer batches, and a server would have no
+/// reason to send one.
 const MEMBERS: usize = 1_000;
 
-/// A message, as far as a summary needs it.
+/// The parts of a message needed for a summary.
 pub(crate) struct Message<'a> {
     pub(crate) kind: Kind,
-    /// As it came.
+    /// The text, unchanged.
     pub(crate) text: &'a str,
-    /// How long it was.
+    /// The length.
     pub(crate) bytes: usize,
-    /// The id as it is written, where it is not too long.
+    /// The id as written, unless it is too long.
     pub(crate) id: Option<&'a str>,
     pub(crate) method: Option<Cow<'a, str>>,
     pub(crate) target: Option<Cow<'a, str>>,
-    /// What a request wants its progress told under.
+    /// The progress token of a request.
     pub(crate) token: Option<&'a str>,
-    /// What a notification is about.
+    /// The request that a notification is about.
     pub(crate) about: Option<About<'a>>,
-    /// The revision that it names.
+    /// The revision it names.
     pub(crate) era: Option<Cow<'a, str>>,
-    /// What the sender calls itself.
+    /// The name the sender gives itself.
     pub(crate) sender: Option<Cow<'a, str>>,
     pub(crate) code: Option<i64>,
     pub(crate) said: Option<Cow<'a, str>>,
@@ -38,11 +40,11 @@ pub(crate) struct Message<'a> {
 /// The request that a notification is about.
 #[derive(Clone, Copy)]
 pub(crate) enum About<'a> {
-    /// The one whose progress is told under this token.
+    /// The request with this progress token.
     Token(&'a str),
-    /// The one of the other side with this id.
+    /// The request of the other side with this id.
     Asked(&'a str),
-    /// The one of the same side with this id.
+    /// The request of the same side with this id.
     Own(&'a str),
 }
 
@@ -60,7 +62,7 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// What of parameters, results, metadata and errors is looked at.
+/// The inspected fields of parameters, results, metadata and errors.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Fields<'a> {
@@ -98,7 +100,7 @@ struct Fields<'a> {
     text: Option<&'a RawValue>,
 }
 
-/// What is there; anything of another shape has nothing.
+/// The fields present; a value of another shape has none.
 fn fields(raw: Option<&RawValue>) -> Fields<'_> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
 }
@@ -113,7 +115,7 @@ fn string(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
     serde_json::from_str(text).ok().map(Cow::Owned)
 }
 
-/// An id or a token as it is written, where it is one and not too long.
+/// An id or a token as written, if it is one and not too long.
 fn key(raw: Option<&RawValue>) -> Option<&str> {
     let text = raw?.get();
     let is_one =
@@ -125,8 +127,8 @@ fn key(raw: Option<&RawValue>) -> Option<&str> {
 pub(crate) fn read(frame: &[u8]) -> Vec<Message<'_>> {
     let Ok(text) = std::str::from_utf8(frame) else {
         let head = frame.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-        let told = Some(Cow::Borrowed("not UTF-8"));
-        return vec![Message { bytes: frame.len(), said: told, ..Message::noise(head) }];
+        let said = Some(Cow::Borrowed("not UTF-8"));
+        return vec![Message { bytes: frame.len(), said, ..Message::noise(head) }];
     };
     let text = text.trim_ascii();
     if !text.starts_with('[') {
@@ -137,8 +139,8 @@ pub(crate) fn read(frame: &[u8]) -> Vec<Message<'_>> {
             members.into_iter().map(|member| one(member.get())).collect()
         }
         Ok(members) => {
-            let told = format!("a batch of {} messages", members.len());
-            vec![Message { said: Some(told.into()), ..Message::noise(text) }]
+            let said = format!("a batch of {} messages", members.len());
+            vec![Message { said: Some(said.into()), ..Message::noise(text) }]
         }
         Err(_) => vec![Message::noise(text)],
     }
@@ -201,7 +203,7 @@ impl<'a> Message<'a> {
             target,
             about,
             token: key(meta.token),
-            // What a client asks for in `initialize` is not yet what is spoken.
+            // The version that a client requests in `initialize` is not yet agreed on.
             era: string(meta.meta_version),
             sender: string(fields(client).name),
             method: Some(method),
@@ -227,7 +229,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The id as JSON; null where there is none, or where it is too long.
+    /// The id as JSON; null if there is none, or if it is too long.
     pub(crate) fn id_value(&self) -> Value {
         self.id.and_then(|id| serde_json::from_str(id).ok()).unwrap_or_default()
     }

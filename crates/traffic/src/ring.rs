@@ -1,22 +1,22 @@
-//! The entries that are kept: so many, and so many bytes of messages.
+//! The kept entries, bounded in number and in bytes of messages.
 
 use crate::Entry;
 use std::{collections::VecDeque, sync::Arc};
 
-/// Entries that are kept.
+/// Maximum kept entries.
 pub(crate) const MOST: usize = 10_000;
-/// Bytes of messages that are kept; the oldest go first, and leave their entries behind.
+/// Maximum bytes of kept messages; the oldest messages are dropped first, while their entries remain.
 pub(crate) const MOST_BYTES: usize = 32 * 1024 * 1024;
 
-/// The newest entries. Their numbers have no gaps, so an entry is found by its place.
+/// The newest entries. Their numbers have no gaps, so an entry is found by its index.
 #[derive(Default)]
 pub(crate) struct Ring {
     entries: VecDeque<Arc<Entry>>,
     /// The newest entry's number.
     last: u64,
-    /// Bytes of all messages that are kept.
+    /// Bytes of all kept messages.
     bytes: usize,
-    /// Every entry before this one has no message any more.
+    /// Every entry before this one has lost its message.
     bare: u64,
 }
 
@@ -35,7 +35,7 @@ impl Ring {
         self.entries.front().map_or(self.last + 1, |entry| entry.seq)
     }
 
-    /// Keeps an entry that has the next number.
+    /// Adds an entry with the next number.
     pub(crate) fn push(&mut self, entry: Entry) {
         self.last = entry.seq;
         self.bytes += entry.payload.bytes();
@@ -60,7 +60,7 @@ impl Ring {
         self.entries.get(usize::try_from(place).ok()?)
     }
 
-    /// What comes after an entry, the oldest first.
+    /// The entries after one, the oldest first.
     pub(crate) fn after(&self, seq: u64) -> impl Iterator<Item = &Arc<Entry>> {
         let passed = seq.saturating_add(1).saturating_sub(self.first());
         self.entries.iter().skip(usize::try_from(passed).unwrap_or(usize::MAX))

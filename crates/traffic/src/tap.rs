@@ -1,4 +1,4 @@
-//! One connection, as whoever moves its messages sees it.
+//! One connection, from the point of view of the code that moves its messages.
 
 use crate::{
     Connection, Direction, Entry, Hop, Kind, Traffic,
@@ -17,15 +17,15 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// The longest name of a peer, a method or a revision that is kept.
+/// Maximum bytes of the name of a peer, a method or a revision.
 const NAME: usize = 128;
 
-/// What else is known of a message.
+/// Further details of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct More {
     /// The client's request that made docent send it.
     pub parent: Option<u64>,
-    /// Which try it is, from 1 on.
+    /// The attempt, starting at 1.
     pub attempt: u32,
 }
 
@@ -35,15 +35,15 @@ impl Default for More {
     }
 }
 
-/// One connection. When the last clone is dropped, it has ended.
+/// One connection. It ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Tap {
     side: Arc<Side>,
-    /// The part of the connection whose ids belong together.
+    /// The part of the connection whose ids are unique together.
     part: u64,
 }
 
-/// What every clone shares.
+/// State shared by all clones.
 struct Side {
     traffic: Arc<Traffic>,
     number: u64,
@@ -51,11 +51,11 @@ struct Side {
     via: &'static str,
     known: Mutex<Known>,
     parts: AtomicU64,
-    /// Its end has been told.
+    /// Whether its end has been recorded.
     closed: AtomicBool,
 }
 
-/// What is learnt of a peer on the way.
+/// What is learned about a peer over time.
 #[derive(Clone)]
 struct Known {
     peer: Arc<str>,
@@ -87,25 +87,25 @@ impl Tap {
         Self { side, part: 0 }
     }
 
-    /// Whether anything is kept. One relaxed load.
+    /// Whether anything is recorded. One relaxed load.
     pub fn is_on(&self) -> bool {
         self.side.traffic.is_on()
     }
 
-    /// The same connection, for requests and answers whose ids are told apart from all others on it: where each request
-    /// comes on its own, two may well have the same.
+    /// The same connection with a separate id space: where each request comes on its own, two requests may have the
+    /// same id.
     #[must_use]
     pub fn apart(&self) -> Self {
         let part = self.side.parts.fetch_add(1, Ordering::Relaxed) + 1;
         Self { side: Arc::clone(&self.side), part }
     }
 
-    /// A message went by, or a batch: an entry for each, numbered in a row. Gives the number of the first.
+    /// Records a message, or a batch: an entry for each, numbered consecutively. Returns the number of the first.
     pub fn saw(&self, direction: Direction, message: &[u8], parent: Option<u64>) -> Option<u64> {
         self.record(direction, message, More { parent, ..More::default() })
     }
 
-    /// A message went by that has not been written, or not by us.
+    /// Records a message that is not serialized yet, or not by us.
     pub fn saw_value(&self, direction: Direction, message: &Value, more: More) -> Option<u64> {
         if !self.is_on() {
             return None;
@@ -113,7 +113,7 @@ impl Tap {
         self.record(direction, message.to_string().as_bytes(), more)
     }
 
-    /// Something happened that is no message: noise, a request that gets no answer, or the end.
+    /// Records something that is not a message: noise, a request that gets no answer, or the end.
     pub fn note(&self, kind: Kind, text: &str, id: Option<&Value>) {
         if !self.is_on() {
             return;
@@ -124,14 +124,14 @@ impl Tap {
         self.side.note(Direction::In, kind, Some(text), id);
     }
 
-    /// What the peer calls itself. Entries from now on have that name.
+    /// Sets the peer's name for entries from now on.
     pub fn named(&self, peer: &str) {
         if !peer.is_empty() && *self.side.known().peer != *peer {
             self.side.known().peer = cut(peer, NAME).into();
         }
     }
 
-    /// The revision that is spoken from now on.
+    /// Sets the revision for entries from now on.
     pub fn speaks(&self, era: &str) {
         if self.side.known().era.as_deref() != Some(era) {
             self.side.known().era = Some(cut(era, NAME).into());
@@ -143,7 +143,7 @@ impl Tap {
             return None;
         }
         let side = &*self.side;
-        // Secrets are looked for before the lock is taken: that takes longest.
+        // Redact secrets before taking the lock: that takes longest.
         let drafts: Vec<_> = read(message)
             .into_iter()
             .map(|message| (side.draft(direction, &message, more), message))
@@ -162,7 +162,7 @@ impl Tap {
         (last >= first).then_some(first)
     }
 
-    /// A request of ours gets no answer.
+    /// Records that a request of ours gets no answer.
     fn lost(&self, text: &str, id: &Value) {
         let side = &*self.side;
         let mut entry = side.blank(Direction::In, Kind::Lost);
@@ -183,7 +183,7 @@ impl Side {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An entry of which nothing is known yet. Its number is given when it is kept.
+    /// An empty entry. Its number is assigned when it is kept.
     fn blank(&self, direction: Direction, kind: Kind) -> Entry {
         let Known { peer, era } = self.known().clone();
         Entry {
@@ -212,7 +212,7 @@ impl Side {
     }
 
     fn draft(&self, direction: Direction, message: &Message<'_>, more: More) -> Entry {
-        // A server that docent calls hears docent's own name.
+        // A server that docent calls receives docent's own name.
         let is_peer = self.hop == Hop::Client && direction == Direction::In;
         if let Some(name) = message.sender.as_deref().filter(|name| is_peer && !name.is_empty()) {
             self.known().peer = cut(name, NAME).into();
@@ -239,7 +239,7 @@ impl Side {
         entry
     }
 
-    /// The answer to `initialize` says which revision is spoken from then on. Any other may have such a field as well.
+    /// Reads the agreed revision from the answer to `initialize`. Any other answer may have such a field as well.
     fn agree(&self, entry: &mut Entry, message: &Message<'_>) {
         if let Some(era) = &message.era
             && entry.kind == Kind::Response
@@ -278,7 +278,7 @@ impl Side {
     }
 }
 
-/// Gives an entry its number and its time. Under the lock, so that both go the same way.
+/// Assigns an entry its number and time, under the lock, so that both are in the same order.
 fn stamp(entry: &mut Entry, seen: &Seen) -> u64 {
     entry.seq = seen.ring.next();
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -286,7 +286,7 @@ fn stamp(entry: &mut Entry, seen: &Seen) -> u64 {
     entry.seq
 }
 
-/// Makes an entry the answer to a request.
+/// Marks an entry as the answer to a request.
 fn answer(entry: &mut Entry, request: &Request) {
     let took = request.began.elapsed().as_micros();
     entry.answers = Some(request.seq);
@@ -298,7 +298,7 @@ fn answer(entry: &mut Entry, request: &Request) {
     entry.era = request.era.clone().or(entry.era.take());
 }
 
-/// A message that is held against the requests that wait.
+/// A message to be matched with pending requests.
 struct Pairing<'a> {
     seen: &'a mut Seen,
     scope: Scope,
@@ -318,7 +318,7 @@ impl Pairing<'_> {
                     began: Instant::now(),
                     method: entry.method.clone(),
                     target: entry.target.clone(),
-                    // Only what the request itself names: the connection may yet agree on another.
+                    // Only the version in the request itself: the connection may yet agree on another.
                     era: self.message.era.as_ref().and(entry.era.clone()),
                     parent: entry.parent,
                     attempt: entry.attempt,

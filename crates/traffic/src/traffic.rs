@@ -1,4 +1,4 @@
-//! Everything that was seen, and whether anything is to be.
+//! The recording, and whether it is on.
 
 use crate::{Capture, Connection, Entry, Page, Tap, entry::Payload, ring::Ring, waiting::Waiting};
 use std::{
@@ -10,14 +10,14 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// The longest message that is kept whole.
+/// Maximum bytes of a message that is kept whole.
 const PAYLOAD: usize = 256 * 1024;
-/// The longest text beside an entry.
+/// Maximum bytes of the text beside an entry.
 const TEXT: usize = 1024;
-/// What is looked at beyond the end of what is kept, so that a secret which begins before it is found.
+/// Bytes inspected beyond the kept part, so that a secret which begins before the cut is found.
 const BEYOND: usize = 16 * 1024;
 
-/// What was said on every connection.
+/// The recording of every connection.
 pub struct Traffic {
     on: AtomicBool,
     payloads: AtomicBool,
@@ -27,7 +27,7 @@ pub struct Traffic {
     redact: Box<dyn Fn(&str) -> String + Send + Sync>,
 }
 
-/// What is kept.
+/// The recorded state.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) ring: Ring,
@@ -41,7 +41,7 @@ impl fmt::Debug for Traffic {
 }
 
 impl Traffic {
-    /// Nothing is kept until it is [`set`](Self::set). `redact` takes secrets out of a text before it is kept.
+    /// Records nothing until it is [`set`](Self::set). `redact` removes secrets from a text before it is kept.
     pub fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             on: AtomicBool::new(false),
@@ -53,33 +53,33 @@ impl Traffic {
         })
     }
 
-    /// Whether anything is kept. One relaxed load.
+    /// Whether anything is recorded. One relaxed load.
     pub fn is_on(&self) -> bool {
         self.on.load(Ordering::Relaxed)
     }
 
-    /// What is kept from now on. What was kept before stays.
+    /// Sets what to record from now on. Earlier entries remain.
     pub fn set(&self, capture: Capture) {
         self.payloads.store(capture.payloads, Ordering::Relaxed);
         self.on.store(capture.on, Ordering::Relaxed);
         if !capture.on {
-            // Their answers will not be seen.
+            // Their answers will not be recorded.
             self.seen().waiting.clear();
         }
     }
 
-    /// What is kept.
+    /// What is recorded now.
     pub fn capture(&self) -> Capture {
         Capture { on: self.is_on(), payloads: self.payloads.load(Ordering::Relaxed) }
     }
 
-    /// A connection, seen from its beginning to its end.
+    /// Starts recording a connection.
     pub fn connection(self: &Arc<Self>, who: Connection) -> Tap {
         let number = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         Tap::open(Arc::clone(self), number, who)
     }
 
-    /// At most so many entries after one.
+    /// Up to `most` entries after one.
     pub fn read(&self, after: u64, most: usize) -> Page {
         let seen = self.seen();
         let entries: Vec<Arc<Entry>> = seen.ring.after(after).take(most).cloned().collect();
@@ -87,10 +87,10 @@ impl Traffic {
         Page { entries, first: seen.ring.first(), next }
     }
 
-    /// Returns once something is there after this entry.
+    /// Returns once there is an entry after this one.
     pub async fn changed(&self, after: u64) {
         let mut latest = self.latest.subscribe();
-        // The sender is `self`, so there is no other end than the awaited one.
+        // The sender is `self`, so it cannot be dropped while this waits.
         drop(latest.wait_for(|latest| *latest > after).await);
     }
 
@@ -99,8 +99,8 @@ impl Traffic {
         self.seen().ring.get(seq).cloned()
     }
 
-    /// All that belongs to a call, on both sides of docent: its request, its answer, what was told meanwhile, and the same
-    /// of every request that docent sent because of it. Any entry of the call gives all of it.
+    /// All entries of a call, on both sides of docent: its request, its answer, notifications in between, and the same
+    /// for every request that docent sent because of it. Accepts any entry of the call.
     pub fn call(&self, seq: u64) -> Vec<Arc<Entry>> {
         let seen = self.seen();
         let Some(entry) = seen.ring.get(seq) else { return Vec::new() };
@@ -115,7 +115,7 @@ impl Traffic {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whoever waits that there is more.
+    /// Wakes readers that wait for new entries.
     pub(crate) fn tell(&self, seq: u64) {
         self.latest.send_if_modified(|latest| {
             let is_newer = seq > *latest;
@@ -124,7 +124,7 @@ impl Traffic {
         });
     }
 
-    /// A message as it is kept, where messages are.
+    /// A message in the form in which it is kept, if messages are kept.
     pub(crate) fn payload(&self, text: &str) -> Option<Payload> {
         if !self.payloads.load(Ordering::Relaxed) {
             return None;
@@ -133,16 +133,16 @@ impl Traffic {
         Some(Payload { text: text.into(), cut })
     }
 
-    /// A text as it stands beside an entry.
+    /// A text in the form shown beside an entry.
     pub(crate) fn text(&self, text: &str) -> String {
         self.clean(text, TEXT).0
     }
 
-    /// A text without secrets, cut to a length; and whether it was.
+    /// A redacted text, truncated to a length; and whether it was truncated.
     fn clean(&self, text: &str, most: usize) -> (String, bool) {
         let head = cut(text, most + BEYOND);
         let mut clean = (self.redact)(head);
-        // The end of what was looked at may be the beginning of a secret.
+        // The end of the inspected part may be the beginning of a secret.
         let sure =
             if head.len() < text.len() { clean.len().saturating_sub(BEYOND) } else { clean.len() };
         let kept = cut(&clean, sure.min(most)).len();

@@ -1,4 +1,4 @@
-//! Requests whose answers have not been seen, so that an answer is known by what it answers.
+//! Requests without an answer so far, to match answers with their requests.
 
 use crate::Direction;
 use std::{
@@ -7,29 +7,29 @@ use std::{
     time::Instant,
 };
 
-/// Requests that are remembered; the oldest are forgotten first, because most of them will never be answered.
+/// Maximum remembered requests; the oldest are forgotten first, because most of them will never be answered.
 const MOST: usize = 4_096;
 
-/// Within which requests ids are told apart.
+/// The scope within which ids are unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Scope {
     pub(crate) connection: u64,
-    /// A part of it, whose ids have nothing to do with those of other parts.
+    /// A part of the connection whose ids are independent of those of other parts.
     pub(crate) part: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     scope: Scope,
-    /// Where the request went.
+    /// The direction of the request.
     direction: Direction,
     /// Whether it is an id or a token.
     is_token: bool,
-    /// As it is written in JSON.
+    /// The id or token as written in JSON.
     text: Box<str>,
 }
 
-/// What is remembered of a request.
+/// What is remembered about a request.
 pub(crate) struct Request {
     pub(crate) seq: u64,
     pub(crate) began: Instant,
@@ -40,15 +40,15 @@ pub(crate) struct Request {
     pub(crate) attempt: u32,
 }
 
-/// Requests that wait for their answers.
+/// Requests waiting for their answers.
 #[derive(Default)]
 pub(crate) struct Waiting {
     known: HashMap<Key, Arc<Request>>,
-    /// Under which keys each is known, the oldest first.
+    /// The keys of each request, the oldest first.
     keys: BTreeMap<u64, (Key, Option<Key>)>,
 }
 
-/// Where to look: in which scope, and for a request that went which way.
+/// Where to search: the scope, and the direction of the request.
 pub(crate) type Place = (Scope, Direction);
 
 fn key((scope, direction): Place, is_token: bool, text: &str) -> Key {
@@ -70,7 +70,7 @@ impl Waiting {
         }
     }
 
-    /// A later request may be known by the same key by now.
+    /// A later request may have taken the same key by now.
     fn forget(&mut self, seq: u64, (id, token): (Key, Option<Key>)) {
         for key in std::iter::once(id).chain(token) {
             if self.known.get(&key).is_some_and(|request| request.seq == seq) {
@@ -79,7 +79,7 @@ impl Waiting {
         }
     }
 
-    /// The request with this id. Some write numbers as text, or text as numbers.
+    /// The request with this id. Some implementations write numbers as text, or text as numbers.
     pub(crate) fn find(&self, place: Place, id: &str) -> Option<Arc<Request>> {
         let other = || {
             let bare = id.strip_prefix('"').and_then(|id| id.strip_suffix('"'));
@@ -89,19 +89,19 @@ impl Waiting {
         found.or_else(|| self.known.get(&key(place, false, &other()))).cloned()
     }
 
-    /// The request whose progress is told under this token.
+    /// The request with this progress token.
     pub(crate) fn find_token(&self, place: Place, token: &str) -> Option<Arc<Request>> {
         self.known.get(&key(place, true, token)).cloned()
     }
 
-    /// It has its answer, or never gets one.
+    /// The request was answered, or never will be.
     pub(crate) fn remove(&mut self, seq: u64) {
         if let Some(keys) = self.keys.remove(&seq) {
             self.forget(seq, keys);
         }
     }
 
-    /// Nobody on this connection answers any more.
+    /// The connection ended: its requests get no answer.
     pub(crate) fn close(&mut self, connection: u64) {
         let of_it = |(id, _): &(Key, Option<Key>)| id.scope.connection == connection;
         let closed: Vec<u64> =
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(waiting.find(place, id).map(|found| found.seq), want, "{place:?} {id}");
         }
         assert_eq!(waiting.find_token(place, "\"t\"").unwrap().seq, 2);
-        // The same id again, and the end of the first: the second is still there.
+        // The same id is used again, and the first request ends: the second is still found.
         waiting.add(place, "7", None, request(4));
         waiting.remove(1);
         assert_eq!(waiting.find(place, "7").unwrap().seq, 4);

@@ -1,32 +1,32 @@
-//! Who may say what, and when: the order of a conversation, in every dialect.
+//! The order of messages on one connection, in every dialect.
 
 use crate::{Dialect, Envelope, Id, Refusal, code};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Whether a session-era peer must open with `initialize`.
+/// Whether a peer of a session-based revision must open with `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Handshake {
-    /// It must.
+    /// Required.
     #[default]
     Required,
-    /// It may speak at once; it is then served in the fallback dialect.
+    /// Optional: a peer that skips it is served in the fallback dialect.
     Optional,
 }
 
-/// What becomes of an envelope.
+/// What to do with an envelope.
 #[derive(Debug, PartialEq)]
 pub enum Gate {
-    /// Heard, in this dialect.
+    /// Process it, in this dialect.
     Pass(Dialect),
-    /// Heard as `initialize`: the peer asks for this dialect, and may show this token.
+    /// Process it as `initialize`: the peer asks for this dialect, and may present this token.
     Open(Dialect, Option<String>),
-    /// Answered here and now.
+    /// Answer it immediately.
     Answer(Value),
-    /// Not heard, and told so.
+    /// Reject it with this error.
     Refuse(Refusal),
-    /// Not heard; it wanted no answer.
+    /// Ignore it; it expects no answer.
     Drop,
 }
 
@@ -40,17 +40,17 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// A connection on which nothing has been said. A locked one hears only an `initialize` that carries a token.
+    /// A new connection. A locked one accepts only an `initialize` that carries a token.
     pub fn new(handshake: Handshake, locked: bool) -> Self {
         Self { handshake, dialect: None, locked, shut: false }
     }
 
-    /// The dialect in which session-era messages are read.
+    /// The dialect in which messages of session-based revisions are read.
     pub fn dialect(&self) -> Dialect {
         self.dialect.unwrap_or(Dialect::FALLBACK)
     }
 
-    /// Whether arrays of messages are part of this conversation.
+    /// Whether arrays of messages are allowed on this connection.
     pub fn has_batches(&self) -> bool {
         match self.dialect {
             Some(dialect) => dialect.has_batches(),
@@ -58,23 +58,23 @@ impl Conversation {
         }
     }
 
-    /// Whether the peer has yet to show a token.
+    /// Whether the peer has yet to present a token.
     pub fn is_locked(&self) -> bool {
         self.locked
     }
 
-    /// The token that came with `initialize` is good.
+    /// The token that came with `initialize` is valid.
     pub fn unlock(&mut self) {
         self.locked = false;
     }
 
-    /// `initialize` was let in: from now on this dialect is spoken.
+    /// `initialize` was accepted: from now on this dialect applies.
     pub fn opened(&mut self, dialect: Dialect) {
         self.dialect = Some(dialect);
         self.shut = false;
     }
 
-    /// Decides about one message. Only [`Self::opened`] and a `shutdown` change what comes after.
+    /// Decides about one message. Only [`Self::opened`] and a `shutdown` change what follows.
     pub fn gate(&mut self, envelope: &Envelope<'_>) -> Gate {
         match envelope {
             Envelope::Response { .. } | Envelope::Notification { .. } if self.locked => Gate::Drop,
@@ -101,7 +101,7 @@ impl Conversation {
             return refuse("Server not initialized: it was shut down; only initialize is served");
         }
         if let Some(version) = modern {
-            // A version that does not exist is answered by the method's handler, which names those that do.
+            // A version that does not exist is answered by the method's handler, which lists the supported ones.
             let dialect = Dialect::of_version(&version).unwrap_or(Dialect::V2026_07_28);
             if !dialect.has_method(method) {
                 return Gate::Refuse(Refusal::unknown_method(Some(id.clone()), method));
@@ -121,7 +121,7 @@ impl Conversation {
     }
 }
 
-/// The protocol version that a request carries with itself, as the stateless revision has it.
+/// The protocol version that a request carries, as in the stateless revision.
 pub fn modern_version(params: &str) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Params<'a> {
@@ -133,15 +133,15 @@ pub fn modern_version(params: &str) -> Option<Cow<'_, str>> {
         #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
         version: Option<Cow<'a, str>>,
     }
-    // Most requests carry no metadata: a look at the text spares them a second parse. It looks for the end of the name
-    // alone, because some writers of JSON escape the slash before it.
+    // Most requests carry no metadata: a text search spares them a second parse. It searches for the end of the name
+    // only, because some JSON writers escape the slash before it.
     if !params.contains("protocolVersion") {
         return None;
     }
     serde_json::from_str::<Params<'_>>(params).ok()?.meta?.version
 }
 
-/// What `initialize` says that matters before it is let in. Anything unreadable counts as absent.
+/// The fields of `initialize` needed before it is accepted. Anything unreadable counts as absent.
 #[derive(Default, Deserialize)]
 struct Opening {
     #[serde(default, rename = "protocolVersion", alias = "protocol_version")]

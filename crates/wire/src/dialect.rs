@@ -1,24 +1,24 @@
-//! The revisions of the protocol, and what sets each apart.
+//! The revisions of the protocol, and how they differ.
 
-/// One revision of the protocol, or the plain dialect that predates and surrounds them.
+/// One revision of the protocol, or the plain dialect beside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// "1.0": JSON-RPC over pipes or a plain POST, with camelCase and `snake_case` fields both.
+    /// "1.0": JSON-RPC over pipes or a plain POST, with fields in both camelCase and `snake_case`.
     Plain,
     /// The first published revision.
     V2024_11_05,
     /// Streamable HTTP, batches.
     V2025_03_26,
-    /// No batches; structured answers.
+    /// No batches; structured content.
     V2025_06_18,
-    /// Bad arguments are answers of the tool.
+    /// Invalid arguments are tool results.
     V2025_11_25,
     /// Stateless: no handshake, metadata on every request.
     V2026_07_28,
 }
 
 impl Dialect {
-    /// Spoken with a peer that asks for a version we have never heard of, or for none.
+    /// Used with a peer that requests an unknown version, or none.
     pub const FALLBACK: Self = Self::V2025_11_25;
 
     /// Every dialect, oldest first.
@@ -36,7 +36,7 @@ impl Dialect {
         Self::ALL.into_iter().find(|dialect| dialect.version() == version)
     }
 
-    /// What `initialize` with this version is answered with. The newest revision has no `initialize`.
+    /// The version to answer `initialize` with. The newest revision has no `initialize`.
     pub fn negotiate(version: &str) -> Self {
         Self::of_version(version)
             .filter(|dialect| *dialect != Self::V2026_07_28)
@@ -60,12 +60,12 @@ impl Dialect {
         self <= Self::V2025_03_26
     }
 
-    /// Whether bad arguments are told to the model as an answer of the tool, and not to the client as an error.
+    /// Whether invalid arguments are reported to the model as a tool result, rather than to the client as an error.
     pub fn bad_arguments_are_answers(self) -> bool {
         self >= Self::V2025_11_25
     }
 
-    /// The code for a resource that is not there.
+    /// The error code for a missing resource.
     pub fn missing_resource_code(self) -> i32 {
         match self {
             Self::Plain => -32003,
@@ -74,7 +74,7 @@ impl Dialect {
         }
     }
 
-    /// The code for a tool that does not exist. In the plain dialect a tool's name is a method.
+    /// The error code for an unknown tool. In the plain dialect a tool's name is a method.
     pub fn unknown_tool_code(self) -> i32 {
         match self {
             Self::Plain => -32601,
@@ -82,7 +82,7 @@ impl Dialect {
         }
     }
 
-    /// Whether this method is part of it; methods of no revision are nobody's to refuse here.
+    /// Whether this method belongs to the dialect. Methods of no revision are not rejected here.
     pub fn has_method(self, method: &str) -> bool {
         const GONE: [&str; 5] = [
             "initialize",
@@ -94,7 +94,7 @@ impl Dialect {
         self != Self::V2026_07_28 || !GONE.contains(&method)
     }
 
-    /// Whether its results and lists are written in camelCase and `snake_case` both.
+    /// Whether its results and lists use both camelCase and `snake_case`.
     pub fn is_plain(self) -> bool {
         self == Self::Plain
     }

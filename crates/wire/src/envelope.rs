@@ -1,4 +1,4 @@
-//! The JSON-RPC envelope: what is a message, what is none, and what to say about it.
+//! The JSON-RPC envelope: parsing messages, and errors for invalid ones.
 
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use serde_json::{Value, error::Category, json, value::RawValue};
@@ -8,23 +8,23 @@ use std::borrow::Cow;
 pub mod code {
     /// Not JSON.
     pub const PARSE: i32 = -32700;
-    /// JSON, but no message that may be sent now.
+    /// JSON, but not a message that is allowed now.
     pub const INVALID_REQUEST: i32 = -32600;
-    /// Nobody answers to that method.
+    /// Unknown method.
     pub const METHOD_NOT_FOUND: i32 = -32601;
-    /// The method is known and its parameters are not right.
+    /// The method is known but its parameters are invalid.
     pub const INVALID_PARAMS: i32 = -32602;
-    /// The server is busy, closing or out of room.
+    /// The server is busy, closing or at capacity.
     pub const SERVER: i32 = -32000;
 }
 
-/// Deeper JSON than this is refused before anything recurses into it.
+/// Maximum nesting of JSON. Deeper JSON is rejected before anything recurses into it.
 const MAX_DEPTH: usize = 100;
 
-/// More messages than this in one array are refused: each costs more to serve than the few bytes it takes.
+/// Maximum messages in one array: each costs more to serve than the few bytes it takes.
 const MAX_MEMBERS: usize = 100;
 
-/// The id of a request, given back as it was sent.
+/// The id of a request, echoed unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Id {
@@ -34,28 +34,28 @@ pub enum Id {
     String(String),
 }
 
-/// One message, its parts still text.
+/// One message, its parts still unparsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Envelope<'a> {
-    /// Wants an answer.
+    /// Expects an answer.
     Request {
         /// Echoed in the answer.
         id: Id,
-        /// What to do.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what; JSON text.
+        /// The parameters; JSON text.
         params: Option<&'a str>,
     },
-    /// Wants none.
+    /// Expects no answer.
     Notification {
-        /// What happened.
+        /// The method.
         method: Cow<'a, str>,
-        /// With what; JSON text.
+        /// The parameters; JSON text.
         params: Option<&'a str>,
     },
     /// The answer to a request of ours; the whole message as JSON text.
     Response {
-        /// Which request.
+        /// The id of that request.
         id: Option<Id>,
         /// The message.
         text: &'a str,
@@ -63,7 +63,7 @@ pub enum Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    /// The id of what wants an answer.
+    /// The id, if the message expects an answer.
     pub fn wanted(&self) -> Option<&Id> {
         match self {
             Self::Request { id, .. } => Some(id),
@@ -72,33 +72,33 @@ impl Envelope<'_> {
     }
 }
 
-/// What one frame holds.
+/// The content of one frame.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// Nothing but white space.
+    /// Only white space.
     Empty,
-    /// A message, or why it is none.
+    /// A message, or why it is invalid.
     One(Result<Envelope<'a>, Refusal>),
-    /// Several, each with its own verdict.
+    /// Several messages, each with its own result.
     Batch(Vec<Result<Envelope<'a>, Refusal>>),
 }
 
-/// Why a message was not taken; an error response in the making.
+/// Why a message was rejected; becomes an error response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct Refusal {
-    /// Whose message it was, where that could be read.
+    /// The id of the message, if it could be read.
     pub id: Option<Id>,
-    /// JSON-RPC code.
+    /// The JSON-RPC error code.
     pub code: i32,
     /// What was wrong.
     pub message: String,
-    /// More of it, for programs.
+    /// Details for programs.
     pub data: Option<Box<Value>>,
 }
 
 impl Refusal {
-    /// A refusal without data.
+    /// An error without data.
     pub fn new(id: Option<Id>, code: i32, message: impl Into<String>) -> Self {
         Self { id, code, message: message.into(), data: None }
     }
@@ -121,14 +121,14 @@ impl Refusal {
         .with(json!({ "limit": limit }))
     }
 
-    /// Parameters that a known method can't use.
+    /// Invalid parameters of a known method.
     pub fn bad_params(id: Option<Id>, parameter: &str, reason: &str) -> Self {
         Self::new(id, code::INVALID_PARAMS, format!("Invalid params: {parameter} {reason}")).with(
             json!({ "parameter": parameter, "reason": reason, "details": format!("Validation failed for parameter '{parameter}'") }),
         )
     }
 
-    /// A method that nobody answers to.
+    /// An unknown method.
     pub fn unknown_method(id: Option<Id>, method: &str) -> Self {
         Self::new(id, code::METHOD_NOT_FOUND, format!("Method not found: {method}"))
             .with(json!({ "method": method }))
@@ -144,7 +144,7 @@ impl Refusal {
     }
 }
 
-/// Reads one frame.
+/// Parses one frame.
 pub fn read(bytes: &[u8]) -> Frame<'_> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Frame::One(Err(Refusal::new(None, code::PARSE, "Parse error: not UTF-8")));
@@ -178,7 +178,7 @@ pub fn read(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-/// A member's text, which tells an absent member from a null one.
+/// A member's text. Distinguishes an absent member from a null one.
 #[derive(Default)]
 struct Member<'a>(Option<&'a str>);
 
@@ -188,7 +188,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Member<'a> {
     }
 }
 
-/// The members that make a message. Deriving refuses a second member of the same name.
+/// The members of a message. The derived parser rejects duplicate members.
 #[derive(Deserialize)]
 struct Members<'a> {
     #[serde(borrow, default)]
@@ -259,7 +259,7 @@ fn not_json(error: &serde_json::Error) -> Refusal {
     Refusal::new(None, code::PARSE, format!("Parse error: {error}"))
 }
 
-/// How deep in brackets a text is, counted outside strings: a hostile frame costs a scan and no stack.
+/// Nesting depth of a text, counted outside strings: a hostile frame costs a scan and no stack.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nesting {
     depth: usize,
@@ -268,7 +268,7 @@ pub struct Nesting {
 }
 
 impl Nesting {
-    /// The depth after these bytes, or as soon as it passes `most`.
+    /// The depth after these bytes, or as soon as it exceeds `most`.
     pub fn feed(&mut self, bytes: &[u8], most: usize) -> usize {
         for byte in bytes {
             match byte {

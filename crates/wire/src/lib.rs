@@ -1,7 +1,7 @@
-//! Bytes to messages and messages to bytes, in the dialect of whoever is at the other end.
+//! Converts bytes to messages and messages to bytes, in the peer's dialect.
 //!
-//! [`read`] turns a frame into envelopes and refuses what is malformed; a [`Conversation`] decides which of them may be
-//! heard, by how the peer opened; [`shape`] writes an answer as the peer's revision has it. No I/O, no clock, no
+//! [`read`] parses a frame into envelopes and rejects malformed ones; a [`Conversation`] decides which of them to
+//! process, depending on how the peer opened; [`shape`] writes an answer for the peer's revision. No I/O, no clock, no
 //! runtime: everything here is a function of its arguments.
 
 mod conversation;

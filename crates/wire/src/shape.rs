@@ -1,16 +1,16 @@
-//! An answer as the peer's revision has it: older peers get what their revision knows, plain ones both spellings.
+//! Shapes an answer for the peer's revision: older peers get what their revision knows, plain ones both spellings.
 
 use crate::{Dialect, Id};
 use serde_json::{Map, Value, json};
 
-/// The notification with which a piece of an answer travels to the transport, which writes it as [`partial`] has it.
+/// The notification that carries a piece of an answer to the transport, which writes it in the form of [`partial`].
 pub const PARTIAL: &str = "docent/partial";
-/// Where a block's metadata travels in its `_meta`; the plain dialect has it beside the text.
+/// The `_meta` key for a block's metadata; the plain dialect has it beside the text.
 pub const METADATA: &str = "docent/metadata";
-/// Where a block's score travels in its `_meta`; the plain dialect has it beside the text.
+/// The `_meta` key for a block's score; the plain dialect has it beside the text.
 pub const SCORE: &str = "docent/score";
 
-/// Whether answers in this dialect differ from what the newest session-era revision writes.
+/// Whether answers in this dialect differ from those of the newest session-based revision.
 pub fn needs_shaping(dialect: Dialect) -> bool {
     dialect < Dialect::V2025_06_18
 }
@@ -27,7 +27,7 @@ pub fn shape_message(dialect: Dialect, message: &mut Value) {
                 params.remove("message");
             }
         }
-        // The name that it had before there were revisions.
+        // The name it had before there were revisions.
         (Dialect::Plain, Some("notifications/resources/updated")) => {
             message["method"] = "resources/updated".into();
         }
@@ -76,7 +76,7 @@ pub fn shape(dialect: Dialect, result: &mut Value) {
     }
 }
 
-/// One piece of a plain answer that comes in pieces; the last one carries `false`.
+/// One piece of a plain answer that is sent in pieces; the last one carries `false`.
 pub fn partial(id: &Id, content: &Value) -> Value {
     let mut result = json!({ "content": content, "partial": true });
     shape(Dialect::Plain, &mut result);
@@ -95,7 +95,7 @@ fn strip(object: &mut Map<String, Value>, names: &[&str]) {
 
 fn strip_listed(dialect: Dialect, item: &mut Map<String, Value>) {
     strip(item, &["title", "outputSchema", "icons", "execution", "_meta"]);
-    // A resource's annotations are older than a tool's.
+    // Annotations of resources are older than those of tools.
     if dialect == Dialect::V2024_11_05 && item.contains_key("inputSchema") {
         item.remove("annotations");
     }
@@ -111,7 +111,7 @@ fn shape_block(dialect: Dialect, block: &mut Map<String, Value>) {
         *block = text_block(&format!("{name}: {uri}"));
     } else if kind == "audio" && dialect == Dialect::V2024_11_05 {
         let mime = block.get("mimeType").and_then(Value::as_str).unwrap_or_default().to_owned();
-        *block = text_block(&format!("A sound ({mime}) that this protocol version can't carry."));
+        *block = text_block(&format!("Audio ({mime}) is not supported by this protocol version."));
     }
     if !dialect.is_plain() {
         return;
@@ -122,7 +122,7 @@ fn shape_block(dialect: Dialect, block: &mut Map<String, Value>) {
     }
 }
 
-/// Plain content carries its metadata and score beside the text; older revisions have no place for them.
+/// Moves metadata and score beside the text in plain content; older revisions have no place for them.
 fn lift_meta(dialect: Dialect, block: &mut Map<String, Value>) {
     let Some(Value::Object(meta)) = block.remove("_meta") else { return };
     if !dialect.is_plain() {
@@ -137,7 +137,7 @@ fn lift_meta(dialect: Dialect, block: &mut Map<String, Value>) {
     }
 }
 
-/// Puts the reason of a failure in `error`, beside `content`, which keeps it as text.
+/// Puts the reason of a failure in `error`, beside `content`, which repeats it as text.
 fn add_error(result: &mut Map<String, Value>) {
     if result.get("isError") != Some(&Value::Bool(true)) {
         return;
@@ -156,8 +156,8 @@ fn text_block(text: &str) -> Map<String, Value> {
     Map::from_iter([("type".to_owned(), "text".into()), ("text".to_owned(), text.into())])
 }
 
-/// Adds the `snake_case` spelling beside each camelCase one that clients of the plain dialect know. Schemas of answers and
-/// structured answers are newer, and too long to be sent twice.
+/// Adds the `snake_case` spelling beside each camelCase one known to clients of the plain dialect. Output schemas and
+/// structured content are newer, and too long to be sent twice.
 fn alias(object: &mut Map<String, Value>) {
     const SPELLINGS: [(&str, &str); 6] = [
         ("inputSchema", "input_schema"),

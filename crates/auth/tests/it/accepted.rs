@@ -1,4 +1,4 @@
-//! What passes, what it says, and the claims without which it does not.
+//! Which tokens pass, what they yield, and which claims are required.
 
 use crate::{
     issuer::{AUDIENCE, NAME, Published, START, at, claims, holding, settings, verifier},
@@ -25,7 +25,7 @@ fn every_algorithm() {
     }
 }
 
-/// A good token's claims with one of them changed; `null` takes it out.
+/// A valid token's claims with one of them changed; `null` removes it.
 fn with(name: &str, value: Value) -> Value {
     let mut claims = claims();
     if value.is_null() {

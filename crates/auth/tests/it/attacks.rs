@@ -1,4 +1,4 @@
-//! Forged tokens: each is refused for its own reason, and none makes docent ask anyone but the issuer.
+//! Forged tokens: each is rejected for its own reason, and none makes docent query anyone but the issuer.
 
 use crate::{
     issuer::{NAME, Published, at, claims, holding, settings, verifier},
@@ -25,7 +25,7 @@ impl Forger {
         assert_eq!(rejected.reason, *want, "{token}");
         let text = rejected.to_string();
         assert!(!text.contains("passwd") && !text.contains("evil"), "{text}");
-        // It goes back in a header, between quotation marks.
+        // The text is sent in a header, between quotation marks.
         let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
         assert!(text.bytes().all(is_plain), "{text}");
     }
@@ -224,7 +224,7 @@ fn sizes() {
     assert!(forger.verifier.verify(&forger.signer.token(&claims), at(0)).is_ok());
 }
 
-/// Every byte of a good token is changed, every cut is made, and a byte is put in at every place.
+/// Changes every byte of a valid token, cuts it everywhere, and inserts a byte at every position.
 #[test]
 fn no_change_passes() {
     for algorithm in [Algorithm::EdDsa, Algorithm::Rs256] {

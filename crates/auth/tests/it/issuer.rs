@@ -1,4 +1,4 @@
-//! An issuer that answers from memory: what it publishes, how long, and how often it was asked.
+//! An in-memory issuer: what it publishes, for how long, and how often it was queried.
 
 use crate::signer::Signer;
 use docent_auth::{Fetch, FetchError, Fetched, Issuer, IssuerSettings, ScopeMap, Verifier};
@@ -58,7 +58,7 @@ impl Published {
         self.documents.lock().unwrap().clear();
     }
 
-    /// What was asked for since the last look.
+    /// The URLs requested since the last call.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! Keys that come, go and grow old, and an issuer that is not asked more than it can bear.
+//! Keys that appear, disappear and expire, and an issuer that is not queried too often.
 
 use crate::{
     issuer::{AUDIENCE, KEYS, METADATA, NAME, Published, START, at, settings, verifier},
@@ -40,7 +40,7 @@ fn keys_are_learned_once_and_replaced_whole() {
     let verifier = verifier(settings(), &published);
     let (first, second) = (old.token(&lasting()), new.token(&lasting()));
     check(&verifier, &first, 0, Some(&Reason::NoKeys));
-    assert!(published.asked().is_empty(), "verify asks no one");
+    assert!(published.asked().is_empty(), "verify makes no query");
     assert!(verifier.learn(&first, at(0)));
     assert_eq!(published.asked(), [METADATA, KEYS]);
     check(&verifier, &first, 0, None);
@@ -159,7 +159,7 @@ fn keys_outlast_the_verifier_that_read_them() {
 }
 
 #[test]
-fn an_issuer_that_was_asked_in_vain_is_asked_anew() {
+fn an_issuer_that_failed_is_queried_again() {
     let key = signer("k");
     let published = Published::new(&[&key]);
     let silent = Arc::new(Published::default());
@@ -234,7 +234,7 @@ fn a_clock_that_is_set_back_trusts_nothing_it_timed() {
     check(&verifier, &token, HOUR, None);
 }
 
-/// Holds one look at the keys back until the test lets it go.
+/// Blocks one fetch of the keys until the test releases it.
 struct Slow {
     held_back: usize,
     published: Arc<Published>,
@@ -273,13 +273,13 @@ fn not_every_thread_waits_for_a_slow_issuer() {
     let key = signer("k");
     let token = key.token(&lasting());
     let (slow, verifier) = Slow::new(&key, 0);
-    let (told, outcomes) = mpsc::channel();
+    let (sender, outcomes) = mpsc::channel();
     thread::scope(|scope| {
         let first = scope.spawn(|| verifier.learn(&token, at(0)));
         slow.started.wait();
         for _ in 0..40 {
-            let (told, verifier, token) = (told.clone(), &verifier, &token);
-            scope.spawn(move || told.send(verifier.learn(token, at(0))));
+            let (sender, verifier, token) = (sender.clone(), &verifier, &token);
+            scope.spawn(move || sender.send(verifier.learn(token, at(0))));
         }
         let next = || outcomes.recv_timeout(Duration::from_mins(1)).ok();
         let turned_away: Vec<bool> = (0..9).map_while(|_| next()).collect();
@@ -308,7 +308,7 @@ fn one_caller_asks_and_old_keys_count_meanwhile() {
     assert_eq!(slow.asked.load(Ordering::SeqCst), 2, "once at the start, once for all eight");
 }
 
-/// Panics at the second look.
+/// Panics on the second fetch.
 struct Fragile(Arc<Published>, AtomicUsize);
 
 impl Fetch for Fragile {

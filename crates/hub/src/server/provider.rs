@@ -219,7 +219,7 @@ impl Provider for Part {
         context: &'a CallContext,
     ) -> Running<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(async move {
-            let missing = || ToolError::not_found(format!("no prompt is called {name}"));
+            let missing = || ToolError::not_found(format!("unknown prompt: {name}"));
             let own = self.own_prompt(name).ok_or_else(missing)?;
             let asked = [("name", own.into()), ("arguments", arguments.clone().into())];
             let params = with_meta(asked, context.meta());

@@ -177,7 +177,7 @@ async fn what_is_not_there_is_an_error_that_helps() {
             json!({"question": "x", "collection": "postgres"}),
             "did you mean postgresql?",
         ),
-        ("sing", json!({}), "no prompt is called sing"),
+        ("sing", json!({}), "unknown prompt: sing"),
     ];
     for (name, arguments, want) in cases {
         let error = render(&suite, name, arguments.clone()).await.unwrap_err().to_string();

@@ -72,7 +72,7 @@ pub(super) async fn render(
             let answer = answered(context, "user_context", question).await?;
             vec![Block::text(format!("Use this context: {}", field(&answer, "context")))]
         }
-        _ => return Err(ToolError::not_found(format!("no prompt is called {name}"))),
+        _ => return Err(ToolError::not_found(format!("unknown prompt: {name}"))),
     };
     let messages =
         said.into_iter().map(|content| PromptMessage { role: Role::User, content }).collect();

@@ -1,4 +1,4 @@
-//! How much is kept, and how it is read.
+//! What is kept, and how it is read.
 
 use crate::{came, client, on, server};
 use docent_traffic::{Capture, Direction, Traffic};
@@ -77,7 +77,7 @@ fn a_long_message_is_cut_between_characters_and_no_secret_is_cut_in_half() {
 
 #[test]
 fn a_redaction_that_shortens_shows_nothing_that_was_not_looked_at_whole() {
-    // Everything but the last half of a secret is taken out, so that the end of what was looked at comes into view.
+    // Everything but the last half of a secret is removed, so that the end of the inspected part becomes visible.
     let traffic = Traffic::new(|text| text.replace("password=hunter2;", ""));
     traffic.set(Capture { on: true, payloads: true });
     let message = format!("x{}", "password=hunter2;".repeat(100_000));
@@ -87,10 +87,10 @@ fn a_redaction_that_shortens_shows_nothing_that_was_not_looked_at_whole() {
 }
 
 #[tokio::test]
-async fn whoever_waits_hears_of_what_is_new() {
+async fn waiting_readers_are_woken_by_new_entries() {
     let traffic = on();
     let tap = client(&traffic);
-    // It is there already.
+    // There is an entry already.
     traffic.changed(0).await;
     let waiting = {
         let traffic = Arc::clone(&traffic);

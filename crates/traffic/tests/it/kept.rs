@@ -1,4 +1,4 @@
-//! What an entry says of a message.
+//! The summary in an entry.
 
 use crate::{came, client, last, on, server, told, went};
 use docent_traffic::{Capture, Direction, Kind, More, Traffic};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[test]
-fn a_message_is_told_by_what_it_is() {
+fn a_message_is_summarized_by_its_kind() {
     for (message, want) in [
         (r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#, "request 7 ping - - - -"),
         (
@@ -44,7 +44,7 @@ fn a_message_is_told_by_what_it_is() {
         (r#"{"id":1,"error":"odd"}"#, "error 1 - - - - -"),
         (r#"{"id":1,"error":null,"result":{}}"#, "response 1 - - - - -"),
         ("  {\"id\":1,\"method\":\"ping\"}\n", "request 1 ping - - - -"),
-        // What is no message is noise, whatever it is.
+        // Anything that is not a message is noise.
         ("listening on 8080", "noise - - - - - listening on 8080"),
         ("", "noise - - - - - "),
         ("{", "noise - - - - - {"),
@@ -52,7 +52,7 @@ fn a_message_is_told_by_what_it_is() {
         ("{}", "noise - - - - - {}"),
         ("[]", "noise - - - - - a batch of 0 messages"),
         (r#"{"id":1,"id":2,"method":"x"}"#, r#"noise - - - - - {"id":1,"id":2,"method":"x"}"#),
-        // Members of other shapes than they should have.
+        // Members of unexpected types.
         (r#"{"id":[1],"method":"x","params":[1]}"#, "request - x - - - -"),
         (r#"{"id":{},"method":7,"result":7}"#, "response - - - - - -"),
         (r#"{"id":1,"method":"x","params":{"name":{"a":1},"_meta":7}}"#, "request 1 x - - - -"),
@@ -91,7 +91,7 @@ fn hostile_bytes_are_an_entry_like_any_other() {
         let head = String::from_utf8_lossy(&message[..message.len().min(40)]);
         assert!(traffic.read(0, 100).entries.len() <= 3, "{head}");
         let entry = last(&traffic);
-        // The brackets of a batch are nobody's.
+        // The brackets of a batch belong to no message.
         assert!((message.len() - 2..=message.len()).contains(&entry.bytes), "{head}");
         let shown = serde_json::to_string(&*entry).unwrap();
         assert!(shown.len() < 4_000, "{head}: {}", shown.len());
@@ -148,7 +148,7 @@ fn what_was_learnt_while_it_was_off_is_known_when_it_is_on() {
     assert_eq!((&*entry.peer, entry.era.as_deref()), ("cursor", Some("2025-11-25")));
     assert!(entry.payload().is_none());
     assert_eq!(entry.with_payload()["payload"], Value::Null);
-    // The name, the end, and nothing twice.
+    // The name, the end, and no duplicates.
     tap.note(Kind::Closed, "hung up", None);
     drop(tap);
     assert_eq!(traffic.read(0, 10).entries.len(), 2);
@@ -184,18 +184,18 @@ fn a_peer_s_name_and_revision_are_learnt_from_what_is_said() {
     assert_eq!(said(seq), ("cursor".into(), "-".into()), "asked for is not agreed on");
     let seq = went(&tap, r#"{"id":1,"result":{"protocolVersion":"2025-11-25"}}"#);
     assert_eq!(said(seq), ("cursor".into(), "2025-11-25".into()));
-    // A tool may have such a field in its answer.
+    // A tool's answer may have such a field.
     came(&tap, r#"{"id":2,"method":"tools/call","params":{"name":"x"}}"#);
     let seq = went(&tap, r#"{"id":2,"result":{"protocolVersion":"1900"}}"#);
     assert_eq!(said(seq), ("cursor".into(), "2025-11-25".into()));
     let modern = r#"{"id":3,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"codex"}}}}"#;
     let seq = came(&tap, modern);
     assert_eq!(said(seq), ("codex".into(), "2026-07-28".into()));
-    // What docent calls itself is no name of the server that it calls.
+    // docent's own name is not the name of the server that it calls.
     let tap = server(&traffic);
     let seq = went(&tap, modern);
     assert_eq!(said(seq), ("memory".into(), "2026-07-28".into()));
-    // A server may ask under a name of its own, and stays what it is configured as.
+    // A server may ask under its own name, but keeps its configured one.
     let seq = came(&tap, opening);
     assert_eq!(said(seq).0, "memory");
 }

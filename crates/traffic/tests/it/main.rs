@@ -1,4 +1,4 @@
-//! What a tap is told, and what can be read of it.
+//! What a tap records, and what readers see.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod bounds;
@@ -8,7 +8,7 @@ mod paired;
 use docent_traffic::{Capture, Connection, Direction, Entry, Hop, Tap, Traffic};
 use std::sync::Arc;
 
-/// Everything is kept, without `hunter2`.
+/// Records everything, with `hunter2` redacted.
 fn on() -> Arc<Traffic> {
     let traffic = Traffic::new(|text| text.replace("hunter2", "***"));
     traffic.set(Capture { on: true, payloads: true });

@@ -1,4 +1,4 @@
-//! Answers beside their requests, and both sides of a call beside each other.
+//! Answers matched to their requests, and both sides of a call.
 
 use crate::{came, client, last, on, server, told, went};
 use docent_traffic::{Direction, Kind, More, Traffic};
@@ -26,7 +26,7 @@ fn an_answer_has_what_its_request_had() {
         format!("response 1 tools/call echo {request} - -")
     );
     assert_eq!(answers(&traffic, late), Some(other));
-    // An answer is seen once; later ones belong to nothing.
+    // An answer is matched once; later ones belong to no request.
     let again = went(&tap, r#"{"id":1,"result":{}}"#);
     assert_eq!(answers(&traffic, again), None);
     let entry = |seq| traffic.entry(seq).unwrap();
@@ -37,7 +37,7 @@ fn an_answer_has_what_its_request_had() {
 }
 
 #[test]
-fn ids_are_told_apart_by_connection_direction_and_part() {
+fn ids_are_distinguished_by_connection_direction_and_part() {
     let traffic = on();
     let (one, other) = (client(&traffic), client(&traffic));
     let message = r#"{"id":1,"method":"ping"}"#;
@@ -117,7 +117,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
         &server,
         r#"{"method":"notifications/progress","params":{"progressToken":8,"progress":1}}"#,
     );
-    let told_here = went(
+    let notified_here = went(
         &client,
         r#"{"method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#,
     );
@@ -125,7 +125,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
     let cancelled =
         came(&client, r#"{"method":"notifications/cancelled","params":{"requestId":"c"}}"#);
     let answer = went(&client, r#"{"id":"c","result":{}}"#);
-    let whole = [request, first, lost, second, heard_there, told_here, answered, cancelled, answer];
+    let whole = [request, first, lost, second, heard_there, notified_here, answered, cancelled, answer];
     for seq in whole {
         assert_eq!(seqs(&traffic, seq), whole, "from {seq}");
     }
