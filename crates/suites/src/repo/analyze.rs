@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-/// `analyze_repository`: what a project is, and what its documentation lacks.
+/// `analyze_repository`: describes a project and finds documentation gaps.
 #[derive(Debug)]
 pub struct AnalyzeRepository {
     pub(super) roots: Roots,
@@ -30,11 +30,11 @@ pub struct AnalyzeRepository {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeArgs {
-    /// Folder to analyse: relative to the root (`.` is the root itself), or absolute inside a root.
+    /// Folder to analyze: relative to the root (`.` is the root itself), or absolute inside a root.
     #[schemars(length(min = 1))]
     pub path: String,
-    /// How much to read: `quick` names and sizes; `standard` also lines, dependencies, commands, licence and documents;
-    /// `deep` also doc coverage, broken links, drift, git history, duplicates.
+    /// How much to read: `quick` reads names and sizes; `standard` adds lines, dependencies, commands, license and
+    /// documents; `deep` adds doc coverage, broken links, drift, git history and duplicates.
     #[serde(default)]
     pub depth: Depth,
 }
@@ -67,7 +67,7 @@ impl Tool for AnalyzeRepository {
     }
 }
 
-/// Where the whole report can be read.
+/// Links to the full report.
 fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
     Block::Link(ResourceInfo {
         uri: address::of(roots, place, report.depth),
@@ -80,7 +80,7 @@ fn link(roots: &Roots, place: &Place, report: &Report) -> Block {
     })
 }
 
-/// Analyses a folder, handing over what is known after each phase.
+/// Analyzes a folder and emits partial results after each phase.
 pub(super) async fn report(
     roots: &Roots,
     place: &Place,
@@ -92,7 +92,7 @@ pub(super) async fn report(
     });
     context.log(Level::Debug, LOGGER, start);
     let analysis = Analysis::new(roots.clone(), place.clone(), depth, Parts::of(depth));
-    // One slot for all phases: a phase that waited for another one could lose what those before it found.
+    // One slot for all phases: a phase that had to wait for another slot could lose earlier results at the deadline.
     let slot = context.wait_for_work_slot().await?;
     let (analysis, slot) = phase(analysis, slot, context, Analysis::walk).await?;
     context.emit(Block::text(text::structure(&analysis.report))).await;
@@ -112,7 +112,7 @@ pub(super) async fn report(
     Ok(report)
 }
 
-/// Runs one phase off the async threads, and hands the analysis back with the slot.
+/// Runs one phase off the async threads and returns the analysis with the slot.
 pub(super) async fn phase<F>(
     mut analysis: Analysis,
     slot: WorkSlot,

@@ -1,4 +1,4 @@
-//! The tool `check_documentation`: what an analysis found, as findings that can be mended one by one.
+//! The tool `check_documentation`: turns an analysis into findings that can be fixed one by one.
 
 use super::{
     LOGGER,
@@ -22,7 +22,7 @@ use serde_json::json;
 
 /// More findings than this are counted and not listed.
 const MOST: usize = 1000;
-/// More findings than this are not told in the text.
+/// More findings than this are left out of the text.
 const TOLD: usize = 30;
 
 /// `check_documentation`: links, coverage, drift and the README, as findings.
@@ -31,16 +31,16 @@ pub struct CheckDocumentation {
     pub(super) roots: Roots,
 }
 
-/// How the findings are told in the text of the answer.
+/// Format of the findings in the text result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// A line each.
+    /// One line per finding.
     #[default]
     Text,
-    /// As the structured answer has them.
+    /// The structured result as JSON.
     Json,
-    /// As SARIF 2.1.0, which code hosts and editors read.
+    /// SARIF 2.1.0, for code hosts and editors.
     Sarif,
 }
 
@@ -51,10 +51,10 @@ pub struct CheckArgs {
     /// Folder to check: relative to the root (`.` is the root itself), or absolute inside a root.
     #[schemars(length(min = 1))]
     pub path: String,
-    /// What to look at; everything, unless named.
+    /// Checks to run; all by default.
     #[serde(default)]
     pub checks: Vec<Check>,
-    /// How the text of the answer tells the findings.
+    /// Format of the text result.
     #[serde(default)]
     pub format: Format,
 }
@@ -123,7 +123,7 @@ fn text(findings: &Findings) -> String {
     told.join("\n") + "\n"
 }
 
-/// What the report holds, as findings.
+/// Converts the report into findings.
 fn collect(report: Report, checks: Vec<Check>) -> Findings {
     let mut all: Vec<Finding> = Vec::new();
     let mut beyond = 0;

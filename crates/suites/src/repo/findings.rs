@@ -1,4 +1,4 @@
-//! What `check_documentation` answers: findings, each with a place, a cost and a way to mend it.
+//! The structured result of `check_documentation`: findings with location, severity and fix.
 
 use super::{
     report::{Severity, Trouble},
@@ -7,64 +7,64 @@ use super::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to look at.
+/// What to check.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
-    /// Relative links, anchors and pictures.
+    /// Relative links, anchors and images.
     Links,
     /// Public symbols without a doc comment.
     Coverage,
-    /// Documents that the code has left behind.
+    /// Documents that no longer match the code.
     Drift,
-    /// What a reader of the README needs.
+    /// Items that a README reader needs.
     Readme,
 }
 
-/// Everything that is wrong with the documentation.
+/// All documentation findings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Findings {
-    /// The folder that was checked, inside its root.
+    /// The checked folder, relative to its root.
     pub path: String,
-    /// What was looked at.
+    /// Checks that ran.
     pub checks: Vec<Check>,
-    /// Costliest first, then by file and line; at most 1,000.
+    /// Most severe first, then by file and line; at most 1,000.
     pub findings: Vec<Finding>,
-    /// How many there are.
+    /// Number of findings.
     pub finding_count: u64,
-    /// Parts that this answer lacks because the call was stopped.
+    /// Parts that are missing because the call was stopped.
     pub missing: Vec<String>,
-    /// What could not be read; at most 100.
+    /// Paths that could not be read; at most 100.
     pub problems: Vec<Trouble>,
-    /// How many things could not be read.
+    /// Number of paths that could not be read.
     pub problem_count: u64,
 }
 
-/// One thing that is wrong.
+/// One documentation problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// Which rule: `links/missing-file`, `drift/symbol`, `coverage/undocumented`, `readme/installation` …
+    /// Rule id: `links/missing-file`, `drift/symbol`, `coverage/undocumented`, `readme/installation` …
     pub rule: String,
-    /// Which check.
+    /// Check that found it.
     pub check: Check,
-    /// Inside the checked folder.
+    /// Path relative to the checked folder.
     pub file: String,
-    /// From 1; null where the whole file is meant.
+    /// Line number from 1; null for the whole file.
     pub line: Option<u64>,
-    /// What it costs.
+    /// Severity.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub fix: String,
 }
 
 impl Finding {
-    /// On one line, as compilers print theirs.
+    /// Formats the finding on one line, like a compiler message.
     pub fn line_of_text(&self) -> String {
         let Self { rule, file, message, fix, .. } = self;
         let place = self.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"));
@@ -78,7 +78,7 @@ impl Finding {
 }
 
 impl Findings {
-    /// How many there are, and what the answer lacks.
+    /// Summarizes the number of findings and the missing parts.
     pub fn summary(&self) -> String {
         let mut told = match self.finding_count {
             0 => "No findings.".to_owned(),

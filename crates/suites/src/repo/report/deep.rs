@@ -1,4 +1,4 @@
-//! What reading every file shows: coverage, links, drift, redundancy.
+//! Results of reading every file: coverage, links, drift, redundancy.
 
 use super::Severity;
 use schemars::JsonSchema;
@@ -8,66 +8,66 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// Public symbols.
+    /// Number of public symbols.
     pub public: u64,
-    /// Of them, those with a doc comment.
+    /// Number of those with a doc comment.
     pub documented: u64,
-    /// Per cent.
+    /// Percentage.
     pub percent: f64,
     /// By language, most symbols first.
     pub languages: Vec<Covered>,
-    /// By folder, down to the third level, fewest per cent first; at most 200.
+    /// By folder, down to the third level, lowest percentage first; at most 200.
     pub folders: Vec<Covered>,
-    /// Public symbols without a doc comment, those of most-used files first; at most 500.
+    /// Public symbols without a doc comment, most-used files first; at most 500.
     pub undocumented: Vec<Undocumented>,
-    /// Languages here whose syntax docent does not read.
+    /// Languages here that docent does not parse.
     pub not_read: Vec<String>,
 }
 
-/// How much of a part is documented.
+/// Documentation coverage of a language or folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Covered {
     /// Language or folder.
     pub name: String,
-    /// Public symbols.
+    /// Number of public symbols.
     pub public: u64,
-    /// Of them, those with a doc comment.
+    /// Number of those with a doc comment.
     pub documented: u64,
-    /// Per cent.
+    /// Percentage.
     pub percent: f64,
 }
 
 /// A public symbol without a doc comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Undocumented {
-    /// Its qualified name.
+    /// Qualified name.
     pub symbol: String,
-    /// What it is.
+    /// Kind of symbol.
     pub kind: String,
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
-    /// Its line.
+    /// Line number.
     pub line: u64,
 }
 
-/// Relative links, anchors and pictures in Markdown and HTML.
+/// Relative links, anchors and images in Markdown and HTML.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Links {
-    /// Links that were looked at.
+    /// Number of checked links.
     pub checked: u64,
-    /// Links to other hosts, which are not asked.
+    /// Number of links to other hosts, which are not checked.
     pub external: u64,
-    /// How many lead nowhere.
+    /// Number of broken links.
     pub broken_count: u64,
-    /// Those that lead nowhere; at most 500.
+    /// Broken links; at most 500.
     pub broken: Vec<BrokenLink>,
 }
 
-/// A link that leads nowhere.
+/// A broken link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrokenLink {
-    /// The document, inside the analysed folder.
+    /// The document, relative to the analyzed folder.
     pub path: String,
     /// Line of the link.
     pub line: u64,
@@ -75,7 +75,7 @@ pub struct BrokenLink {
     pub target: String,
     /// What is wrong.
     pub problem: LinkProblem,
-    /// A target that exists and may be meant.
+    /// An existing target that may be intended.
     pub suggestion: Option<String>,
 }
 
@@ -83,99 +83,99 @@ pub struct BrokenLink {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkProblem {
-    /// No such file.
+    /// The file does not exist.
     MissingFile,
     /// The file has no such heading or anchor.
     MissingAnchor,
-    /// No such picture.
+    /// The image does not exist.
     MissingImage,
-    /// The name is there in other letters: it breaks where case counts.
+    /// The file name differs in case: the link breaks on case-sensitive systems.
     WrongCase,
-    /// It leads out of the repository.
+    /// The link points outside the repository.
     Outside,
 }
 
-/// Documents that the code has left behind.
+/// Documents that no longer match the code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Drift {
-    /// Names in documents that were looked up.
+    /// Number of names in documents that were looked up.
     pub checked: u64,
-    /// How many are no longer there.
+    /// Number of names that no longer exist.
     pub stale_count: u64,
-    /// Names of things that are no longer there, surest first; at most 300.
+    /// Mentions of things that no longer exist, most certain first; at most 300.
     pub stale: Vec<Stale>,
-    /// Documents untouched since the code they describe changed, most changes first; at most 100.
+    /// Documents unchanged since the code they describe changed, most changes first; at most 100.
     pub outdated: Vec<Outdated>,
 }
 
-/// A document names something that is no longer there.
+/// A mention of something that no longer exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stale {
-    /// The document, inside the analysed folder.
+    /// The document, relative to the analyzed folder.
     pub path: String,
-    /// The line.
+    /// Line number.
     pub line: u64,
-    /// What it names.
+    /// The mention as written.
     pub mention: String,
-    /// What that would be.
+    /// Kind of thing mentioned.
     pub kind: MentionKind,
     /// Why docent thinks so.
     pub evidence: String,
-    /// How sure that is.
+    /// Confidence.
     pub severity: Severity,
-    /// What may be meant today.
+    /// Likely current name.
     pub suggestion: Option<String>,
 }
 
-/// What a document names.
+/// Kind of thing that a document mentions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MentionKind {
-    /// A function, a type, a module.
+    /// A function, type or module.
     Symbol,
-    /// A file or a folder.
+    /// A file or folder.
     File,
     /// An option of the project's own program.
     Flag,
-    /// A script, a target, a subcommand.
+    /// A script, target or subcommand.
     Command,
 }
 
-/// A document untouched since the code it describes changed.
+/// A document unchanged since the code it describes changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outdated {
-    /// The document, inside the analysed folder.
+    /// The document, relative to the analyzed folder.
     pub path: String,
     /// Date of its last change.
     pub last_change: String,
-    /// Files that it names and that changed since, most changed first; at most ten.
+    /// Mentioned files that changed since, most changed first; at most ten.
     pub changed: Vec<String>,
-    /// Commits that changed them since.
+    /// Number of commits that changed them since.
     pub changes: u64,
 }
 
-/// Documents that repeat each other, or that nothing leads to.
+/// Duplicate, unlinked and empty documents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Redundancy {
-    /// Pairs of documents with much of the same text, most alike first; at most 100.
+    /// Pairs of similar documents, most similar first; at most 100.
     pub duplicates: Vec<Duplicate>,
-    /// Documents that no document, table of contents or site configuration leads to; at most 100.
+    /// Documents that no document, table of contents or site configuration links to; at most 100.
     pub dead: Vec<String>,
-    /// Documents with next to no text; at most 100.
+    /// Almost empty documents; at most 100.
     pub empty: Vec<String>,
 }
 
-/// Two documents with much of the same text.
+/// Two similar documents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Duplicate {
-    /// One of them.
+    /// One document.
     pub one: String,
-    /// The other.
+    /// The other document.
     pub other: String,
-    /// Per cent of the shorter one that stands in the longer one.
+    /// Percentage of the shorter document's text that also appears in the longer one.
     pub alike: f64,
 }

@@ -7,56 +7,56 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Documentation {
-    /// What the README tells its reader; null where there is none.
+    /// README contents; null if there is no README.
     pub readme: Option<Readme>,
-    /// Every document by what it is for; at most 300.
+    /// Documents by purpose; at most 300.
     pub documents: Vec<Document>,
-    /// How many documents there are.
+    /// Number of documents.
     pub document_count: u64,
-    /// How many of each kind.
+    /// Number of documents of each kind.
     pub kinds: Vec<KindCount>,
-    /// Records of decisions.
+    /// Decision records.
     pub decisions: Vec<Decision>,
-    /// What the changelog tells; null where there is none.
+    /// Changelog contents; null if there is no changelog.
     pub changelog: Option<Changelog>,
-    /// References made from the code: rustdoc, Sphinx autodoc, `TypeDoc`, Javadoc, `OpenAPI` …
+    /// API references generated from the code: rustdoc, Sphinx autodoc, `TypeDoc`, Javadoc, `OpenAPI` …
     pub api_docs: Vec<ApiDocs>,
-    /// Examples to run or to copy.
+    /// Examples to run or copy.
     pub examples: Examples,
-    /// The generator that suits this project; null where it has one already.
+    /// A suitable site generator; null if the project already has one.
     pub suggested_site: Option<SuggestedSite>,
 }
 
-/// What the README tells its reader.
+/// README contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Readme {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
-    /// Words in it.
+    /// Number of words.
     pub words: u64,
-    /// Blocks of code in it.
+    /// Number of code blocks.
     pub code_blocks: u64,
-    /// Of 100, by how much each item costs a newcomer who misses it.
+    /// Score out of 100, weighted by how much a newcomer needs each item.
     pub score: u64,
-    /// What a reader needs, item by item.
+    /// Items that a reader needs.
     pub items: Vec<ReadmeItem>,
 }
 
-/// One thing that a reader of a README needs.
+/// An item that a README reader needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadmeItem {
     /// `title`, `purpose`, `status`, `requirements`, `installation`, `usage`, `example`, `configuration`, `tests`,
     /// `documentation`, `help`, `contributing`, `licence`.
     pub item: String,
-    /// Whether it is there.
+    /// Whether it was found.
     pub found: bool,
-    /// Where it is, or what was looked for in vain.
+    /// Where it is, or what was searched for.
     pub evidence: String,
-    /// The line, where it is there.
+    /// Line of the item, if found.
     pub line: Option<u64>,
-    /// What missing it costs a newcomer.
+    /// Severity for a newcomer if it is missing.
     pub severity: super::Severity,
 }
 
@@ -64,112 +64,112 @@ pub struct ReadmeItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Document {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
     /// Its first heading.
     pub title: Option<String>,
-    /// What it is for.
+    /// Purpose of the document.
     pub kind: DocumentKind,
-    /// What tells so, in a few words.
+    /// Short reason for the classification.
     pub because: String,
-    /// Words in it.
+    /// Number of words.
     pub words: u64,
 }
 
-/// What a document is for.
+/// Purpose of a document.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum DocumentKind {
-    /// The first page.
+    /// First page.
     Readme,
-    /// Learning by doing.
+    /// Teaches by doing.
     Tutorial,
-    /// Reaching a goal.
+    /// Explains how to reach a goal.
     HowTo,
-    /// Looking things up.
+    /// Lists facts to look up.
     Reference,
-    /// Understanding why.
+    /// Explains why.
     Explanation,
-    /// Why something was decided.
+    /// Records a decision.
     Decision,
-    /// What changed.
+    /// Lists changes.
     Changelog,
-    /// How to take part: contributing, conduct, security, governance.
+    /// How to contribute: contributing guide, conduct, security, governance.
     Community,
-    /// The licence and its kin.
+    /// License and related texts.
     Legal,
-    /// Nothing tells.
+    /// No clear signal.
     Other,
 }
 
-/// How many documents of a kind.
+/// Number of documents of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindCount {
     /// The kind.
     pub kind: DocumentKind,
-    /// How many.
+    /// Number of documents.
     pub count: u64,
 }
 
-/// The record of a decision.
+/// A decision record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
     /// Its first heading.
     pub title: String,
-    /// `accepted`, `superseded` …, where it says so.
+    /// `accepted`, `superseded` …, if stated.
     pub status: Option<String>,
 }
 
-/// What the changelog tells.
+/// Changelog contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Changelog {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
-    /// Releases that it tells of.
+    /// Number of releases in it.
     pub releases: u64,
     /// The newest release in it.
     pub newest: Option<String>,
-    /// Its date, where it has one.
+    /// Its date, if given.
     pub newest_date: Option<String>,
-    /// Whether it has the version that the manifest names; null where none does.
+    /// Whether it has an entry for the manifest's version; null if no manifest has one.
     pub has_current_version: Option<bool>,
 }
 
-/// A reference made from the code.
+/// An API reference generated from the code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApiDocs {
-    /// What makes it.
+    /// Generator.
     pub tool: String,
-    /// The file that tells so.
+    /// File that configures it.
     pub source: String,
 }
 
-/// Examples to run or to copy.
+/// Examples to run or copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Examples {
-    /// Files in folders of examples.
+    /// Number of files in example folders.
     pub files: u64,
-    /// Those folders; at most ten.
+    /// Example folders; at most ten.
     pub folders: Vec<String>,
-    /// Blocks of code in documents.
+    /// Number of code blocks in documents.
     pub code_blocks: u64,
-    /// Of them, those that don't say which language they are in.
+    /// Number of those code blocks without a language label.
     pub unlabelled: u64,
 }
 
-/// A generator of documentation sites that suits the project.
+/// A suitable documentation site generator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SuggestedSite {
     /// Its name.
     pub name: String,
-    /// Why this one.
+    /// Reason for the suggestion.
     pub reason: String,
-    /// The command that starts it.
+    /// Command to set it up.
     pub start: String,
 }

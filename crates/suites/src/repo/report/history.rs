@@ -1,51 +1,51 @@
-//! What git remembers.
+//! Git history types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What git remembers of the analysed folder.
+/// Git history of the analyzed folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct History {
-    /// Commits of the analysed folder that were looked at, merges and bots included. Below the top of the repository, those
-    /// that changed something in it.
+    /// Number of commits read, including merges and bots. Below the repository root, only commits that changed
+    /// something in the folder.
     pub commits: u64,
-    /// Whether older commits exist and were not looked at: a bound was reached, or the clone is shallow.
+    /// Whether older commits exist that were not read, because of a limit or a shallow clone.
     pub truncated: bool,
     /// Whether the clone is shallow.
     pub shallow: bool,
-    /// Branch that is checked out; null when none is.
+    /// Checked-out branch; null if none.
     pub branch: Option<String>,
-    /// Date of the oldest commit looked at, as `2026-11-15`.
+    /// Date of the oldest commit read, as `2026-11-15`.
     pub since: Option<String>,
     /// Date of the newest commit.
     pub until: Option<String>,
-    /// Commits by month, the oldest first, months without any included; the last 120 at most.
+    /// Commits by month, oldest first, including months without commits; at most the last 120.
     pub months: Vec<Month>,
-    /// Most changed files that exist today, most changes first; at most 50.
+    /// Most changed files that still exist, most changes first; at most 50.
     pub churn: Vec<Churn>,
-    /// Files where changes and complexity meet, worst first; at most 50. Test files are left out.
+    /// Files with both many changes and high complexity, worst first; at most 50. Test files are excluded.
     pub hot_spots: Vec<HotSpot>,
-    /// Who wrote it, most commits first; at most 50. Names alone: addresses are personal.
+    /// Authors, most commits first; at most 50. Names only: email addresses are personal data.
     pub owners: Vec<Owner>,
-    /// How many people are among the authors; bots are none.
+    /// Number of human authors, without bots.
     pub author_count: u64,
-    /// The fewest authors who together made more than half of the changes to files of today.
+    /// Smallest number of authors who together made more than half of the changes to current files.
     pub bus_factor: u64,
-    /// Per folder of the top level: who made most changes, and its bus factor; at most 50.
+    /// Main author and bus factor of each top-level folder; at most 50.
     pub folders: Vec<FolderOwners>,
     /// Releases, by tag.
     pub releases: Releases,
-    /// How old the files of today are, by their last change.
+    /// Age of current files, by their last change.
     pub ages: Ages,
 }
 
-/// One month.
+/// Commits of one month.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Month {
     /// As `2026-11`.
     pub month: String,
-    /// Commits in it.
+    /// Number of commits.
     pub commits: u64,
 }
 
@@ -53,58 +53,58 @@ pub struct Month {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Churn {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
-    /// Commits that changed it.
+    /// Number of commits that changed it.
     pub changes: u64,
-    /// People who changed it; bots are none.
+    /// Number of people who changed it, without bots.
     pub authors: u64,
     /// Date of the last change.
     pub last_change: String,
 }
 
-/// A file where changes and complexity meet.
+/// A file with both many changes and high complexity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HotSpot {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
-    /// Commits that changed it.
+    /// Number of commits that changed it.
     pub changes: u64,
-    /// Paths through it: cyclomatic complexity of the whole file, or its nesting where the language is not parsed.
+    /// Cyclomatic complexity of the whole file, or its nesting if the language is not parsed.
     pub complexity: u64,
     /// Lines of code.
     pub lines: u64,
-    /// Changes times complexity, of 100 for the worst one.
+    /// Changes times complexity, scaled to 100 for the worst file.
     pub score: f64,
 }
 
 /// An author.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Owner {
-    /// By the mailmap, where there is one.
+    /// Name, by the mailmap if there is one.
     pub name: String,
-    /// Commits.
+    /// Number of commits.
     pub commits: u64,
-    /// Per cent of the changes that people made to files of today.
+    /// Percentage of the changes that people made to current files.
     pub share: f64,
     /// Date of the last commit.
     pub last: String,
 }
 
-/// Who knows a folder.
+/// Authors of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FolderOwners {
-    /// The folder, with `/` at its end; `./` for the files of the top level.
+    /// The folder, ending with `/`; `./` for top-level files.
     pub path: String,
-    /// Changes that people made to its files of today.
+    /// Number of changes that people made to its current files.
     pub changes: u64,
-    /// Who made most of them.
+    /// Author of most of those changes.
     pub main_author: String,
-    /// Per cent of them.
+    /// Percentage of those changes by the main author.
     pub share: f64,
-    /// The fewest authors who together made more than half of them.
+    /// Smallest number of authors who together made more than half of them.
     pub bus_factor: u64,
 }
 
@@ -112,13 +112,13 @@ pub struct FolderOwners {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Releases {
-    /// Tags that look like versions.
+    /// Number of tags that look like versions.
     pub count: u64,
-    /// The newest ones first; at most 20.
+    /// Newest first; at most 20.
     pub newest: Vec<Release>,
-    /// Days between releases, the middle one of all.
+    /// Median number of days between releases.
     pub median_days: Option<u64>,
-    /// Commits since the newest release that HEAD leads to; null where none of the commits looked at is one.
+    /// Number of commits since the newest release reachable from HEAD; null if none was read.
     pub commits_since: Option<u64>,
 }
 
@@ -131,7 +131,7 @@ pub struct Release {
     pub date: String,
 }
 
-/// How many files last changed when.
+/// Number of files by time of last change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ages {
@@ -141,8 +141,8 @@ pub struct Ages {
     pub year: u64,
     /// Within three years before it.
     pub three_years: u64,
-    /// Earlier, or before the oldest commit looked at.
+    /// Earlier, or before the oldest commit read.
     pub older: u64,
-    /// Days since the last change, the middle one of all files.
+    /// Median number of days since a file's last change.
     pub median_days: Option<u64>,
 }

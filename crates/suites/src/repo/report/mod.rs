@@ -1,4 +1,4 @@
-//! What `analyze_repository` answers, as programs read it. Types only: other modules fill them in and tell them.
+//! The structured result of `analyze_repository`. Types only: other modules fill them in and render them.
 
 mod deep;
 mod documentation;
@@ -22,26 +22,26 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Depth {
-    /// Names and sizes; no file is read whole.
+    /// Names and sizes only; no file is read completely.
     Quick,
-    /// Also lines, dependencies, commands, licence and the documents that are there.
+    /// Also lines, dependencies, commands, license and documents.
     #[default]
     Standard,
     /// Also coverage, links, drift, history and duplicates.
     Deep,
 }
 
-/// Everything known of a repository.
+/// Everything known about a repository.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// What the folder is called.
+    /// Name of the folder.
     pub name: String,
-    /// The folder that was analysed, inside its root.
+    /// The analyzed folder, relative to its root.
     pub path: String,
     /// How much was read.
     pub depth: Depth,
-    /// Whether every folder was seen; until then nothing can be called absent.
+    /// Whether every folder was read; otherwise nothing can be reported as absent.
     pub complete: bool,
     /// Files and folders.
     pub structure: Structure,
@@ -49,45 +49,45 @@ pub struct Report {
     pub primary_language: Option<String>,
     /// Largest first.
     pub languages: Vec<Language>,
-    /// Package ecosystems with a manifest here.
+    /// Package ecosystems that have a manifest here.
     pub ecosystems: Vec<String>,
-    /// How many manifests there are.
+    /// Number of manifests.
     pub manifest_count: u64,
     /// Manifests by path, outermost first; at most 200.
     pub manifests: Vec<Manifest>,
-    /// What a project usually has.
+    /// Standard files of a project.
     pub presence: Presence,
-    /// What the manifests and lock files ask for, summed up; from `standard` on.
+    /// Summary of the dependencies in manifests and lock files; from `standard` on.
     pub dependencies: Option<DependencySummary>,
-    /// What kind of project it is, and how to build, test and run it; from `standard` on.
+    /// Project kind, and how to build, test and run it; from `standard` on.
     pub project: Option<Project>,
     /// The documents and what they cover; from `standard` on.
     pub documentation: Option<Documentation>,
-    /// Documentation of public symbols; `deep` alone.
+    /// Documentation of public symbols; `deep` only.
     pub coverage: Option<Coverage>,
-    /// Relative links and anchors; `deep` alone.
+    /// Relative links and anchors; `deep` only.
     pub links: Option<Links>,
-    /// Documents that the code has left behind; `deep` alone.
+    /// Documents that no longer match the code; `deep` only.
     pub drift: Option<Drift>,
-    /// What git remembers; `deep` alone, and null where there is no git.
+    /// Git history; `deep` only, and null if there is no git repository.
     pub history: Option<History>,
-    /// Documents that repeat each other, or that nothing leads to; `deep` alone.
+    /// Duplicate, unlinked and empty documents; `deep` only.
     pub redundancy: Option<Redundancy>,
-    /// Marks of open tasks; `deep` alone.
+    /// Open task comments; `deep` only.
     pub tasks: Option<Tasks>,
-    /// What the documentation lacks, costliest for a newcomer first.
+    /// Documentation gaps, most important for a newcomer first.
     pub gaps: Vec<Gap>,
-    /// What to do, in order.
+    /// Next steps, in order.
     pub next_steps: Vec<String>,
-    /// Parts that this answer lacks because the call was stopped.
+    /// Parts that are missing because the call was stopped.
     pub missing: Vec<String>,
-    /// What could not be read; at most 100.
+    /// Paths that could not be read; at most 100.
     pub problems: Vec<Trouble>,
-    /// How many things could not be read.
+    /// Number of paths that could not be read.
     pub problem_count: u64,
 }
 
-/// Files and folders, without what the project ignores.
+/// Files and folders, without ignored ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Structure {
@@ -99,18 +99,18 @@ pub struct Structure {
     pub links: u64,
     /// Bytes in all files.
     pub bytes: u64,
-    /// Folders down to the third level and the files of the top one, by path; at most 400, the largest ones.
+    /// Folders down to the third level and top-level files, by path; at most the 400 largest.
     pub tree: Vec<Branch>,
-    /// Folders of installed packages, left out of every figure.
+    /// Folders of installed packages; excluded from all figures.
     pub skipped: Vec<String>,
     /// Git submodules, by path. Their contents belong to other repositories.
     pub submodules: Vec<String>,
 }
 
-/// One folder, or one file of the top level.
+/// A folder, or a top-level file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Branch {
-    /// Inside the analysed folder; a folder's ends with `/`.
+    /// Relative to the analyzed folder; a folder ends with `/`.
     pub path: String,
     /// Files below it; 1 for a file.
     pub files: u64,
@@ -123,53 +123,53 @@ pub struct Branch {
 pub struct Language {
     /// Its name.
     pub name: String,
-    /// What it is written for.
+    /// What the language is used for.
     pub nature: Nature,
     /// Files.
     pub files: u64,
     /// Bytes.
     pub bytes: u64,
-    /// Per cent of the bytes of all languages.
+    /// Percentage of the bytes of all languages.
     pub share: f64,
-    /// Lines in this very language; from `standard` on.
+    /// Lines in this language; from `standard` on.
     pub lines: Option<Lines>,
-    /// Lines of other languages inside its files: Markdown in doc comments of Rust, scripts in HTML; from `standard` on.
+    /// Lines of other languages inside its files: Markdown in Rust doc comments, scripts in HTML; from `standard` on.
     pub embedded: Option<Lines>,
 }
 
-/// What a language is written for.
+/// What a language is used for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Nature {
-    /// To be run.
+    /// Code to run.
     #[default]
     Program,
-    /// To be shown.
+    /// Markup to display.
     Markup,
-    /// To be loaded.
+    /// Data to load.
     Data,
-    /// To be read.
+    /// Prose to read.
     Prose,
 }
 
-/// Lines by what is on them.
+/// Line counts by content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lines {
-    /// With code.
+    /// Lines with code.
     pub code: u64,
-    /// With nothing but a comment.
+    /// Lines with only a comment.
     pub comments: u64,
-    /// With nothing.
+    /// Blank lines.
     pub blanks: u64,
 }
 
 impl Lines {
-    /// All of them.
+    /// Total number of lines.
     pub fn total(self) -> u64 {
         self.code + self.comments + self.blanks
     }
 
-    /// Adds those of another file.
+    /// Adds the lines of another file.
     pub fn add(&mut self, other: Self) {
         self.code += other.code;
         self.comments += other.comments;
@@ -177,94 +177,94 @@ impl Lines {
     }
 }
 
-/// What a project usually has, by path.
+/// Standard files of a project, by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Presence {
-    /// README at the top.
+    /// Top-level README.
     pub readme: Option<String>,
-    /// Licence at the top.
+    /// Top-level license file.
     pub licence: Option<String>,
-    /// SPDX expression, from the licence's text or a manifest; from `standard` on.
+    /// SPDX expression, from the license text or a manifest; from `standard` on.
     pub licence_id: Option<String>,
-    /// Changelog at the top.
+    /// Top-level changelog.
     pub changelog: Option<String>,
-    /// Contributor's guide.
+    /// Contributing guide.
     pub contributing: Option<String>,
-    /// Files of tests, by name or by their folder.
+    /// Number of test files, by name or folder.
     pub test_files: u64,
-    /// Source files that hold tests of their own; from `standard` on, for languages that do so.
+    /// Number of source files with inline tests; from `standard` on, for languages that support them.
     pub inline_test_files: u64,
-    /// Where the tests are, at most five.
+    /// Folders that contain tests; at most five.
     pub test_places: Vec<String>,
-    /// Files that configure continuous integration.
+    /// Continuous integration configuration files.
     pub ci: Vec<String>,
-    /// Folders of documentation.
+    /// Documentation folders.
     pub docs_folders: Vec<String>,
-    /// Documents in Markdown and its kin.
+    /// Number of documents in Markdown and similar formats.
     pub document_files: u64,
-    /// Generator of a documentation site.
+    /// Documentation site generator.
     pub docs_site: Option<String>,
 }
 
-/// Marks of open tasks: TODO, FIXME, HACK, XXX.
+/// Open task comments: TODO, FIXME, HACK, XXX.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tasks {
-    /// How many.
+    /// Number of open tasks.
     pub count: u64,
-    /// Files with the most of them, at most ten.
+    /// Files with the most open tasks; at most ten.
     pub files: Vec<TaskFile>,
 }
 
 /// Open tasks of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskFile {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
-    /// How many.
+    /// Number of open tasks.
     pub count: u64,
 }
 
-/// How much a gap or a finding costs a newcomer.
+/// How severe a gap or finding is for a newcomer.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// They can't begin, or may not.
+    /// They cannot start, or are not allowed to.
     High,
     /// They lose hours.
     Medium,
-    /// They ask somebody.
+    /// They have to ask someone.
     Low,
 }
 
-/// Something that the documentation lacks.
+/// A documentation gap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gap {
-    /// What is not there.
+    /// What is missing.
     pub gap: String,
-    /// What that costs.
+    /// The impact.
     pub cost: String,
-    /// How much.
+    /// Severity.
     pub severity: Severity,
     /// What to do about it.
     pub next_step: String,
 }
 
-/// Something that could not be read.
+/// A path that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trouble {
-    /// Inside its root.
+    /// Path relative to its root.
     pub path: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub reason: String,
 }
 
 impl Report {
-    /// Lists something that could not be read, up to the bound.
+    /// Records a path that could not be read, up to the limit.
     pub(crate) fn trouble(&mut self, problem: Problem) {
         self.problem_count += 1;
         if self.problems.len() < 100 {

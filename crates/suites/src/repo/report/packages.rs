@@ -1,4 +1,4 @@
-//! Manifests, lock files, and what they ask for.
+//! Manifests, lock files and their dependencies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,108 +7,108 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
     /// Package ecosystem.
     pub ecosystem: String,
-    /// Package manager, where a lock file or a field tells: `pnpm`, `poetry`, `uv` …
+    /// Package manager, if a lock file or a field names it: `pnpm`, `poetry`, `uv` …
     pub manager: Option<String>,
-    /// Name of the package.
+    /// Package name.
     pub name: Option<String>,
-    /// Version of the package, inherited ones included.
+    /// Package version, including an inherited one.
     pub version: Option<String>,
-    /// What the package says of itself.
+    /// Package description.
     pub description: Option<String>,
-    /// Licence, as the manifest has it.
+    /// License, as written in the manifest.
     pub licence: Option<String>,
-    /// Members of the workspace that it declares, by path of their manifests.
+    /// Manifest paths of the workspace members it declares.
     pub members: Vec<String>,
-    /// The manifest of the workspace that it is a member of, by path.
+    /// Manifest path of the workspace that it belongs to.
     pub workspace: Option<String>,
-    /// The lock file that fixes its versions, by path.
+    /// Path of the lock file that locks its versions.
     pub lock_file: Option<String>,
-    /// What it asks for itself, by purpose and then as written; at most 500.
+    /// Direct dependencies, by purpose and then as written; at most 500.
     pub dependencies: Vec<Dependency>,
 }
 
-/// Something that a manifest asks for.
+/// A dependency in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dependency {
     /// Name.
     pub name: String,
-    /// Which versions, as the manifest has it, inherited ones included; a path or an address where there is no version.
+    /// Version requirement as written, including an inherited one; a path or URL if there is no version.
     pub requirement: Option<String>,
-    /// The version that a lock file fixes.
+    /// The locked version.
     pub locked: Option<String>,
-    /// What it is needed for.
+    /// Purpose of the dependency.
     pub purpose: Purpose,
 }
 
-/// What a dependency is needed for.
+/// Purpose of a dependency.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// Running.
+    /// Needed at run time.
     Runtime,
-    /// Some feature.
+    /// Needed for an optional feature.
     Optional,
-    /// Whoever uses the package brings it.
+    /// Provided by the package's user.
     Peer,
-    /// Building.
+    /// Needed to build.
     Build,
-    /// Testing and developing.
+    /// Needed for tests and development.
     Development,
-    /// Offered to the members of a workspace.
+    /// Declared for workspace members to inherit.
     Workspace,
 }
 
-/// What all manifests and lock files ask for together.
+/// Summary of the dependencies in all manifests and lock files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DependencySummary {
-    /// Different packages from outside that manifests ask for, but for development.
+    /// Number of distinct external packages, without development dependencies.
     pub direct: u64,
-    /// Different packages from outside that they ask for in development alone.
+    /// Number of distinct external packages used for development only.
     pub development: u64,
-    /// Different packages with a version in the lock files, indirect ones included.
+    /// Number of distinct packages in the lock files, including indirect ones.
     pub locked: u64,
-    /// Packages of this repository that ask for each other: pairs of manifest paths, the one that asks first; at most 500.
+    /// Dependencies between packages of this repository, as pairs of manifest paths; at most 500.
     pub internal: Vec<InternalEdge>,
-    /// The most asked-for packages, at most 20.
+    /// The most used dependencies; at most 20.
     pub most_used: Vec<Used>,
-    /// The lock files that were read.
+    /// Lock files that were read.
     pub lock_files: Vec<LockFile>,
 }
 
-/// One package of this repository asks for another.
+/// A dependency between two packages of this repository.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct InternalEdge {
-    /// The manifest that asks, by path.
+    /// Manifest path of the dependent package.
     pub from: String,
-    /// The manifest of what it asks for, by path.
+    /// Manifest path of the dependency.
     pub to: String,
 }
 
-/// A package and how many manifests ask for it.
+/// A package and the number of manifests that depend on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Used {
-    /// Its name.
+    /// Package name.
     pub name: String,
-    /// Its ecosystem.
+    /// Package ecosystem.
     pub ecosystem: String,
-    /// How many manifests.
+    /// Number of manifests.
     pub by: u64,
 }
 
 /// A lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LockFile {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub path: String,
     /// Package ecosystem.
     pub ecosystem: String,
-    /// Packages that it fixes.
+    /// Number of packages it locks.
     pub packages: u64,
 }

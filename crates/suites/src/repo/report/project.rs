@@ -1,86 +1,86 @@
-//! What kind of project it is, and how to work with it.
+//! Project kind, and how to work with the project.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of project it is, and how to build, test and run it.
+/// Project kind, and how to build, test and run it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Project {
-    /// What it is.
+    /// Kind.
     pub kind: ProjectKind,
-    /// What tells so, in a few words.
+    /// Short reason for the kind.
     pub because: String,
-    /// One sentence on what it does, in the project's own words: from its manifest or its README.
+    /// One-sentence description, from the manifest or README.
     pub summary: Option<String>,
-    /// Frameworks that it is built on, by its dependencies and files; at most ten.
+    /// Frameworks in use, from dependencies and files; at most ten.
     pub frameworks: Vec<String>,
-    /// Where a run or an import begins; at most 40.
+    /// Entry points for running or importing it; at most 40.
     pub entry_points: Vec<EntryPoint>,
-    /// How to work with it, the best known command of each purpose first; at most 60.
+    /// Commands, the best one for each purpose first; at most 60.
     pub commands: Vec<ProjectCommand>,
-    /// Versions of languages and tools that it asks for, as `Rust 1.95`, `Node >=20`; at most 20.
+    /// Required versions of languages and tools, as `Rust 1.95`, `Node >=20`; at most 20.
     pub toolchain: Vec<Tool>,
-    /// Environment variables that its example files name, without their values; at most 50.
+    /// Environment variables named in example files, without values; at most 50.
     pub environment: Vec<String>,
 }
 
-/// What a project is.
+/// Kind of project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProjectKind {
-    /// Packages that are developed together.
+    /// Packages developed together.
     Monorepo,
-    /// Code that other code uses.
+    /// Code for other code to use.
     Library,
-    /// A program for the command line.
+    /// A command-line program.
     CommandLine,
-    /// A program that serves others over a network.
+    /// A network service.
     Service,
-    /// A program with a page in a browser.
+    /// A web application.
     WebApplication,
-    /// A program with a window.
+    /// A desktop application.
     DesktopApplication,
-    /// A program for phones.
+    /// A mobile application.
     MobileApplication,
     /// An extension of another program.
     Plugin,
-    /// Nothing but documents.
+    /// Documents only.
     Documentation,
-    /// Nothing but data or configuration.
+    /// Data or configuration only.
     Data,
-    /// Infrastructure described as code.
+    /// Infrastructure as code.
     Infrastructure,
-    /// Nothing tells.
+    /// No clear signal.
     #[default]
     Unknown,
 }
 
-/// Where a run or an import begins.
+/// An entry point for running or importing a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryPoint {
-    /// What it is called: a binary, a script, a module.
+    /// Name of the binary, script or module.
     pub name: String,
-    /// What it is.
+    /// Kind.
     pub kind: EntryKind,
-    /// The file in which it begins, where it is known.
+    /// File where it starts, if known.
     pub path: Option<String>,
-    /// The file that declares it.
+    /// File that declares it.
     pub declared_in: String,
 }
 
-/// What an entry point is.
+/// Kind of entry point.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
-    /// Run by its name.
+    /// A binary run by name.
     Binary,
-    /// Imported.
+    /// A library to import.
     Library,
-    /// Run by an interpreter.
+    /// A script run by an interpreter.
     Script,
     /// An example.
     Example,
@@ -92,51 +92,51 @@ pub enum EntryKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectCommand {
-    /// What it is for.
+    /// Purpose.
     pub purpose: CommandPurpose,
-    /// As it is typed.
+    /// Command as typed.
     pub command: String,
-    /// The folder to type it in; `.` is the analysed one.
+    /// Folder to run it in; `.` is the analyzed folder.
     pub folder: String,
-    /// The file that says so, with its line where there is one: `Makefile:12`.
+    /// Source file, with a line if known: `Makefile:12`.
     pub source: String,
 }
 
-/// What a command is for, in the order in which a newcomer needs them.
+/// Purpose of a command, in the order a newcomer needs them.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum CommandPurpose {
-    /// Fetches what it needs.
+    /// Installs dependencies.
     Install,
-    /// Builds it.
+    /// Builds the project.
     Build,
-    /// Runs its tests.
+    /// Runs the tests.
     Test,
-    /// Starts it.
+    /// Starts the project.
     Run,
     /// Checks style.
     Lint,
-    /// Rewrites style.
+    /// Formats the code.
     Format,
-    /// Builds its documents.
+    /// Builds the documentation.
     Docs,
-    /// Measures its speed.
+    /// Runs benchmarks.
     Bench,
-    /// Puts it where it is used.
+    /// Releases or deploys it.
     Release,
     /// Anything else.
     Other,
 }
 
-/// A language or a tool of a certain version.
+/// A required language or tool version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// Which versions, as written.
+    /// Version requirement as written.
     pub requirement: String,
-    /// The file that says so.
+    /// Source file.
     pub source: String,
 }
