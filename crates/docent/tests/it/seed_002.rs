@@ -296,7 +296,7 @@ impl Seed {
         let answer = result_of(client, "parse_files", folder(true)).await;
         assert_eq!(embedded(&answer, "ast://project/annotations")["totalFiles"], 2);
         let answer = client.ask("tools/call", call("parse_files", folder(false))).await.unwrap();
-        assert!(text_of(&answer).contains("no source file in a known language is there"));
+        assert!(text_of(&answer).contains("found no source file in a supported language"));
 
         self.walk.at("249");
         let with = |comments: bool| json!({"files": ["src/users.ts"], "options": {"includeComments": comments}});
@@ -316,7 +316,7 @@ impl Seed {
         let language =
             |name: &str| json!({"files": ["src/users.ts"], "options": {"language": name}});
         let answer = result_of(client, "parse_files", language("javascript")).await;
-        assert!(text_of(&answer).contains("These options concern this answer alone"), "{answer}");
+        assert!(text_of(&answer).contains("These options affect only this answer"), "{answer}");
         let answer =
             client.ask("tools/call", call("parse_files", language("python"))).await.unwrap();
         assert!(!text_of(&answer).contains("Successfully"), "{answer}");
@@ -386,7 +386,7 @@ impl Seed {
         let said = analyze(client, "src/auth.ts", "dependencies").await;
         assert!(said.contains("./users (line 3) -> src/users.ts"), "{said}");
         let said = analyze(client, "src/users.ts", "dependencies").await;
-        assert!(said.contains("Needed by: src/auth.ts"), "{said}");
+        assert!(said.contains("Imported by: src/auth.ts"), "{said}");
 
         self.walk.at("291");
         let said = analyze(client, "src/users.ts", "patterns").await;

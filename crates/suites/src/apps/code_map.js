@@ -54,14 +54,14 @@ function show(result) {
   frame()
   const part = result.isError || !found ? null : view(found)
   const title = h('h1', here.path === '.' ? 'The project' : here.path)
-  const partial = found?.partial === true ? [h('p.warn', 'This is partial: time was up before everything was looked at.')] : []
+  const partial = found?.partial === true ? [h('p.warn', 'This is partial: time ran out before everything was analyzed.')] : []
   shown.replaceChildren(...(part ? [title, ...partial, ...part] : [plain(result)]))
 }
 
 function view(found) {
   if (Array.isArray(found.files)) return outline(found)
   const notes = [
-    found.syntaxErrorLine && h('p.warn', `Line ${found.syntaxErrorLine} can't be parsed: what follows may be incomplete.`),
+    found.syntaxErrorLine && h('p.warn', `Line ${found.syntaxErrorLine} can't be parsed: results after it may be incomplete.`),
     found.problems?.map((one) => h('p.warn', `${one.path}: ${one.reason}`)),
   ].flat().filter(Boolean)
   if (found.dependencies) return [...notes, ...ofFile(found.dependencies)]

@@ -1,4 +1,4 @@
-//! `analyze_code`: one file, or the files of a folder, under one lens.
+//! `analyze_code`: analyzes one file or the files of a folder.
 
 mod told;
 
@@ -29,11 +29,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Files of a folder that are analysed.
+/// Maximum number of files analyzed in a folder.
 const MOST_FILES: usize = 5000;
-/// Files between two looks at the clock.
+/// Files analyzed between two deadline checks.
 const AT_ONCE: usize = 64;
-/// As many functions, files, findings and edges of a folder as an answer has.
+/// Maximum number of functions, files, findings and edges in an answer.
 const MOST: usize = 200;
 
 /// `analyze_code`.
@@ -42,17 +42,17 @@ pub(crate) struct AnalyzeCode {
     pub(crate) project: Arc<Project>,
 }
 
-/// Which lens.
+/// Type of analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AnalysisType {
     /// How hard each function is to follow.
     Complexity,
-    /// What the file needs, and who needs it.
+    /// What the file imports, and which files import it.
     Dependencies,
-    /// Idioms, designs and smells.
+    /// Idioms, design patterns and code smells.
     Patterns,
-    /// What an attacker could use.
+    /// Code that an attacker could exploit.
     Security,
 }
 
@@ -60,61 +60,61 @@ pub enum AnalysisType {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AnalyzeArgs {
-    /// File path to analyze; a folder stands for the source files in it.
+    /// File path to analyze, or a folder to analyze the source files in it.
     #[schemars(length(min = 1))]
     pub file: String,
     /// Type of analysis to perform.
     pub analysis_type: AnalysisType,
 }
 
-/// Answer of `analyze_code`; of the last ones, those that were asked for.
+/// Answer of `analyze_code`; holds the results of the requested analysis only.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AnalyzeAnswer {
-    /// Which file or folder.
+    /// The file or folder.
     pub file: String,
-    /// What it is written in; left out for a folder.
+    /// Language of the file; omitted for a folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// Which analysis.
+    /// Type of analysis performed.
     pub analysis_type: AnalysisType,
-    /// Files that were analysed.
+    /// Number of files analyzed.
     pub files: usize,
-    /// The line of the first syntax error of a file; what follows may be incomplete.
+    /// Line of the first syntax error of the file; results after it may be incomplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syntax_error_line: Option<u32>,
-    /// Figures of a file and its functions.
+    /// Complexity of the file and its functions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<Complexity>,
-    /// The functions of a folder that are hardest to follow, worst first.
+    /// Most complex functions of the folder, worst first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardest: Option<Vec<InFile<FunctionFigures>>>,
-    /// What a file needs, and who needs it.
+    /// Imports of the file, and the files that import it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<FileDependencies>,
-    /// What a folder needs, and who needs it.
+    /// Imports of the folder, and what imports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder_dependencies: Option<FolderDependencies>,
-    /// Designs, idioms and smells.
+    /// Design patterns, idioms and code smells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patterns: Option<Vec<InFile<Pattern>>>,
-    /// What the rules of patterns or security found, worst first.
+    /// Findings of the pattern or security rules, worst first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<InFile<Finding>>>,
-    /// How many there are, where an answer does not have them all.
+    /// Total number of results, if not all are included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
-    /// Files that can't be read, and rules of the project that can't be used.
+    /// Unreadable files and unusable project rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FileProblem>,
 }
 
-/// Something found in a file.
+/// A result with its file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct InFile<T> {
-    /// Which file.
+    /// Path of the file.
     pub file: String,
-    /// What.
+    /// The result.
     #[serde(flatten)]
     pub found: T,
 }
@@ -122,8 +122,8 @@ pub struct InFile<T> {
 impl Tool for AnalyzeCode {
     const NAME: &'static str = "analyze_code";
     const TITLE: &'static str = "Analyze source code";
-    const ABOUT: &'static str = "Perform detailed code analysis of a file or a folder: complexity of each function and why, dependencies resolved to files and \
-         packages with who depends on them and cycles, patterns and smells, or security findings with CWE, each with its line and what to do.";
+    const ABOUT: &'static str = "Perform detailed code analysis of a file or folder: complexity of each function and its causes; imports resolved to files and packages, \
+         with dependents and cycles; patterns and code smells; or security findings with CWE, each with its line and a fix.";
     const APP: Option<&'static str> = Some(apps::CODE_MAP.uri);
     type Args = AnalyzeArgs;
     type Answer = AnalyzeAnswer;
@@ -165,11 +165,11 @@ fn analyze(
     } else {
         file(project, &place, &mut found, context)?
     };
-    let mut told = told::tell(&found);
+    let mut text = told::tell(&found);
     if partial {
-        told.push_str("\n\nThis is partial: time was up before everything was looked at.");
+        text.push_str("\n\nThis is partial: time ran out before everything was analyzed.");
     }
-    Ok(Answer::new(found, told).partial(partial))
+    Ok(Answer::new(found, text).partial(partial))
 }
 
 fn file(
@@ -257,13 +257,13 @@ fn folder(
                 Err(Unread::Stopped) => partial = true,
             }
         }
-        context.progress(found.files as u64, Some(places.len() as u64), "analysing");
+        context.progress(found.files as u64, Some(places.len() as u64), "analyzing");
     }
     found.settle();
     Ok(partial)
 }
 
-/// The source files of a folder, and whether there are more than are looked at. What can't be read is a problem.
+/// Lists the source files of a folder. Also returns whether the list is incomplete. Unreadable entries become problems.
 fn sources(
     project: &Project,
     folder: &Place,
@@ -296,7 +296,7 @@ fn rules_of(project: &Project, found: &mut AnalyzeAnswer) -> Arc<RuleSet> {
     rules
 }
 
-/// What one file gave.
+/// Results for one file.
 #[derive(Debug, Default)]
 struct Looked {
     hardest: Vec<InFile<FunctionFigures>>,
@@ -319,7 +319,7 @@ fn look(parsed: &Parsed, kind: AnalysisType, rules: &RuleSet, halt: &dyn Fn() ->
             }
         }
         AnalysisType::Security => looked.findings = check(Analysis::Security),
-        // A graph is not made file by file.
+        // The dependency graph is not built file by file.
         AnalysisType::Dependencies => {}
     }
     looked
@@ -342,7 +342,7 @@ impl AnalyzeAnswer {
         }
     }
 
-    /// Worst first across all files, and no more than an answer has.
+    /// Sorts the results of all files, worst first, and truncates them to the size of an answer.
     fn settle(&mut self) {
         let mut total = 0;
         if let Some(hardest) = &mut self.hardest {
@@ -364,7 +364,7 @@ impl AnalyzeAnswer {
     }
 }
 
-/// As many edges and cycles as an answer has.
+/// Truncates the lists to the size of an answer.
 fn bounded(mut folder: FolderDependencies) -> FolderDependencies {
     folder.parts.truncate(MOST);
     folder.incoming.truncate(MOST);

@@ -1,4 +1,4 @@
-//! `find_references`: every place where a symbol stands.
+//! `find_references`: finds every occurrence of a symbol.
 
 use super::{
     parse_files::{FileProblem, counted},
@@ -21,22 +21,22 @@ pub(crate) struct FindReferences {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReferencesArgs {
-    /// A name (`save`), a path of names (`Row.save`), or the id of an annotation.
+    /// Name (`save`), qualified name (`Row.save`) or annotation id.
     #[schemars(length(min = 1, max = 500))]
     pub symbol: String,
-    /// Only in this file or folder.
+    /// Only references in this file or folder.
     #[serde(default)]
     pub path: Option<String>,
-    /// Only these: definition, call, import, use.
+    /// Only references with these roles: definition, call, import, use.
     #[serde(default)]
     pub roles: Vec<Role>,
-    /// At most this many.
+    /// Maximum number of references.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: usize,
 }
 
-/// Files that were left out are named in the text up to so many.
+/// Maximum number of skipped files listed in the text.
 const MOST_PROBLEMS: usize = 10;
 
 fn hundred() -> usize {
@@ -47,17 +47,17 @@ fn hundred() -> usize {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReferencesAnswer {
-    /// The name that was looked for.
+    /// Name that was searched for.
     pub name: String,
-    /// In the order of files and lines.
+    /// References, by file and line.
     pub references: Vec<Occurrence>,
-    /// How many there are in all.
+    /// Total number of references.
     pub total: usize,
-    /// Qualified names of everything that is called so: where there are several, a reference may be to any of them.
+    /// Qualified names of all definitions with this name; a reference may be to any of them.
     pub definitions: Vec<String>,
-    /// Files that were looked at, as they are now.
+    /// Number of files searched.
     pub files: usize,
-    /// Files that have the name and could not be read.
+    /// Files that contain the name but could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FileProblem>,
 }
@@ -66,8 +66,8 @@ impl Tool for FindReferences {
     const NAME: &'static str = "find_references";
     const TITLE: &'static str = "Find references to a symbol";
     const ABOUT: &'static str = "Find every place where a function, type or other symbol is defined, called, imported or used, with file, line and the \
-         definition around it. Reads the files as they are now; comments and strings don't count. References are told by name: the answer lists \
-         all definitions of that name.";
+         enclosing definition. Reads the current files; ignores comments and strings. Matching is by name only: the answer lists \
+         all definitions with that name.";
     type Args = ReferencesArgs;
     type Answer = ReferencesAnswer;
 
@@ -81,7 +81,7 @@ impl Tool for FindReferences {
     }
 }
 
-/// The last name of a symbol, and the symbol without what an id puts before and after it.
+/// Returns the last name of a symbol, and the symbol without the prefix and suffix of an id.
 pub(crate) fn name_of(symbol: &str) -> (String, String) {
     let parts: Vec<&str> = symbol.splitn(3, ':').collect();
     let path = match parts.as_slice() {
@@ -90,7 +90,7 @@ pub(crate) fn name_of(symbol: &str) -> (String, String) {
         }
         _ => symbol,
     };
-    // `f#2` is the second `f` of its file; `#f` is private, and called so.
+    // `f#2` is the second `f` of its file; `#f` is a private name.
     let path = match path.rsplit_once('#') {
         Some((before, number))
             if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
@@ -124,7 +124,7 @@ fn find(
     if path != name && !definitions.is_empty() && !known.definitions.iter().any(is_one) {
         let all: Vec<String> = definitions.iter().take(10).cloned().collect();
         return Err(ToolError::not_found(format!(
-            "nothing is called {path}; what is called {name}: {}",
+            "no definition named {path}; definitions named {name}: {}",
             all.join(", ")
         )));
     }
@@ -150,7 +150,7 @@ fn find(
         let _ok = write!(text, "\n{path}: {reason}");
     }
     if known.partial {
-        text.push_str("\n\nThis is partial: time was up before every file was looked at.");
+        text.push_str("\n\nThis is partial: time ran out before every file was searched.");
     }
     Ok(Answer::new(answer, text).partial(known.partial))
 }
@@ -158,14 +158,17 @@ fn find(
 fn tell(answer: &ReferencesAnswer) -> String {
     let ReferencesAnswer { name, references, total, definitions, files, .. } = answer;
     if *total == 0 {
-        return format!("{name} stands nowhere in the code of {}", counted(*files, "file"));
+        return format!(
+            "No references to {name} ({} searched; strings and comments not searched)",
+            counted(*files, "file")
+        );
     }
     let mut text =
         format!("{} to {name} in {}", counted(*total, "reference"), counted(*files, "file"));
     if definitions.len() > 1 {
         let some: Vec<&str> = definitions.iter().take(8).map(String::as_str).collect();
         let more = if definitions.len() > 8 { ", …" } else { "" };
-        let _ok = write!(text, "; {} are called so: {}{more}", definitions.len(), some.join(", "));
+        let _ok = write!(text, "; {} definitions have this name: {}{more}", definitions.len(), some.join(", "));
     }
     let mut file = "";
     for one in references {
@@ -179,7 +182,7 @@ fn tell(answer: &ReferencesAnswer) -> String {
     }
     if references.len() < *total {
         let _ok =
-            write!(text, "\nand {} more; raise limit, or name a path", total - references.len());
+            write!(text, "\nand {} more; raise limit, or set path", total - references.len());
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `outline`: what a file or folder defines, nested, in as many tokens as the reader has.
+//! `outline`: shows the nested definitions of a file or folder within a token budget.
 
 use super::{
     parse_files::{FileProblem, counted},
@@ -21,11 +21,11 @@ use std::{
     sync::Arc,
 };
 
-/// Files of a folder that are read; of a larger one, subfolders must be named.
+/// Maximum number of files read in a folder; for a larger one, the caller must name subfolders.
 const MOST_FILES: usize = 2000;
-/// Letters of a token, on average.
+/// Average number of letters per token.
 const LETTERS: usize = 4;
-/// Problems that the text lists.
+/// Maximum number of problems listed in the text.
 const LISTED_PROBLEMS: usize = 10;
 
 /// `outline`.
@@ -38,10 +38,10 @@ pub(crate) struct Outline {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OutlineArgs {
-    /// A file or a folder; the whole project where it is left out.
+    /// File or folder; default: the whole project.
     #[serde(default = "top")]
     pub path: String,
-    /// The answer takes about so many tokens at most: what does not fit is left out from the inside, and said.
+    /// Approximate maximum size of the answer in tokens; innermost details are dropped first.
     #[serde(default = "budget")]
     #[schemars(range(min = 100, max = 50000))]
     pub max_tokens: usize,
@@ -59,46 +59,46 @@ fn budget() -> usize {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutlineAnswer {
-    /// What was asked for.
+    /// The requested file or folder.
     pub path: String,
-    /// File by file.
+    /// Outline per file.
     pub files: Vec<FileOutline>,
-    /// Source files in all.
+    /// Total number of source files.
     pub total_files: usize,
-    /// Definitions in all.
+    /// Total number of definitions.
     pub total_definitions: usize,
-    /// How much is shown.
+    /// Level of detail.
     pub detail: Detail,
-    /// About so many tokens.
+    /// Approximate size in tokens.
     pub tokens: usize,
-    /// Files that were left out, and why.
+    /// Files that were skipped, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<FileProblem>,
 }
 
-/// How much of an outline is shown.
+/// Level of detail of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Detail {
-    /// Folders with counts, and no more.
+    /// Only folders, with counts.
     Folders,
-    /// Files with counts.
+    /// Files, with counts.
     Files,
-    /// What stands at the top of files.
+    /// Top-level definitions.
     Top,
-    /// Everything.
+    /// All definitions.
     Whole,
 }
 
-/// A file.
+/// Outline of a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileOutline {
-    /// Which file, or which folder where there is no room for files.
+    /// Path of the file, or of the folder if files do not fit.
     pub path: String,
-    /// What it defines, in its order; left out where there is no room.
+    /// Definitions in source order; omitted if they do not fit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
-    /// How many definitions are in it.
+    /// Number of definitions.
     pub definitions: usize,
 }
 
@@ -107,18 +107,18 @@ pub struct FileOutline {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Item")]
 pub struct Item {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is.
+    /// Kind of definition.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// First line.
     pub line: u32,
     /// Last line.
     pub end_line: u32,
-    /// Its head on one line.
+    /// Signature on one line.
     pub signature: String,
-    /// What stands in it.
+    /// Nested definitions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
 }
@@ -126,7 +126,7 @@ pub struct Item {
 impl Tool for Outline {
     const NAME: &'static str = "outline";
     const TITLE: &'static str = "Outline of a file or folder";
-    const ABOUT: &'static str = "Show what a file, a folder or the whole project defines, nested, with lines, bounded by tokens: as much detail as fits, from \
+    const ABOUT: &'static str = "Show the definitions of a file, a folder or the whole project, nested, with line numbers, in as much detail as fits the token limit: from \
          every method down to folders with counts. Use it before reading files.";
     const APP: Option<&'static str> = Some(apps::CODE_MAP.uri);
     type Args = OutlineArgs;
@@ -183,13 +183,13 @@ fn outline(
     let (shown, detail, mut text) = fit(&head, &path, all, args.max_tokens * LETTERS);
     if detail < Detail::Whole {
         text.push_str(
-            "\n\nNot everything fits: name a folder or file inside it, or raise maxTokens.",
+            "\n\nNot everything fits: set path to a folder or file inside it, or raise maxTokens.",
         );
     }
     if more {
         let _ok = write!(
             text,
-            "\n\nThere are more than {MOST_FILES} source files; the rest was not looked at."
+            "\n\nThere are more than {MOST_FILES} source files; the rest were not read."
         );
     }
     push_problems(&mut text, &problems);
@@ -207,7 +207,7 @@ fn outline(
     Ok(Answer::new(answer, text).partial(partial))
 }
 
-/// Lists the first of the problems; the structured answer has them all.
+/// Lists the first problems; the structured answer has all of them.
 fn push_problems(text: &mut String, problems: &[Problem]) {
     if problems.is_empty() {
         return;
@@ -221,7 +221,7 @@ fn push_problems(text: &mut String, problems: &[Problem]) {
     }
 }
 
-/// The source files of a folder; whether there are more. What can't be read is a problem.
+/// Lists the source files of a folder. Also returns whether there are more. Unreadable entries become problems.
 fn files(
     project: &Project,
     folder: &Place,
@@ -263,7 +263,7 @@ fn file(project: &Project, place: &Place, context: &CallContext) -> Result<FileO
     Ok(FileOutline { path: parsed.path, items, definitions })
 }
 
-/// Puts definitions into those that they stand in. They come in the order of the text, outer ones first.
+/// Nests definitions. The input is in source order, outer definitions first.
 fn nest(annotations: Vec<Annotation>) -> Vec<Item> {
     let mut by_id: HashMap<String, usize> = HashMap::new();
     let mut parents: Vec<Option<usize>> = Vec::new();
@@ -280,7 +280,7 @@ fn nest(annotations: Vec<Annotation>) -> Vec<Item> {
             items: Vec::new(),
         }));
     }
-    // From the last to the first: what stands inside is whole before it is put away.
+    // From last to first, so that an item is complete before it moves into its parent.
     let mut top = Vec::new();
     for n in (0..items.len()).rev() {
         let Some(mut item) = items[n].take() else { continue };
@@ -294,7 +294,7 @@ fn nest(annotations: Vec<Annotation>) -> Vec<Item> {
     top
 }
 
-/// As much as fits into so many letters.
+/// Picks the most detailed outline that fits into `letters`.
 fn fit(
     head: &str,
     path: &str,
@@ -319,7 +319,7 @@ fn fit(
         }
         last = (shown, detail, text);
     }
-    // Even folders are too many: the first ones, as many as fit.
+    // Even the folders do not fit: keep as many as do.
     let (mut shown, detail, mut text) = last;
     while text.len() > letters && shown.len() > 1 {
         shown.truncate(shown.len() * letters / text.len().max(1));
@@ -333,7 +333,7 @@ fn without_members(file: &FileOutline) -> FileOutline {
     FileOutline { items: file.items.iter().map(bare).collect(), ..file.clone() }
 }
 
-/// The folders directly below, with what is in them.
+/// Sums up definitions by direct subfolder.
 fn folders(path: &str, all: &[FileOutline]) -> Vec<FileOutline> {
     let mut sums: BTreeMap<String, usize> = BTreeMap::new();
     for file in all {
@@ -359,16 +359,16 @@ fn tell(head: &str, files: &[FileOutline]) -> String {
         if file.items.is_empty() && file.definitions > 0 {
             let _ok = write!(text, ": {}", counted(file.definitions, "definition"));
         }
-        let mut waiting: Vec<(&Item, usize)> =
+        let mut pending: Vec<(&Item, usize)> =
             file.items.iter().rev().map(|item| (item, 1)).collect();
-        while let Some((item, depth)) = waiting.pop() {
+        while let Some((item, depth)) = pending.pop() {
             let lines = if item.line == item.end_line {
                 item.line.to_string()
             } else {
                 format!("{}-{}", item.line, item.end_line)
             };
             let _ok = write!(text, "\n{}{lines} {}", "  ".repeat(depth), item.signature);
-            waiting.extend(item.items.iter().rev().map(|inner| (inner, depth + 1)));
+            pending.extend(item.items.iter().rev().map(|inner| (inner, depth + 1)));
         }
     }
     text

@@ -1,4 +1,4 @@
-//! `parse_files`: source files become annotations.
+//! `parse_files`: parses source files into annotations.
 
 use super::{
     address,
@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{fmt::Write as _, sync::Arc};
 
-/// The text lists this many files; the structured answer has them all.
+/// Maximum number of files listed in the text; the structured answer has all of them.
 const LISTED: usize = 50;
-/// Characters of a signature or a description; a longer one is cut.
+/// Maximum length of a signature or description; longer ones are truncated.
 const MAX_TEXT_CHARS: usize = 300;
-/// Parameters of one definition.
+/// Maximum number of parameters per definition.
 const MAX_PARAMETERS: usize = 20;
 
 /// `parse_files`.
@@ -29,10 +29,10 @@ pub(crate) struct ParseFiles {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParseFilesArgs {
-    /// List of file paths to parse; a folder stands for the source files in it, a pattern such as `src/**/*.ts` for those that fit it.
+    /// List of file paths to parse; also folders, for the source files in them, and patterns such as `src/**/*.ts`.
     #[schemars(length(min = 1))]
     pub files: Vec<String>,
-    /// How to parse them.
+    /// Parse options.
     #[serde(default)]
     pub options: ParseFilesOptions,
 }
@@ -41,11 +41,11 @@ pub struct ParseFilesArgs {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 pub struct ParseFilesOptions {
-    /// Whether folders are parsed with the folders in them.
+    /// Include subfolders.
     pub recursive: bool,
-    /// Whether definitions come with the text of their doc comments.
+    /// Include doc comments.
     pub include_comments: bool,
-    /// Parse files as this language, and in folders only files of this language; by default each file's name decides. Concerns this call alone: the search index is not changed.
+    /// Parse files as this language, and in folders only files of this language; default: by file name. Affects this call only, not the search index.
     pub language: Option<Language>,
 }
 
@@ -59,35 +59,35 @@ impl Default for ParseFilesOptions {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ParseFilesAnswer {
-    /// Files parsed.
+    /// Number of files parsed.
     pub total_files: usize,
-    /// Annotations in them.
+    /// Number of annotations found.
     pub total_annotations: usize,
     /// Annotations by kind.
     pub summary: Summary,
-    /// File by file.
+    /// Results per file.
     pub files: Vec<FileReport>,
-    /// What was left out, and why.
+    /// Files or folders that were skipped, and why.
     pub problems: Vec<FileProblem>,
-    /// The generation of the index, which goes on in the background; 0 while it is opened.
+    /// Generation of the index, which is updated in the background; 0 while it is being opened.
     pub generation: u64,
 }
 
 /// One parsed file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileReport {
-    /// Which file.
+    /// Path of the file.
     pub path: String,
-    /// Annotations in it.
+    /// Number of annotations in the file.
     pub annotations: usize,
-    /// By kind.
+    /// Annotations by kind.
     pub summary: Summary,
-    /// Its definitions, in their order; 200 in all files of a call.
+    /// Definitions in source order; at most 200 for all files of a call.
     pub definitions: Vec<ParsedDefinition>,
-    /// Definitions that are left out here: read `ast://project/<path>` for all of them.
+    /// Number of omitted definitions; read `ast://project/<path>` for all of them.
     #[serde(skip_serializing_if = "is_zero")]
     pub omitted: usize,
-    /// Whether only parts of it could be parsed; the problems say where it is broken.
+    /// Whether only parts could be parsed; `problems` gives the syntax errors.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
 }
@@ -101,23 +101,23 @@ fn is_zero(count: &usize) -> bool {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ParsedDefinition {
-    /// Its name, with those of the types and modules around it.
+    /// Qualified name.
     pub name: String,
-    /// What it is.
+    /// Kind of definition.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// Its head on one line.
+    /// Signature on one line.
     pub signature: String,
-    /// What it takes; left out where it can't be called.
+    /// Parameters; omitted if it is not callable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Vec<Parameter>>,
-    /// What it returns, where that is written.
+    /// Declared return type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub return_type: Option<String>,
-    /// Its doc comment.
+    /// Doc comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its first line.
+    /// First line.
     pub line: u32,
 }
 
@@ -143,12 +143,12 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// Something that was left out.
+/// A file or folder that was skipped.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileProblem {
-    /// Which file or folder.
+    /// Path of the file or folder.
     pub path: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
@@ -158,7 +158,7 @@ impl From<Problem> for FileProblem {
     }
 }
 
-/// What `ast://project/annotations` holds.
+/// Contents of `ast://project/annotations`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Totals {
@@ -171,7 +171,7 @@ impl Tool for ParseFiles {
     const NAME: &'static str = "parse_files";
     const TITLE: &'static str = "Parse source files";
     const ABOUT: &'static str = "Parse source code files and extract AST annotations: functions, classes, interfaces and other definitions with \
-         signature, parameters, doc comment and line. Paths, folders and patterns; nothing needs to be parsed before it can be searched with query_annotations.";
+         signature, parameters, doc comment and line. Takes paths, folders and patterns. Not needed before query_annotations; outline is shorter.";
     type Args = ParseFilesArgs;
     type Answer = ParseFilesAnswer;
 
@@ -218,7 +218,7 @@ fn parse(
     answer(sweep, reading, project.live.status().map_or(0, |status| status.generation))
 }
 
-/// Why not a single file was parsed.
+/// The error when no file was parsed.
 fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> ToolError {
     if refused.len() == 1 && problems.is_empty() {
         return refused.remove(0).1;
@@ -234,12 +234,12 @@ fn nothing(mut refused: Vec<(&String, ToolError)>, problems: &[Problem]) -> Tool
         .chain(problems.iter().map(Problem::to_string));
     let reasons: Vec<String> = reasons.take(5).collect();
     let message = if reasons.is_empty() {
-        "no source file in a known language is there".into()
+        "found no source file in a supported language".into()
     } else {
         reasons.join("; ")
     };
     let failure = Failure::new(kind, format!("No file was parsed: {message}"));
-    // A file that is there and can't be parsed was named as it should be.
+    // The hint does not apply to a file that exists but can't be parsed.
     if problems.is_empty() {
         return failure
             .hint("give paths, folders or patterns of source files inside the root")
@@ -286,13 +286,13 @@ fn answer(
     Ok(answer.partial(sweep.partial))
 }
 
-/// A value as the contents of a resource.
+/// Serializes a value as the contents of a resource.
 pub(crate) fn json_resource(uri: &str, value: &impl Serialize) -> Result<Contents, ToolError> {
     let text = serde_json::to_string(value).map_err(|error| ToolError::Bug(Box::new(error)))?;
     Ok(Contents::Text { uri: uri.to_owned(), mime: Some("application/json".into()), text })
 }
 
-/// `1 file`, `2 files`.
+/// Formats a count with its noun: `1 file`, `2 files`.
 pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
@@ -308,23 +308,23 @@ fn text(sweep: &Sweep, counts: &Counts, reading: Reading) -> String {
         let kinds = report.counts.words();
         let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
         // Writing to a string can't fail.
-        let part = if report.broken_at.is_some() { ", parsed in part" } else { "" };
+        let part = if report.broken_at.is_some() { ", parsed partially" } else { "" };
         let _ok = write!(text, "\n- {}: {found}{kinds}{part}", report.path);
     }
     push_rest(&mut text, sweep.reports.len(), "files");
     push_problems(&mut text, &sweep.problems);
     if sweep.partial {
-        text.push_str("\n\nThis is partial: time was up before every file was parsed. Name fewer files at once.");
+        text.push_str("\n\nThis is partial: time ran out before every file was parsed. Pass fewer files per call.");
     }
     if !reading.is_plain() {
-        text.push_str("\n\nThese options concern this answer alone: query_annotations searches the files as they are.");
+        text.push_str("\n\nThese options affect only this answer, not what query_annotations searches.");
     } else if !sweep.partial {
         text.push_str("\n\nAnnotations are now available for querying.");
     }
     text
 }
 
-/// How many files were parsed, and whether all of each.
+/// Summarizes how many files were parsed fully or partially.
 fn parsed(sweep: &Sweep) -> String {
     let (done, found) = (sweep.reports.len(), sweep.found);
     let broken = sweep.reports.iter().filter(|(_, report)| report.broken_at.is_some()).count();
@@ -336,18 +336,18 @@ fn parsed(sweep: &Sweep) -> String {
     match broken {
         0 if sweep.problems.is_empty() && !sweep.partial => format!("Successfully parsed {files}"),
         0 => format!("Parsed {files}"),
-        broken if broken == done => format!("Parsed {files} in part"),
-        broken => format!("Parsed {files}, {broken} of them in part,"),
+        broken if broken == done => format!("Partially parsed {files}"),
+        broken => format!("Parsed {files}, {broken} of them partially,"),
     }
 }
 
-/// The definitions, file by file; `None` where there are none.
+/// Lists the definitions by file; `None` if there are none.
 fn definitions_text(sweep: &Sweep) -> Option<String> {
     let shown: usize = sweep.reports.iter().map(|(_, report)| report.definitions.len()).sum();
     if shown == 0 {
         return None;
     }
-    let mut text = "Definitions, with their lines:".to_owned();
+    let mut text = "Definitions by line:".to_owned();
     let with_some = sweep.reports.iter().filter(|(_, report)| !report.definitions.is_empty());
     for (_, report) in with_some {
         let _ok = write!(text, "\n\n{}", report.path);
@@ -362,7 +362,7 @@ fn definitions_text(sweep: &Sweep) -> Option<String> {
     if total > shown {
         let _ok = write!(
             text,
-            "\n\n{} not shown: parse fewer files at once, read ast://project/<path>, or call outline.",
+            "\n\n{} not shown: parse fewer files per call, read ast://project/<path>, or call outline.",
             counted(total - shown, "more definition")
                 + if total - shown == 1 { " is" } else { " are" },
         );

@@ -252,7 +252,7 @@ async fn a_broken_file_is_not_answered_with_how_to_name_one() {
     for (files, want, is_hinted) in [
         (json!(["broken.ts"]), "broken.ts: could not be parsed: syntax error near line 1", false),
         (json!(["broken.ts", "none.ts"]), "could not be parsed: syntax error near line 1", false),
-        (json!(["empty"]), "no source file in a known language is there", true),
+        (json!(["empty"]), "found no source file in a supported language", true),
     ] {
         let error = call(&suite, "parse_files", json!({"files": files})).await.unwrap_err();
         let ToolError::Failed(failure) = error else { panic!("{error}") };
@@ -442,7 +442,7 @@ async fn every_analysis_answers() {
     let got = analyze("dependencies").await;
     assert_eq!(
         text_of(&got),
-        "src/auth.ts (TypeScript): 1 import, needed by 0 files\n- ./users (line 1) -> src/users.ts"
+        "src/auth.ts (TypeScript): 1 import, imported by 0 files\n- ./users (line 1) -> src/users.ts"
     );
     let structured = got.structured.unwrap();
     assert_eq!(structured["dependencies"]["imports"][0]["file"], "src/users.ts");
@@ -664,7 +664,7 @@ async fn a_stop_ends_the_work() {
         Some(Instant::now()),
     );
     let note =
-        "This is partial: time was up before every file was parsed. Name fewer files at once.";
+        "This is partial: time ran out before every file was parsed. Pass fewer files per call.";
     for (files, parsed) in [
         (json!(["src"]), "Parsed 0 files and extracted 0 annotations."),
         (

@@ -218,7 +218,7 @@ async fn directories(session: &mut Session, fixture: &Fixture) {
     for (answer, want) in [
         (listed, "not a regular file (directory)"),
         (prompt, "is a folder; name a file in it"),
-        (parsed, "no source file in a known language is there"),
+        (parsed, "found no source file in a supported language"),
         (syntax, ""),
     ] {
         assert!(is_error(&answer) && answer.to_string().contains(want), "no {want:?} in {answer}");

@@ -1,4 +1,4 @@
-//! An analysis in words.
+//! Renders an analysis as text.
 
 use super::{AnalysisType, AnalyzeAnswer, InFile};
 use crate::code::parse_files::counted;
@@ -13,7 +13,7 @@ use docent_syntax::{
 };
 use std::fmt::Write as _;
 
-/// The text shows this many; the structured answer has more.
+/// Maximum number of entries per list in the text; the structured answer has more.
 const SHOWN: usize = 30;
 
 pub(super) fn tell(found: &AnalyzeAnswer) -> String {
@@ -22,7 +22,7 @@ pub(super) fn tell(found: &AnalyzeAnswer) -> String {
         .map_or_else(|| counted(found.files, "file"), |one| Language::name(one).to_owned());
     let mut text = format!("{} ({what})", found.file);
     if let Some(line) = found.syntax_error_line {
-        let _ok = write!(text, ", syntax error near line {line}: what follows may be incomplete");
+        let _ok = write!(text, ", syntax error near line {line}: results after it may be incomplete");
     }
     let in_folder = found.language.is_none();
     if let Some(complexity) = &found.complexity {
@@ -31,7 +31,7 @@ pub(super) fn tell(found: &AnalyzeAnswer) -> String {
     if let Some(hardest) = &found.hardest {
         let _ok = write!(
             text,
-            ": {}, hardest first",
+            ": {}, most complex first",
             counted(found.total.unwrap_or_default(), "function")
         );
         for one in hardest.iter().take(SHOWN) {
@@ -97,7 +97,7 @@ fn push_function(text: &mut String, one: &FunctionFigures, file: Option<&str>) {
 fn push_file(text: &mut String, file: &FileDependencies) {
     let _ok = write!(
         text,
-        ": {}, needed by {}",
+        ": {}, imported by {}",
         counted(file.imports.len(), "import"),
         counted(file.dependents.len(), "file")
     );
@@ -107,7 +107,7 @@ fn push_file(text: &mut String, file: &FileDependencies) {
     push_rest(text, file.imports.len());
     if !file.dependents.is_empty() {
         let shown: Vec<&str> = file.dependents.iter().take(SHOWN).map(String::as_str).collect();
-        let _ok = write!(text, "\nNeeded by: {}", shown.join(", "));
+        let _ok = write!(text, "\nImported by: {}", shown.join(", "));
     }
     if let Some(cycle) = &file.cycle {
         let _ok = write!(text, "\nCycle: {}", path(cycle));
@@ -149,11 +149,11 @@ fn push_folder(text: &mut String, folder: &FolderDependencies) {
             .collect(),
     );
     list(
-        "Needed by",
+        "Imported by",
         folder.incoming.iter().map(|one| format!("{} ({})", one.path, one.edges)).collect(),
     );
     list(
-        "Needs",
+        "Imports",
         folder.outgoing.iter().map(|one| format!("{} ({})", one.path, one.edges)).collect(),
     );
     let outside = folder.packages.iter().filter(|one| !one.package.standard);
@@ -168,7 +168,7 @@ fn push_folder(text: &mut String, folder: &FolderDependencies) {
             .collect(),
     );
     list(
-        "Most needed",
+        "Most imported",
         folder
             .most_needed
             .iter()
