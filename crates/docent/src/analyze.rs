@@ -21,33 +21,33 @@ use std::{
     time::Duration,
 };
 
-/// Whoever waits at a terminal may wait as long as they like.
+/// The timeout of a call from the terminal: practically none.
 const PATIENCE: Duration = Duration::from_hours(24);
-/// A message within one process has no peer to be protected from.
+/// The message size limit within one process: there is no untrusted peer.
 const UNBOUNDED: usize = 1 << 40;
 
 /// What can be typed after `docent analyze`.
 #[derive(Args)]
 pub(crate) struct AnalyzeFlags {
-    /// Folder to analyse
+    /// Folder to analyze
     #[arg(value_name = "DIR", default_value = ".")]
     folder: PathBuf,
-    /// How much to read [default: standard]
+    /// Depth of the analysis [default: standard]
     #[arg(long, value_enum, conflicts_with = "check")]
     depth: Option<DepthFlag>,
-    /// How to print the result [default: text]
+    /// Output format [default: text]
     #[arg(long, value_enum)]
     format: Option<FormatFlag>,
-    /// The same as --format json
+    /// Print JSON, same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Print what is wrong with the documentation instead, and exit with 1 where anything is
+    /// Check the documentation instead, and exit 1 if there are findings
     #[arg(long)]
     check: bool,
-    /// What --check looks at, comma-separated [default: all]
+    /// Checks to run with --check, comma-separated [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "CHECK", requires = "check")]
     checks: Vec<CheckFlag>,
-    /// File to write the result to, in place of standard output
+    /// File to write the result to instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct AnalyzeFlags {
 enum DepthFlag {
     /// Names and sizes
     Quick,
-    /// Also lines, dependencies, commands, licence and documents
+    /// Also lines, dependencies, commands, license and documents
     Standard,
     /// Also doc coverage, links, drift, history and duplicates
     Deep,
@@ -64,44 +64,44 @@ enum DepthFlag {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FormatFlag {
-    /// A page for the terminal, or a line for each finding
+    /// Plain text; with --check, one finding per line
     Text,
-    /// Everything, for programs
+    /// The whole report as JSON
     Json,
     /// The whole report as Markdown
     Markdown,
-    /// The whole report as one page with pictures
+    /// The whole report as one HTML page with charts
     Html,
-    /// Findings for code hosts and editors; with --check
+    /// Findings as SARIF for code hosts and editors; requires --check
     Sarif,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckFlag {
-    /// Relative links, anchors and pictures
+    /// Relative links, anchors and images
     Links,
     /// Public symbols without a doc comment
     Coverage,
-    /// Documents that the code has left behind
+    /// Documents that no longer match the code
     Drift,
-    /// What a reader of the README needs
+    /// Sections missing from the README
     Readme,
 }
 
-/// The word that a flag's value is typed as, which is also the tool's word for it.
+/// Returns a flag's value as typed, which is also the tool's argument.
 fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-/// What a command printed, and how it ended.
+/// The output and exit code of a command.
 pub(crate) struct Printed {
-    /// For standard output.
+    /// The text for standard output.
     pub(crate) text: String,
-    /// How it ended.
+    /// The exit code.
     pub(crate) code: ExitCode,
 }
 
-/// Analyses or checks a folder.
+/// Analyzes or checks a folder.
 pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Result<Printed> {
     let format =
         if flags.json { FormatFlag::Json } else { flags.format.unwrap_or(FormatFlag::Text) };
@@ -137,27 +137,27 @@ pub(crate) fn run(flags: &AnalyzeFlags, environment: Environment) -> anyhow::Res
     Ok(Printed { text: format!("wrote {}\n", file.display()), code })
 }
 
-/// Flags that don't go together, in a way that the parser of the command line can't tell.
+/// A usage error that clap's parser can't detect.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct UsedWrongly(pub(crate) String);
 
 fn check_format(format: FormatFlag, check: bool) -> Result<(), UsedWrongly> {
-    let wrongly = |told: String| Err(UsedWrongly(told));
+    let usage_error = |message: String| Err(UsedWrongly(message));
     match (format, check) {
-        (FormatFlag::Sarif, false) => wrongly("--format sarif tells findings: add --check".into()),
-        (FormatFlag::Markdown | FormatFlag::Html, true) => wrongly(format!(
-            "--check prints text, json or sarif; for a {} report leave --check out",
+        (FormatFlag::Sarif, false) => usage_error("--format sarif requires --check".into()),
+        (FormatFlag::Markdown | FormatFlag::Html, true) => usage_error(format!(
+            "--check supports text, json and sarif; for a {} report omit --check",
             word(&format)
         )),
         _ => Ok(()),
     }
 }
 
-/// The root to serve and the path inside it: a folder of a git work tree is analysed with the history above it.
+/// Returns the root to serve and the path inside it: for a folder in a git work tree, the root is the work tree.
 fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
     let folder = folder.canonicalize().with_context(|| {
-        format!("{} can't be analysed: name a folder that exists", folder.display())
+        format!("cannot analyze {}: name a folder that exists", folder.display())
     })?;
     let root = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&folder);
     let inside = folder.strip_prefix(root).unwrap_or(Path::new(""));
@@ -166,13 +166,13 @@ fn place(folder: &Path) -> anyhow::Result<(PathBuf, String)> {
     Ok((root.to_owned(), path.to_owned()))
 }
 
-/// One person's own call: no keys, no rates, and no trace in the folder that is looked at unless a file is configured.
+/// The setup for a local call: no keys, no rate limits, and no audit log unless a file is configured.
 fn setup(config: &Config) -> anyhow::Result<Setup> {
     let audit = if config.audit.file.is_some() { serve::audit(config)? } else { Audit::off() };
     Ok(personal(config, serve::suites(config)?.providers, audit))
 }
 
-/// docent for the one person who runs it.
+/// The setup of a server for the local user alone.
 pub(crate) fn personal(config: &Config, providers: Vec<Arc<dyn Provider>>, audit: Audit) -> Setup {
     let limits = Limits {
         message_bytes: UNBOUNDED,
@@ -216,7 +216,7 @@ fn told_report(reply: Reply, format: FormatFlag) -> anyhow::Result<String> {
     })
 }
 
-/// The findings as text, and whether there are any.
+/// Formats the findings, and returns whether there are any.
 fn told_findings(reply: &Reply, format: FormatFlag) -> anyhow::Result<(String, bool)> {
     let found: Findings =
         serde_json::from_value(reply.structured.clone()).context("reading the findings")?;

@@ -1,4 +1,4 @@
-//! The configured collections as the documentation suite takes them, and the pages of those that are on the web.
+//! Converts configured collections for the documentation suite, and fetches the pages of those on the web.
 
 use crate::{
     config::{self, Config},
@@ -11,7 +11,7 @@ use docent_net::{Client, Crawled, End, FolderShelf, Limits, PAGES, Site, Watch, 
 use docent_suites::docs::{Collection, Origin};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Every collection, in the order written.
+/// Returns every collection, in the order configured.
 pub(crate) fn of(config: &Config) -> Vec<Collection> {
     config.collections.iter().map(|(name, one)| collection(config, name, one)).collect()
 }
@@ -27,7 +27,7 @@ fn collection(config: &Config, name: &str, one: &config::Collection) -> Collecti
         origin: origin(config, name, one),
         url: one.url.clone().filter(|_| !is_fetched),
         addresses: if is_fetched { addresses(config, name) } else { BTreeMap::new() },
-        // Of a site they say which pages are fetched.
+        // For a site they select which pages are fetched.
         include: if is_fetched { Vec::new() } else { one.include.clone() },
         exclude: if is_fetched { Vec::new() } else { one.exclude.clone() },
     }
@@ -36,7 +36,7 @@ fn collection(config: &Config, name: &str, one: &config::Collection) -> Collecti
 fn origin(config: &Config, name: &str, one: &config::Collection) -> Origin {
     let Some(path) = &one.path else {
         let pages = mirror(config, name).join(PAGES);
-        // What leads out of the state folder was not fetched by docent.
+        // Pages outside the state folder, behind a link, were not fetched by docent.
         let state = mirror(config, "").canonicalize().ok();
         let real = pages.canonicalize().ok();
         let leads_out = state.zip(real).is_some_and(|(state, real)| !real.starts_with(state));
@@ -51,18 +51,18 @@ fn origin(config: &Config, name: &str, one: &config::Collection) -> Origin {
     }
 }
 
-/// Where the pages of a collection are kept that is fetched from the web.
+/// Returns the folder of the pages of a collection fetched from the web.
 pub(crate) fn mirror(config: &Config, name: &str) -> PathBuf {
     mirrors(config).join(name).path().to_owned()
 }
 
-/// The folder of the pages of all collections.
+/// Returns the folder of the pages of all collections.
 pub(crate) fn mirrors(config: &Config) -> Folder {
     let state = StateDir::open(config).map(|state| state.folder().clone());
     state.unwrap_or_else(|_| Folder::resolve(config.first_root()).join(".docent")).join("web")
 }
 
-/// Where each page came from.
+/// Returns the URL that each page came from.
 fn addresses(config: &Config, name: &str) -> BTreeMap<String, String> {
     let pages = FolderShelf::new(mirrors(config).join(name)).pages().unwrap_or_default();
     let within = |file: String| match file.strip_prefix(PAGES) {
@@ -72,7 +72,7 @@ fn addresses(config: &Config, name: &str) -> BTreeMap<String, String> {
     pages.into_iter().map(|page| (within(page.file), page.url)).collect()
 }
 
-/// Fetches the pages of a collection that is on the web, politely, and only where the policy names its host.
+/// Fetches the pages of a collection on the web, politely, and only if the policy allows its host.
 pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawled>> {
     let Some(one) = config.collections.get(name).filter(|one| one.path.is_none()) else {
         return Ok(None);
@@ -81,7 +81,7 @@ pub(crate) fn fetch(config: &Config, name: &str) -> anyhow::Result<Option<Crawle
     fetch_pages(config, name, url, &one.include, &one.exclude).map(Some)
 }
 
-/// Fetches the pages of a site to where the collection of this name keeps them, whether it is configured yet or not.
+/// Fetches the pages of a site into the folder of the named collection, which need not be configured yet.
 pub(crate) fn fetch_pages(
     config: &Config,
     name: &str,
@@ -89,7 +89,7 @@ pub(crate) fn fetch_pages(
     include: &[String],
     exclude: &[String],
 ) -> anyhow::Result<Crawled> {
-    let wrong = || format!("docs.collections.{name}.url is no address: {url}");
+    let wrong = || format!("docs.collections.{name}.url is not a valid URL: {url}");
     let mut site = Site::new(parse_url(url).with_context(wrong)?);
     site.include = include.to_vec();
     site.exclude = exclude.to_vec();
@@ -99,14 +99,14 @@ pub(crate) fn fetch_pages(
     let client = Client::new(config.policy.network.clone(), Limits::default());
     let mut shelf = FolderShelf::new(folder);
     let crawled = progress(|callbacks| {
-        let mut told = |done, known| (callbacks.progress)(done, known);
-        let watch = Watch { progress: &mut told, stop: callbacks.stopped };
+        let mut progress = |done, known| (callbacks.progress)(done, known);
+        let watch = Watch { progress: &mut progress, stop: callbacks.stopped };
         crawl(&client, &site, &mut shelf, watch)
     });
-    let crawled = crawled.with_context(|| format!("{name} can't be fetched"))?;
+    let crawled = crawled.with_context(|| format!("cannot fetch {name}"))?;
     if crawled.fetched + crawled.unchanged == 0 && crawled.end == End::GaveUp {
         let why = crawled.problems.first().map(|problem| problem.reason.as_str());
-        bail!("{name} can't be fetched: {}", why.unwrap_or("nothing answers"));
+        bail!("cannot fetch {name}: {}", why.unwrap_or("the site does not respond"));
     }
     Ok(crawled)
 }

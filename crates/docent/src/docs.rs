@@ -173,7 +173,7 @@ fn check_address(flags: &AddFlags, config: &Config) -> anyhow::Result<()> {
     let checked = url
         .and_then(|url| config.policy.network.check(&url).map_err(|refusal| refusal.to_string()));
     let name = &flags.name;
-    checked.map_err(|why| anyhow!("{name} can't be fetched: {why}; {name} was not added"))
+    checked.map_err(|why| anyhow!("cannot fetch {name}: {why}; {name} was not added"))
 }
 
 /// Fetches the pages of a new collection. It is not configured before: a crawl that is interrupted leaves no empty

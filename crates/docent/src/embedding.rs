@@ -1,4 +1,4 @@
-//! The embedder that the configuration asks for, and one that stands in for it while its endpoint is away.
+//! The configured embedder, and a substitute for when its endpoint is unreachable.
 
 use crate::config::{Config, Secret};
 use docent_index::embed::{
@@ -6,7 +6,7 @@ use docent_index::embed::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The model behind the configured endpoint, or the table that is built in where none is configured.
+/// Connects to the configured endpoint, or returns the built-in table if there is none.
 pub(crate) fn connect(config: &Config) -> Result<Arc<dyn Embedder>, EmbedError> {
     let Some(model) = &config.embedding else { return Ok(Table::built_in()) };
     let endpoint = Endpoint {
@@ -19,13 +19,13 @@ pub(crate) fn connect(config: &Config) -> Result<Arc<dyn Embedder>, EmbedError> 
     Ok(Arc::new(Remote::connect(endpoint)?))
 }
 
-/// A model that can't be asked now. Words can still be searched, and the answer says why meaning was not.
+/// A model whose endpoint is unreachable. Search falls back to words, and the result reports why.
 #[derive(Debug)]
 pub(crate) struct Away {
-    /// The model of the vectors that are stored.
+    /// The model of the stored embeddings.
     identity: Identity,
     url: String,
-    /// Handed over to whoever asks first.
+    /// Returned to the first caller.
     error: Mutex<Option<EmbedError>>,
 }
 
@@ -36,10 +36,10 @@ impl Away {
     }
 
     fn error(&self) -> EmbedError {
-        let told = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
-        told.unwrap_or_else(|| EmbedError::Unexpected {
+        let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        error.unwrap_or_else(|| EmbedError::Unexpected {
             url: self.url.clone(),
-            reason: "it was away when docent started".into(),
+            reason: "it was unreachable when docent started".into(),
         })
     }
 }

@@ -1,6 +1,6 @@
-//! Files of the configuration, watched: collections and servers that come and go in them do so while docent runs. Where a
-//! server that is held to something may write to one of them, none is followed: what it writes there would be put in force,
-//! also when another file changes, because all of them are read together.
+//! Watches the configuration files, so that collections and servers can be added and removed while docent runs. If a
+//! sandboxed server may write to one of them, none is followed: its changes would be applied, even when another file
+//! changes, because all of them are read together.
 
 use crate::{
     collections,
@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::runtime::Handle;
 
-/// What is odd about the configuration. Each thing is told once, for as long as it is so.
+/// Warnings about the configuration, each logged once for as long as it applies.
 pub(crate) struct Oddities {
     start: Config,
     inputs: Arc<Inputs>,
@@ -30,31 +30,32 @@ pub(crate) struct Oddities {
 }
 
 impl Oddities {
-    /// What was told at the start is not told again.
+    /// Warnings that were logged at the start are not repeated.
     pub(crate) fn new(start: &Config, inputs: &Arc<Inputs>) -> Arc<Self> {
-        let mut told = start.warnings.clone();
-        told.extend(exposed(start, inputs));
-        Arc::new(Self { start: start.clone(), inputs: Arc::clone(inputs), told: Mutex::new(told) })
+        let mut warned = start.warnings.clone();
+        warned.extend(exposed(start, inputs));
+        let (start, inputs) = (start.clone(), Arc::clone(inputs));
+        Arc::new(Self { start, inputs, told: Mutex::new(warned) })
     }
 
     pub(crate) fn tell(&self, next: &Config) {
         let mut now = next.warnings.clone();
         now.extend(exposed(next, &self.inputs));
         now.extend(sandbox::not_opened(&self.start, next));
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        for odd in now.iter().filter(|odd| !told.contains(odd)) {
-            tracing::warn!("{odd}");
+        let mut warned = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for warning in now.iter().filter(|warning| !warned.contains(warning)) {
+            tracing::warn!("{warning}");
         }
-        *told = now;
+        *warned = now;
     }
 }
 
-/// What servers may write to of the configuration, in words.
+/// Describes the configuration files that servers may write to.
 pub(crate) fn exposed(config: &Config, inputs: &Inputs) -> Vec<String> {
     sandbox::exposed(config, inputs).iter().map(ToString::to_string).collect()
 }
 
-/// Follows the files of the configuration.
+/// Watches the configuration files and applies changes.
 pub(crate) struct Follower {
     pub(crate) inputs: Arc<Inputs>,
     pub(crate) docs: DocsSuite,
@@ -63,17 +64,17 @@ pub(crate) struct Follower {
     pub(crate) oddities: Arc<Oddities>,
 }
 
-/// The files that are followed, and what hears of them.
+/// The watched files and their watcher.
 #[derive(Default)]
 struct Files {
     paths: Mutex<Vec<PathBuf>>,
     watch: OnceLock<Weak<Watch>>,
-    /// Whether it was said that a change is not followed: whoever changes files all the time must not fill the log.
+    /// Whether an ignored change was logged: repeated changes must not fill the log.
     passed_over: AtomicBool,
 }
 
 impl Follower {
-    /// Follows until what is returned is dropped. Must be called inside a runtime.
+    /// Watches until the return value is dropped. Must be called inside a runtime.
     pub(crate) fn start(self, config: &Config) -> Option<Arc<Watch>> {
         let files = Arc::new(Files::default());
         let (runtime, heard) = (Handle::current(), Arc::clone(&files));
@@ -85,7 +86,7 @@ impl Follower {
             }
         };
         let watch = Watch::start(changed)
-            .inspect_err(|error| tracing::warn!(%error, "the configuration is not watched"))
+            .inspect_err(|error| tracing::warn!(%error, "cannot watch the configuration"))
             .ok()
             .map(Arc::new)?;
         files.watch.get_or_init(|| Arc::downgrade(&watch));
@@ -93,9 +94,9 @@ impl Follower {
         Some(watch)
     }
 
-    /// Reads the files again, if whoever changed them is the user.
+    /// Reloads the files, provided that no server could have changed them.
     fn hear(&self, files: &Files) {
-        // What is in force says who may write where; a signal may have changed it.
+        // The current configuration determines who may write where; a signal may have changed it.
         let exposed = sandbox::exposed(&self.dial.config(), &self.inputs);
         if exposed.is_empty() {
             files.passed_over.store(false, Ordering::Relaxed);
@@ -105,7 +106,7 @@ impl Follower {
             let files = exposed.iter().map(|one| one.file.display().to_string());
             let files = files.collect::<Vec<_>>().join(", ");
             tracing::warn!(
-                "the configuration was changed, which is not followed because servers may write to {files}: look at what was changed, and send SIGHUP to put it in force"
+                "configuration change ignored because servers may write to {files}: review the change, and send SIGHUP to apply it"
             );
         }
     }
@@ -114,7 +115,7 @@ impl Follower {
         let config = match Config::load(&self.inputs) {
             Ok(config) => config,
             Err(error) => {
-                tracing::warn!(%error, "the configuration was changed and can't be used; collections and servers stay as they are");
+                tracing::warn!(%error, "the changed configuration is invalid; keeping collections and servers as they are");
                 return;
             }
         };
@@ -132,7 +133,7 @@ impl Files {
         batch.lost || batch.paths.iter().any(|path| paths.contains(path))
     }
 
-    /// Follows those that a configuration is made of: its own, whether they are there or not, and those that they name.
+    /// Watches the files of a configuration, existing or not, and the files that they name.
     fn set(&self, inputs: &Inputs, config: &Config) {
         let mut paths = config::files_of(inputs);
         paths.extend(config.secret_files.iter().cloned());
@@ -140,7 +141,7 @@ impl Files {
         let folders = paths.iter().filter_map(|file| file.parent());
         for folder in folders.filter(|folder: &&Path| folder.is_dir()) {
             if let Err(error) = watch.add(folder) {
-                tracing::warn!(%error, "changes of the configuration are not seen without SIGHUP");
+                tracing::warn!(%error, "configuration changes will not be noticed without SIGHUP");
             }
         }
         *self.paths.lock().unwrap_or_else(PoisonError::into_inner) = paths;

@@ -1,22 +1,22 @@
-//! A key among the arguments, which every user of the machine can read in the process list: docent executes itself once more
-//! without it, and hands it over in the environment, which only the same user can read.
+//! Hides a key given with --auth from the process list, which every user of the machine can read: docent re-executes
+//! itself without it and passes it in the environment, which only the same user can read.
 
 use crate::config::HANDED;
 use std::{ffi::OsString, io, os::unix::process::CommandExt as _, process::Command};
 
 const FLAG: &str = "--auth";
 
-/// Becomes the same docent without the key among its arguments, under the same process id. Returns only where it can't, with
-/// the reason. To be called while this process has one thread, and before it has done anything.
+/// Re-executes docent without the key among its arguments, under the same process id. Returns only on failure, with the
+/// reason. Must be called while this process has one thread, before it does anything else.
 pub(crate) fn take_off(args: &[OsString], key: &str) -> io::Error {
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return error,
     };
     let kept = without_key(args);
-    // Whatever happens, each round has fewer words than the one before.
+    // Each round has fewer arguments than the one before, so this ends.
     let Some((name, words)) = kept.split_first().filter(|_| kept.len() < args.len()) else {
-        return io::Error::other("it is not found among the arguments");
+        return io::Error::other("--auth was not found among the arguments");
     };
     Command::new(program).arg0(name).args(words).env(HANDED, key).exec()
 }

@@ -1,4 +1,4 @@
-//! docent's own server in memory: the same session, checks and answers as any client gets.
+//! Runs docent's own server in process, with the same session, checks and results as for any client.
 
 use crate::shell::{
     peer::{Answering, Note, Peer, RpcError, ServerCard},
@@ -27,27 +27,27 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Bytes that may be under way between the two ends.
+/// Buffer size of the in-memory pipe.
 const BUFFER: usize = 1 << 20;
-/// Messages that wait for one request.
+/// Maximum number of queued messages per request.
 const HEARD: usize = 64;
-/// The revision that is spoken.
+/// The protocol revision of the session.
 const REVISION: &str = "2025-11-25";
-/// What JSON-RPC calls a failure inside.
+/// The JSON-RPC code of an internal error.
 const INTERNAL: i64 = -32603;
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    /// The text blocks of its content, one after the other.
+    /// The text blocks of its content, concatenated.
     pub(crate) text: String,
     /// Its `structuredContent`.
     pub(crate) structured: Value,
-    /// Whether it failed; the text then says why.
+    /// Whether it failed; the text then gives the reason.
     pub(crate) is_error: bool,
 }
 
-/// How far a call is, as the server tells it.
+/// The progress of a call, as reported by the server.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) done: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Step {
     pub(crate) message: String,
 }
 
-/// Calls a tool of a server that is made for this call alone.
+/// Calls a tool of a server that is created for this call alone.
 pub(crate) async fn call(
     setup: Setup,
     tool: &str,
@@ -96,7 +96,7 @@ fn reply(result: &Value) -> Reply {
 
 type Writer = Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>;
 
-/// Requests that wait, by id.
+/// Pending requests, by id.
 type Waiting = Arc<Mutex<HashMap<u64, mpsc::Sender<Value>>>>;
 
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -122,7 +122,7 @@ impl Drop for Local {
 }
 
 impl Local {
-    /// Starts a server and shakes hands. What it asks goes to `questions`.
+    /// Starts a server and performs the handshake. Its requests go to `questions`.
     pub(crate) async fn open(
         setup: Setup,
         questions: Option<Arc<Questions>>,
@@ -141,7 +141,7 @@ impl Local {
             closing: CancellationToken::new(),
         };
         let serving = tokio::spawn(async move {
-            // Whoever waits for an answer hears that there is none.
+            // Callers that wait for an answer get an error.
             stdio::serve_on(session, pipes, reader, writer).await.unwrap_or_default();
         });
         let capabilities = questions.as_ref().map_or_else(|| json!({}), |one| one.capabilities());
@@ -159,14 +159,14 @@ impl Local {
         });
         match local.request("initialize", hello, &|_| {}).await {
             Ok(result) => local.card = ServerCard::of(&result),
-            Err(error) => bail!("docent's own server does not open a session: {error}"),
+            Err(error) => bail!("cannot open a session with docent's own server: {error}"),
         }
         let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        send(&local.writer, &ready).await.context("asking the server")?;
+        send(&local.writer, &ready).await.context("cannot send to the server")?;
         Ok(local)
     }
 
-    /// Every tool that can be called, with the key of its provider.
+    /// Returns every callable tool, with the key of its provider.
     pub(crate) fn definitions(&self) -> Vec<(String, Value)> {
         self.server.definitions()
     }
@@ -186,7 +186,7 @@ impl Local {
         }
         let gone = || RpcError {
             code: INTERNAL,
-            message: "the server ended without an answer".into(),
+            message: "the server closed the connection without answering".into(),
             data: None,
         };
         let (heard, mut hear) = mpsc::channel(HEARD);
@@ -235,7 +235,7 @@ async fn send(writer: &Writer, message: &Value) -> io::Result<()> {
     writer.lock().await.write_all(line.as_bytes()).await
 }
 
-/// Hears the server and hands each message to whom it is for.
+/// Reads the server's messages and dispatches them.
 struct Ear {
     writer: Writer,
     waiting: Waiting,
@@ -255,17 +255,17 @@ impl Ear {
                     let id = id.and_then(|id| id.as_u64());
                     let waiting = id.and_then(|id| held(&self.waiting).remove(&id));
                     if let Some(waiting) = waiting {
-                        // Whoever has stopped to wait wants no answer.
+                        // If the caller has stopped waiting, drop the answer.
                         waiting.send(message).await.unwrap_or_default();
                     }
                 }
             }
         }
-        // What is never answered ends here.
+        // Pending requests end here without an answer.
         held(&self.waiting).clear();
     }
 
-    /// A note goes to the request that it is about, or else to all that wait.
+    /// Delivers a notification to the request it refers to, or else to all pending ones.
     async fn noted(&self, message: &Value) {
         let token = message.pointer("/params/progressToken").and_then(Value::as_u64);
         let all: Vec<_> = {
@@ -278,16 +278,16 @@ impl Ear {
         }
     }
 
-    /// A person may think as long as they like: what else the server says is heard meanwhile.
+    /// Answers a request of the server on a separate task: the user may take long, and other messages must not wait.
     fn asked(&self, id: Value, message: Value) {
         let (writer, questions) = (Arc::clone(&self.writer), self.questions.clone());
         tokio::spawn(async move {
             let answer = tokio::task::spawn_blocking(move || {
                 let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
                 let params = message.get("params").unwrap_or(&Value::Null);
-                let nobody =
+                let not_found =
                     || RpcError { code: -32601, message: "Method not found".into(), data: None };
-                questions.ok_or_else(nobody)?.answer(method, params)
+                questions.ok_or_else(not_found)?.answer(method, params)
             });
             let answer = answer.await.unwrap_or_else(|error| {
                 Err(RpcError { code: INTERNAL, message: error.to_string(), data: None })
@@ -296,7 +296,7 @@ impl Ear {
                 Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
                 Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error.json()}),
             };
-            // A server that is gone needs no answer.
+            // If the server is gone, the answer is dropped.
             send(&writer, &reply).await.unwrap_or_default();
         });
     }

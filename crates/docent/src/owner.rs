@@ -1,8 +1,7 @@
-//! Which folder of a root holds the index of this user's docent, and none that came with the project.
+//! Finds the index folder of a root that belongs to this user's docent, not one that came with the project.
 //!
-//! What reads an index trusts what is in it: its seals tell damage, and anybody can compute them. A repository brings files
-//! into `.docent` when it is cloned and whenever it is pulled, but not into a folder whose name takes the user's own key to
-//! know.
+//! Readers trust the contents of an index: its checksums detect damage, but anyone can compute them. A repository can
+//! bring files into `.docent` when it is cloned or pulled, but not into a folder whose name depends on the user's own key.
 
 use docent_files::{Access, Folder};
 use ring::{
@@ -18,26 +17,26 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// In the user's cache.
+/// The key file in the user's cache.
 const KEY: &str = "key";
 const KEY_BYTES: usize = 32;
-/// What folders of indexes are called, and begin with.
+/// The name, or the prefix of the name, of index folders.
 const INDEX: &str = "index";
-/// Bytes of a name that nobody guesses.
+/// Bytes of the unguessable part of a name.
 const NAME_BYTES: usize = 16;
-/// An index in which nothing has changed for so long may be of a key that is gone.
+/// The age at which an unused index is removed: its key may be gone.
 const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
-/// How many indexes of other users of the root, or of keys that are gone, are left alone.
+/// How many indexes of other users of the root, or of lost keys, are kept.
 const OTHERS: usize = 2;
 
-/// The folder for the index in a state directory of a root. Without a key nobody can tell whose an index is: it is emptied.
-/// `place` is the directory as it is configured, which the name is made of.
+/// Returns the index folder in a state directory of a root. Without a key, the owner of an index is unknown: it is
+/// cleared. `place` is the directory as configured; the name is derived from it.
 pub(crate) fn index_folder(
     state: &Folder,
     place: &Path,
     cache: Option<&Path>,
 ) -> io::Result<Folder> {
-    let cache = cache.ok_or_else(|| io::Error::other("there is no home directory"));
+    let cache = cache.ok_or_else(|| io::Error::other("no home directory"));
     match cache.and_then(|cache| name(place, cache)) {
         Ok(name) => {
             let folder = state.join(name);
@@ -48,13 +47,13 @@ pub(crate) fn index_folder(
         }
         Err(error) => {
             tracing::warn!(
-                "the index is built anew at every start, because the key in docent's cache can't be used: {error}"
+                "the index is rebuilt at every start, because the key in docent's cache is unusable: {error}"
             );
             let folder = state.join(INDEX);
             match state.remove_all(INDEX) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    let told = format!("remove {} by hand: {error}", folder.path().display());
-                    Err(io::Error::new(error.kind(), told))
+                    let message = format!("remove {} by hand: {error}", folder.path().display());
+                    Err(io::Error::new(error.kind(), message))
                 }
                 _ => Ok(folder),
             }
@@ -62,7 +61,7 @@ pub(crate) fn index_folder(
     }
 }
 
-/// What the key makes of the directory's path.
+/// Derives the folder name from the key and the directory's path.
 fn name(state: &Path, cache: &Path) -> io::Result<String> {
     let key = Key::new(HMAC_SHA256, &key(cache)?);
     let tag = sign(&key, state.as_os_str().as_encoded_bytes());
@@ -73,8 +72,8 @@ fn name(state: &Path, cache: &Path) -> io::Result<String> {
     }))
 }
 
-/// Removes indexes that nobody uses: one without a key in its name, those that were left long ago, and all but the last of
-/// others', which a machine without a lasting cache makes at each start.
+/// Removes unused indexes: one without a key in its name, stale ones, and all but the latest of other keys, which a
+/// machine without a persistent cache creates at each start.
 fn forget_others(state: &Folder) {
     let mut others = Vec::new();
     for entry in fs::read_dir(state.path()).into_iter().flatten().flatten() {
@@ -101,24 +100,24 @@ fn forget_others(state: &Folder) {
 
 fn remove(state: &Folder, index: &OsStr) {
     if let Err(error) = state.remove_all(index) {
-        tracing::debug!("an index that nobody uses stays: {error}");
+        tracing::debug!("cannot remove an unused index: {error}");
     }
 }
 
-/// The user's key, made when it is first asked for.
+/// Returns the user's key, created on first use.
 fn key(cache: &Path) -> io::Result<Vec<u8>> {
     let folder = Folder::resolve(cache);
     let place = folder.path().join(KEY);
     let known = match folder.read_bytes(KEY) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut key = vec![0; KEY_BYTES];
-            let failed = |_| io::Error::other("the system gives no random numbers");
+            let failed = |_| io::Error::other("no random numbers available from the system");
             SystemRandom::new().fill(&mut key).map_err(failed)?;
             let unwritable = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", cache.display()))
             };
             folder.make(Access::Private).map_err(unwritable)?;
-            // Another docent may have been faster: then its key counts.
+            // If another docent was faster, its key is used.
             let is_ours = write_once(&folder, &key).map_err(unwritable)?;
             if is_ours { key } else { folder.read_bytes(KEY)? }
         }
@@ -129,10 +128,10 @@ fn key(cache: &Path) -> io::Result<Vec<u8>> {
     if known.len() == KEY_BYTES {
         return Ok(known);
     }
-    Err(io::Error::other(format!("{} is no key: remove it", place.display())))
+    Err(io::Error::other(format!("{} is not a valid key: remove it", place.display())))
 }
 
-/// Writes a file where there is none yet, whole or not at all, for the user alone; says whether it was made.
+/// Creates a file for the user alone, completely or not at all; returns whether it was created.
 fn write_once(folder: &Folder, bytes: &[u8]) -> io::Result<bool> {
     let (new, mut file) = folder.create_temporary(Access::Private)?;
     let written = file.write_all(bytes).and_then(|()| folder.rename_new(&new, KEY));
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_goes_when_an_index_is_made() {
+    fn unused_indexes_are_removed_when_one_is_created() {
         let (state, cache) = (tempdir().unwrap(), tempdir().unwrap());
         let month = FORGOTTEN + Duration::from_mins(1);
         let came = put(&state, "index", Duration::ZERO);
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_can_tell_nothing_is_trusted() {
+    fn without_a_key_no_index_is_trusted() {
         let (state, cache) = (tempdir().unwrap(), tempdir().unwrap());
         fs::write(cache.path().join(KEY), "short").unwrap();
         for cache in [None, Some(cache.path())] {

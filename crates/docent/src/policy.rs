@@ -1,4 +1,4 @@
-//! `docent policy test`: whether a call would be allowed, and by which rule. Nothing is run.
+//! `docent policy test`: reports whether a call would be allowed, and by which rule. Runs nothing.
 
 use crate::{
     analyze::{Printed, UsedWrongly},
@@ -16,17 +16,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, process::ExitCode, sync::Arc};
 
-/// Arguments that hold paths.
+/// Names of arguments that contain paths.
 const PATHS: [&str; 6] = ["path", "file", "files", "folder", "directory", "root"];
 
-/// Tools by which those of other servers are found and called.
+/// The hub's tools, which find and call the tools of other servers.
 const OF_THE_HUB: [&str; 4] =
     ["list_mcp_capabilities", "describe_mcp", "call_mcp_tool", "execute_mcp_code"];
 
-/// The verdict on a tool that no one can use as the configuration is now.
+/// The verdict on a tool that the current configuration disables.
 const OFF: &str = "off";
 
-/// What is asked.
+/// A call to test.
 pub(crate) struct Question<'a> {
     pub(crate) tool: &'a str,
     /// `key=value`, or one JSON object.
@@ -35,17 +35,17 @@ pub(crate) struct Question<'a> {
     pub(crate) json: bool,
 }
 
-/// Whose call it is.
+/// The caller of a tested call.
 pub(crate) enum Caller<'a> {
-    /// Of whoever shows nothing.
+    /// A caller without credentials.
     Anybody,
-    /// Of the holder of the key with this name.
+    /// The holder of the key with this name.
     Key(&'a str),
-    /// Of somebody with these scopes, by a certificate or a token.
+    /// A caller with these scopes, from a certificate or a token.
     Scopes(&'a [String]),
 }
 
-/// What the policy says of one part of a call.
+/// The verdict on one part of a call.
 #[derive(Debug, Serialize)]
 struct Ruling {
     about: String,
@@ -60,7 +60,7 @@ impl Ruling {
     }
 }
 
-/// Answers it: exits with 0 where the call would be allowed, 1 where it would not.
+/// Tests a call: exits 0 if it would be allowed, 1 if not.
 pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<Printed> {
     let config = cli::load(inputs)?;
     let providers = serve::suites(&config)?.providers;
@@ -87,7 +87,7 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
                 }
             }
         }
-        // What another server does with a path or an address is its own affair.
+        // How another server uses a path or an address is unknown here.
         Owner::Server(name) => notes.push(not_asked(name)),
         Owner::Hub if question.tool == "call_mcp_tool" => {
             let (server, tool) = inner(&arguments, &servers)?;
@@ -120,11 +120,11 @@ pub(crate) fn test(question: &Question<'_>, inputs: &Inputs) -> anyhow::Result<P
     Ok(Printed { text, code: ExitCode::from(u8::from(!is_allowed)) })
 }
 
-/// Replaces what scopes and rules allow of a tool that is off, and says what they allow once it is on.
+/// Replaces the verdict on a disabled tool, and returns what scopes and rules would allow once it is enabled.
 fn turn_off(rulings: &mut Vec<Ruling>, off: &Off) -> Option<String> {
     let Ruling { about, verdict, by } = rulings.pop()?;
     let is_denied = verdict == "denied";
-    let note = (!is_denied).then(|| format!("once it is on: {verdict} ({by})"));
+    let note = (!is_denied).then(|| format!("once enabled: {verdict} ({by})"));
     if is_denied {
         rulings.push(Ruling { about: about.clone(), verdict, by });
     }
@@ -132,7 +132,7 @@ fn turn_off(rulings: &mut Vec<Ruling>, off: &Off) -> Option<String> {
     note
 }
 
-/// What scopes and rules say of a tool, and what bounds its calls.
+/// Returns the verdict of scopes and rules on a tool, and the limits of its calls.
 fn ruled(config: &Config, who: &Principal, provider: &str, tool: &str) -> (Ruling, String) {
     let said = config.policy.tools.decide(who, provider, Some(tool));
     let bounds = bounds(tool, config, &said);
@@ -141,11 +141,11 @@ fn ruled(config: &Config, who: &Principal, provider: &str, tool: &str) -> (Rulin
         Action::Deny => "denied",
         Action::Approve => "allowed once approved",
     };
-    let is_nobody = who.kind == PrincipalKind::Anonymous && who.scopes.is_empty();
-    let by = if is_nobody {
-        let told = "auth, which is on: whoever shows nothing may use nothing; name a key with \
-                    --key, or scopes with --scopes";
-        told.to_owned()
+    let is_rejected = who.kind == PrincipalKind::Anonymous && who.scopes.is_empty();
+    let by = if is_rejected {
+        let reason = "auth is required: callers without credentials are refused; name a key with \
+                      --key, or scopes with --scopes";
+        reason.to_owned()
     } else {
         said.by
     };
@@ -153,10 +153,10 @@ fn ruled(config: &Config, who: &Principal, provider: &str, tool: &str) -> (Rulin
 }
 
 fn not_asked(server: &str) -> String {
-    format!("whether `{server}` has such a tool is not known: no server is started")
+    format!("not checked whether `{server}` has this tool: no server is started")
 }
 
-/// Whose tool it is.
+/// The owner of a tool.
 enum Owner {
     Suite(Arc<dyn Provider>, Box<ToolInfo>),
     Hub,
@@ -164,7 +164,7 @@ enum Owner {
 }
 
 impl Owner {
-    /// As scopes and rules call it.
+    /// The key that scopes and rules use.
     fn key(&self) -> &str {
         match self {
             Self::Suite(provider, _) => provider.key(),
@@ -195,10 +195,10 @@ fn find(tool: &str, providers: &[Arc<dyn Provider>], servers: &[Spec]) -> anyhow
     }
     names.sort_by_key(|name| strsim::damerau_levenshtein(name, tool));
     let near = names.first().map_or("", String::as_str);
-    Err(UsedWrongly(format!("there is no tool `{tool}`; the nearest is `{near}`")).into())
+    Err(UsedWrongly(format!("unknown tool `{tool}`; did you mean `{near}`?")).into())
 }
 
-/// The server that may have a tool of this name: one that gives it, or the one with the longest name before `__`.
+/// Returns the server that may have a tool of this name: one that renames a tool to it, or the longest prefix match.
 fn server_of<'a>(tool: &str, servers: &'a [Spec]) -> Option<&'a Spec> {
     let gives = |server: &&Spec| server.rename.values().any(|name| name == tool);
     let begins = |server: &&Spec| {
@@ -209,22 +209,22 @@ fn server_of<'a>(tool: &str, servers: &'a [Spec]) -> Option<&'a Spec> {
     servers.iter().find(gives).or_else(longest)
 }
 
-/// What the names of a server's tools begin with.
+/// Returns the prefix of a server's tool names.
 fn prefix(server: &Spec) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() || "_-./".contains(c) { c } else { '_' };
     format!("{}__", server.name.chars().map(legal).collect::<String>())
 }
 
-/// The server and the tool that `call_mcp_tool` is to call, under the name that rules speak of.
+/// Returns the server and the tool that `call_mcp_tool` would call, under the name that rules use.
 fn inner<'a>(arguments: &Object, servers: &'a [Spec]) -> anyhow::Result<(&'a str, String)> {
     let text = |name: &str| {
-        let told = || UsedWrongly(format!("say which: call_mcp_tool {name}=…"));
-        arguments.get(name).and_then(Value::as_str).with_context(told)
+        let missing = || UsedWrongly(format!("missing argument: call_mcp_tool {name}=…"));
+        arguments.get(name).and_then(Value::as_str).with_context(missing)
     };
     let (server, tool) = (text("server")?, text("tool")?);
     let server = servers.iter().find(|spec| spec.name == server).with_context(|| {
         let names: Vec<&str> = servers.iter().map(|spec| spec.name.as_str()).collect();
-        UsedWrongly(format!("there is no server `{server}`; there are {names:?}"))
+        UsedWrongly(format!("unknown server `{server}`; known: {names:?}"))
     })?;
     let prefix = prefix(server);
     let is_public = tool.starts_with(&prefix) || server.rename.values().any(|name| name == tool);
@@ -238,13 +238,13 @@ fn arguments(words: &[String]) -> anyhow::Result<Object> {
     for word in words {
         if word.starts_with('{') {
             let object = serde_json::from_str::<Object>(word)
-                .with_context(|| UsedWrongly(format!("{word} is no JSON object")))?;
+                .with_context(|| UsedWrongly(format!("{word} is not a valid JSON object")))?;
             all.extend(object);
             continue;
         }
         let Some((key, value)) = word.split_once('=') else {
-            let told = format!("{word:?} is neither key=value nor a JSON object");
-            return Err(UsedWrongly(told).into());
+            let message = format!("{word:?} is neither key=value nor a JSON object");
+            return Err(UsedWrongly(message).into());
         };
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         all.insert(key.to_owned(), value);
@@ -252,19 +252,19 @@ fn arguments(words: &[String]) -> anyhow::Result<Object> {
     Ok(all)
 }
 
-/// Arguments must be those of the tool.
+/// Checks that the tool has all of these arguments.
 fn check_names(all: &Object, info: &ToolInfo) -> anyhow::Result<()> {
     let known = info.input_schema.get("properties").and_then(Value::as_object);
     let unknown = all.keys().find(|key| !known.is_some_and(|known| known.contains_key(*key)));
     if let Some(key) = unknown {
         let known: Vec<&String> = known.into_iter().flatten().map(|(key, _)| key).collect();
-        let told = format!("`{}` has no argument `{key}`; it has {known:?}", info.name);
-        return Err(UsedWrongly(told).into());
+        let message = format!("`{}` has no argument `{key}`; it has {known:?}", info.name);
+        return Err(UsedWrongly(message).into());
     }
     Ok(())
 }
 
-/// Who asks: the holder of a key or of scopes, or whoever comes without any.
+/// Returns the caller: the holder of a key or of scopes, or an anonymous one.
 fn principal(caller: &Caller<'_>, config: &Config) -> anyhow::Result<Principal> {
     let auth = &config.server.auth;
     let name = match caller {
@@ -281,24 +281,24 @@ fn principal(caller: &Caller<'_>, config: &Config) -> anyhow::Result<Principal> 
     let found = found.with_context(|| {
         let names: Vec<&str> = auth.keys.iter().map(|key| key.name.as_str()).collect();
         let known = match names.as_slice() {
-            [] => "server.auth.keys has none".to_owned(),
-            names => format!("there are {names:?}"),
+            [] => "none are configured".to_owned(),
+            names => format!("known: {names:?}"),
         };
-        UsedWrongly(format!("there is no key named {name:?}; {known}"))
+        UsedWrongly(format!("no key {name:?}; {known}"))
     })?;
     let scopes = found.scopes.iter().map(ToString::to_string).collect();
     Ok(Principal { name: name.into(), scopes, kind: PrincipalKind::Key, grant: None })
 }
 
-/// Somebody of whom only the scopes are known. No rule about keys speaks of this name.
+/// Returns a caller of whom only the scopes are known. No rule about keys matches its name.
 fn holder(scopes: &[String]) -> anyhow::Result<Principal> {
     let named = scopes.iter().map(|scope| scope.trim().to_owned());
     let named: Vec<String> = named.filter(|scope| !scope.is_empty()).collect();
     if named.is_empty() {
-        let told = "--scopes names none: write tools, suites such as docs:*, or * for everything";
-        return Err(UsedWrongly(told.into()).into());
+        let message = "--scopes is empty: name tools, suites such as docs:*, or * for everything";
+        return Err(UsedWrongly(message.into()).into());
     }
-    let name = format!("whoever holds {}", named.join(", ")).into();
+    let name = format!("a caller with {}", named.join(", ")).into();
     let (scopes, kind) = (named.into(), PrincipalKind::Oauth);
     Ok(Principal { name, scopes, kind, grant: None })
 }
@@ -312,13 +312,13 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-/// What looks like a place, and is none that a guard can be asked about without the tool.
+/// Notes an argument that looks like a path but that no guard can judge without running the tool.
 fn not_judged(name: &str, text: &str) -> Option<String> {
-    let told = || format!("`{name}` is not judged here: only the tool knows what {text:?} means");
-    text.contains(['/', '\\']).then(told)
+    let note = || format!("`{name}` is not checked: only the tool knows what {text:?} means");
+    text.contains(['/', '\\']).then(note)
 }
 
-/// What the guards of files and of the network say of an argument.
+/// Returns the verdict of the file and network guards on an argument.
 fn examine(name: &str, text: &str, config: &Config, roots: &Roots) -> Option<Ruling> {
     let about = format!("{name} = {text:?}");
     if name == "url" {
@@ -329,13 +329,13 @@ fn examine(name: &str, text: &str, config: &Config, roots: &Roots) -> Option<Rul
             Ok(()) => Ruling::new(
                 about,
                 true,
-                "policy.network; its address is checked when it is looked up",
+                "policy.network; the resolved address is checked at call time",
             ),
             Err(error) => Ruling::new(about, false, format!("the network guard: {error}")),
         });
     }
     PATHS.contains(&name).then(|| match roots.resolve(text) {
-        // A file may be a secret under another name, which shows where it is opened; nothing of it is read.
+        // A file may be a secret under another name, which shows when it is opened; nothing of it is read.
         Ok(place) => match roots.read_start(&place, 0) {
             Err(denied @ ReadProblem::Denied { .. }) => {
                 Ruling::new(about, false, format!("the file guard: {denied}"))
@@ -346,19 +346,19 @@ fn examine(name: &str, text: &str, config: &Config, roots: &Roots) -> Option<Rul
     })
 }
 
-/// What bounds this caller's calls: the settings of the tool, and what the rule that decides leaves of them.
+/// Describes the limits of this caller's calls: the tool's settings, narrowed by the deciding rule.
 fn bounds(tool: &str, config: &Config, said: &Verdict) -> String {
     let (own, rule) = (config.limits.tools.get(tool), &said.by);
     let timeout = own.and_then(|own| own.timeout).unwrap_or(config.limits.tool_timeout);
     let time = match said.bounds.timeout {
-        Some(less) if less < timeout => format!("{less:?} a call by {rule}"),
-        _ => format!("{timeout:?} a call"),
+        Some(less) if less < timeout => format!("{less:?} per call by {rule}"),
+        _ => format!("{timeout:?} per call"),
     };
     let rate = own.and_then(|own| own.rate_per_minute);
-    let rate = rate.map(|rate| format!("{rate} calls a minute"));
+    let rate = rate.map(|rate| format!("{rate} calls per minute"));
     let of_rule = said.bounds.rate_per_minute;
-    let of_rule = of_rule.map(|rate| format!("{rate} calls a minute by {rule}"));
+    let of_rule = of_rule.map(|rate| format!("{rate} calls per minute by {rule}"));
     let rates: Vec<String> = rate.into_iter().chain(of_rule).collect();
-    let rates = if rates.is_empty() { "no rate of its own".into() } else { rates.join(", ") };
+    let rates = if rates.is_empty() { "no rate limit of its own".into() } else { rates.join(", ") };
     format!("{time}, {rates}")
 }

@@ -1,4 +1,4 @@
-//! SIGHUP: the configuration is read again, and what may change while docent runs is put in force. Calls go on.
+//! SIGHUP: reloads the configuration and applies what may change while docent runs. Calls continue.
 
 use crate::{
     collections,
@@ -16,7 +16,7 @@ use docent_transport::{http::OauthInForce, tls::Tls};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Keys, and tables of keys with a dot, that are put in force without a restart.
+/// Keys that are applied without a restart; a trailing dot stands for a whole table.
 const LIVE: [&str; 10] = [
     "mcp_servers",
     "hub.registries",
@@ -30,10 +30,10 @@ const LIVE: [&str; 10] = [
     "docs.collections",
 ];
 
-/// The network policy in force, which every fetch looks at.
+/// The current network policy, which every fetch checks.
 pub(crate) type Network = Arc<RwLock<docent_net::Policy>>;
 
-/// All that a reload reaches.
+/// Everything that a reload updates.
 pub(crate) struct Reload {
     pub(crate) inputs: Arc<Inputs>,
     pub(crate) server: Arc<Server>,
@@ -46,17 +46,17 @@ pub(crate) struct Reload {
     pub(crate) oauth: OauthInForce,
     pub(crate) strangers: Mutex<Strangers>,
     pub(crate) oddities: Arc<Oddities>,
-    /// What docent was started with.
+    /// The configuration at the start.
     pub(crate) start: Config,
-    /// What was read last.
+    /// The configuration that was loaded last.
     pub(crate) last: Mutex<Config>,
 }
 
 impl Reload {
-    /// Waits for signals, for as long as the server runs.
+    /// Waits for SIGHUP for as long as the server runs.
     pub(crate) async fn on_signal(self) {
         let Ok(mut hangups) = signal(SignalKind::hangup()) else {
-            tracing::warn!("SIGHUP can't be listened to; changes need a restart");
+            tracing::warn!("cannot handle SIGHUP; changes need a restart");
             return;
         };
         while hangups.recv().await.is_some() {
@@ -64,8 +64,8 @@ impl Reload {
         }
     }
 
-    /// A file of the configuration that a server may write to, where the kernel does not keep its signals from docent: it
-    /// could have what it wrote there put in force.
+    /// Returns a configuration file that a downstream server may write to, if the kernel also lets that server send
+    /// docent signals: it could have docent load what it wrote.
     fn forgeable(&self) -> Option<String> {
         if Offered::look().signals() {
             return None;
@@ -74,32 +74,32 @@ impl Reload {
         exposed.first().map(ToString::to_string)
     }
 
-    /// Reads the configuration and puts it in force, or says why not and changes nothing. The log file is opened anew.
+    /// Reloads and applies the configuration, or logs why not and changes nothing. Reopens the log file.
     fn now(&self) {
         logging::reopen();
         if let Some(exposed) = self.forgeable() {
             tracing::warn!(
-                "SIGHUP is not heeded, because on this kernel servers can send it too: {exposed}. Restart docent to put changes in force"
+                "SIGHUP ignored, because on this kernel servers can send it too: {exposed}. Restart docent to apply changes"
             );
             return;
         }
         let next = match Config::load(&self.inputs) {
             Ok(next) => next,
             Err(error) => {
-                tracing::error!(%error, "the configuration can't be used; what was in force stays");
+                tracing::error!(%error, "invalid configuration; keeping the previous one");
                 return;
             }
         };
         if let Err(reason) = self.may_serve(&next) {
-            tracing::error!("the configuration can't be used; what was in force stays: {reason}");
+            tracing::error!("invalid configuration; keeping the previous one: {reason}");
             return;
         }
         if let Err(error) = self.renew(&next) {
-            tracing::error!("the configuration can't be used; what was in force stays: {error:#}");
+            tracing::error!("invalid configuration; keeping the previous one: {error:#}");
             return;
         }
         if let Some(Err(error)) = self.tls.as_ref().map(|tls| tls.reload()) {
-            tracing::error!(%error, "the certificate can't be used; the one that was in force stays");
+            tracing::error!(%error, "invalid certificate; keeping the previous one");
         }
         self.set_network(&next);
         self.docs.replace(collections::of(&next));
@@ -109,7 +109,7 @@ impl Reload {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = next;
     }
 
-    /// Puts the policy of the network in force, which may turn tools on or off.
+    /// Applies the network policy, which may enable or disable tools.
     fn set_network(&self, next: &Config) {
         let policy = next.policy.network.clone();
         let mut network = self.network.write().unwrap_or_else(PoisonError::into_inner);
@@ -121,24 +121,24 @@ impl Reload {
         }
     }
 
-    /// Whether what is listened to may go on under another configuration. The address is the one of the start.
+    /// Checks that the listener may continue under the next configuration. Its address is the one from the start.
     fn may_serve(&self, next: &Config) -> Result<(), String> {
         next.check_serving().map_err(|error| error.to_string())?;
         let listens = self.start.server.transports.iter().any(|way| *way != Transport::Stdio);
         let is_open = !next.server.auth.required && !next.server.allow_open;
         if listens && !self.start.server.binds_loopback() && is_open {
             let host = &self.start.server.host;
-            return Err(format!("{host} would be open to everybody: require a key"));
+            return Err(format!("{host} would be open to everyone: require a key"));
         }
         Ok(())
     }
 
-    /// Puts the terms of another configuration in force, and tells clients where tokens come from now.
+    /// Applies the next configuration, and updates the metadata that tells clients where to get tokens.
     fn renew(&self, next: &Config) -> anyhow::Result<()> {
         let mut held = self.strangers.lock().unwrap_or_else(PoisonError::into_inner);
         let strangers = strangers::of(next, &held)?;
         let oauth = strangers::door(next, &strangers)?;
-        // Nobody is trusted or asked for keys before the server has taken the terms as a whole.
+        // No issuer is trusted or asked for keys before the server has applied the whole configuration.
         self.server.renew(serve::terms(next, strangers.clone()))?;
         *self.oauth.write().unwrap_or_else(PoisonError::into_inner) = oauth;
         strangers::warm(&strangers);
@@ -146,11 +146,11 @@ impl Reload {
         Ok(())
     }
 
-    /// Says what is in force now, and what waits for a restart.
+    /// Logs what has changed, and what needs a restart.
     fn tell(&self, next: &Config) {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let live: Vec<String> = last.changes(next).into_iter().filter(|key| is_live(key)).collect();
-        tracing::info!(changed = ?live, "the configuration was read again");
+        tracing::info!(changed = ?live, "configuration reloaded");
         let waiting = self.start.changes(next).into_iter().filter(|key| !is_live(key));
         let waiting: Vec<String> = waiting.collect();
         if !waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! `docent run`: another MCP server, started without a shell, with a clean environment, under the sandbox.
+//! `docent run`: runs another MCP server in the sandbox, without a shell and with a clean environment.
 
 use crate::{
     analyze::UsedWrongly,
@@ -15,13 +15,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is to be started: a server by its name, or a program with its arguments.
+/// What to run: a server by name, or a program with its arguments.
 pub(crate) struct Asked {
     pub(crate) name: Option<String>,
     pub(crate) program: Vec<OsString>,
 }
 
-/// A server as MCP clients write it.
+/// The command of a server.
 struct Entry {
     command: String,
     args: Vec<String>,
@@ -29,14 +29,14 @@ struct Entry {
     cwd: Option<PathBuf>,
 }
 
-/// Becomes the program. Returns only where it can't.
+/// Replaces this process with the program. Returns only on failure.
 pub(crate) fn run(asked: &Asked, config: &Config) -> anyhow::Result<()> {
     let entry = entry(asked, config)?;
     allowed(&entry.command, &config.policy)?;
     let configured = entry.env.into_iter().map(|(name, value)| (name.into(), value.into()));
     let environment: Environment = clean_environment(std::env::vars_os(), configured);
     for dropped in environment.dropped.iter().filter(|one| one.origin == Origin::Configured) {
-        tracing::warn!(name = dropped.name, "is not passed on: {}", dropped.reason);
+        tracing::warn!(name = dropped.name, "environment variable not passed on: {}", dropped.reason);
     }
     let confinement = sandbox::of_a_program(config);
     let mut launch = Launch::new(&entry.command, &entry.args, confinement, sandbox::mode(config));
@@ -47,46 +47,46 @@ pub(crate) fn run(asked: &Asked, config: &Config) -> anyhow::Result<()> {
     let names: Vec<_> = launch.environment.kept.keys().collect();
     tracing::info!(program = entry.command, arguments = ?entry.args, environment = ?names, "starting");
     for control in ready.report.missing() {
-        tracing::warn!("{} is not in force: {}", control.name, control.detail);
+        tracing::warn!("{} is not active: {}", control.name, control.detail);
     }
-    Err(ready.command.exec()).with_context(|| format!("{} can't be started", entry.command))
+    Err(ready.command.exec()).with_context(|| format!("cannot start {}", entry.command))
 }
 
 fn entry(asked: &Asked, config: &Config) -> anyhow::Result<Entry> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     let Some(name) = &asked.name else {
         let Some((command, args)) = asked.program.split_first() else {
-            let told = "name a server of `mcp_servers`, or a program after --";
-            return Err(UsedWrongly(told.into()).into());
+            let message = "name a server from `mcp_servers`, or a program after --";
+            return Err(UsedWrongly(message.into()).into());
         };
         let args = args.iter().map(text).collect();
         return Ok(Entry { command: text(command), args, env: BTreeMap::new(), cwd: None });
     };
     let Some(known) = config.servers.iter().find(|entry| entry.server.name == *name) else {
         let names: Vec<&String> = config.servers.iter().map(|entry| &entry.server.name).collect();
-        let told =
-            format!("`mcp_servers` has no {name:?}, but {names:?}; a program comes after --");
-        return Err(UsedWrongly(told).into());
+        let message =
+            format!("unknown server {name:?}; known: {names:?}; to run a program, put it after --");
+        return Err(UsedWrongly(message).into());
     };
     if known.of_a_project {
         bail!("{}", config.untrusted_server(name));
     }
     let Way::Program { command, args, env, cwd, .. } = known.server.way.clone() else {
-        bail!("`mcp_servers.{name}` is no program: it needs a `command`");
+        bail!("`mcp_servers.{name}` is not a program: it needs a `command`");
     };
     Ok(Entry { command, args, env: env.into_iter().collect(), cwd: cwd.map(PathBuf::from) })
 }
 
-/// Whether the policy lets the program start. What is denied by name is denied wherever it lies; what is allowed is what
-/// is written, since anybody can give a program the name of another.
+/// Checks that the policy allows the program. A denied name is denied in every folder; an allowed program must match
+/// as written, since any program can be given the name of another.
 fn allowed(command: &str, policy: &Policy) -> anyhow::Result<()> {
     let name = Path::new(command).file_name().and_then(|name| name.to_str()).unwrap_or(command);
     if policy.denied_commands.iter().any(|denied| denied == command || denied == name) {
-        bail!("{command} is not started: `policy.downstream.deny` names it");
+        bail!("{command} was not started: `policy.downstream.deny` denies it");
     }
     if !policy.commands.is_empty() && !policy.commands.iter().any(|allowed| allowed == command) {
         bail!(
-            "{command} is not started: `policy.downstream.commands` doesn't name it; add it there"
+            "{command} was not started: add it to `policy.downstream.commands` to allow it"
         );
     }
     Ok(())

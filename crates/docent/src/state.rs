@@ -1,4 +1,4 @@
-//! Owns the state directory: `.docent/` under the first root, or a directory of the user's cache where the root is
+//! Owns the state directory: `.docent/` under the first root, or a directory in the user's cache if the root is
 //! read-only.
 
 use crate::{config::Config, owner};
@@ -10,12 +10,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// Why state can't be kept.
+/// Why no state directory can be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// Neither place can be written to.
-    #[error("can't keep state in {} nor in {}; make one of them writable", root.display(), cache.display())]
+    /// Neither directory is writable.
+    #[error("cannot write state to {} or to {}; make one of them writable", root.display(), cache.display())]
     ReadOnly {
         /// The first choice.
         root: PathBuf,
@@ -25,8 +25,8 @@ pub enum StateError {
         #[source]
         source: io::Error,
     },
-    /// There is no second place.
-    #[error("can't keep state in {}, and there is no home directory to keep it in instead", root.display())]
+    /// The only directory is not writable.
+    #[error("cannot write state to {}, and there is no home directory to use instead; make it writable", root.display())]
     NoCache {
         /// The only choice.
         root: PathBuf,
@@ -36,26 +36,26 @@ pub enum StateError {
     },
 }
 
-/// A directory that can be written to.
+/// A writable state directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateDir {
     path: PathBuf,
     /// The same, for writing: no link in it is followed.
     folder: Folder,
     in_root: bool,
-    /// What makes the folder of the root unfit, though it could be written to.
+    /// Why the root's folder can't be used although it is writable.
     unfit: Option<String>,
 }
 
 impl StateDir {
-    /// Finds or makes the directory.
+    /// Finds or creates the directory.
     pub fn open(config: &Config) -> Result<Self, StateError> {
-        static TOLD: AtomicBool = AtomicBool::new(false);
+        static WARNED: AtomicBool = AtomicBool::new(false);
         let state = Self::open_in(config.first_root(), config.cache_dir.as_deref())?;
-        // Before there is a log, nobody would hear it.
+        // Before logging has started, the warning would be lost.
         if let Some(unfit) = state.unfit()
             && tracing::enabled!(tracing::Level::WARN)
-            && !TOLD.swap(true, Ordering::Relaxed)
+            && !WARNED.swap(true, Ordering::Relaxed)
         {
             tracing::warn!("{unfit}");
         }
@@ -81,7 +81,7 @@ impl StateDir {
         }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -91,17 +91,17 @@ impl StateDir {
         &self.folder
     }
 
-    /// Whether it lies under the root.
+    /// Whether it is under the root.
     pub fn in_root(&self) -> bool {
         self.in_root
     }
 
-    /// What is wrong with the folder of the root, where state could be kept there but for that.
+    /// Returns why the root's folder can't be used although it is writable.
     pub fn unfit(&self) -> Option<&str> {
         self.unfit.as_deref()
     }
 
-    /// The folder of the index. In a root it has a name that nobody knows who does not have the user's key.
+    /// Returns the folder of the index. In a root, its name can't be guessed without the user's key.
     pub fn index(&self, config: &Config) -> io::Result<Folder> {
         if self.in_root {
             return owner::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
@@ -109,7 +109,7 @@ impl StateDir {
         Ok(self.folder.join("index"))
     }
 
-    /// The audit file in force. Links on the way to one that is configured are the user's own; its name is not followed.
+    /// Returns the path of the audit log. Links in a configured path's folder are followed; a link as the file is not.
     pub fn audit_file(&self, config: &Config) -> PathBuf {
         match &config.audit.file {
             Some(file) => resolve_folder(file),
@@ -118,7 +118,7 @@ impl StateDir {
     }
 }
 
-/// A path whose folder is resolved, so that a link that takes the place of a part of it later is noticed.
+/// Resolves the folder of a path, so that a link that later replaces a part of it is noticed.
 pub(crate) fn resolve_folder(file: &Path) -> PathBuf {
     match (file.parent(), file.file_name()) {
         (Some(folder), Some(name)) => Folder::resolve(folder).path().join(name),
@@ -126,7 +126,7 @@ pub(crate) fn resolve_folder(file: &Path) -> PathBuf {
     }
 }
 
-/// Makes the directory with its .gitignore, and shows that a file can be made in it.
+/// Creates the directory with its .gitignore, and checks that it is writable.
 fn prepare(folder: &Folder) -> io::Result<()> {
     if let Some(found) = leading_elsewhere(folder.path())? {
         let reason =
@@ -139,20 +139,20 @@ fn prepare(folder: &Folder) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
-    // Rights alone don't tell: the file system may be mounted read-only, or full.
+    // Permissions are not enough: the file system may be mounted read-only, or full.
     let (name, mut probe) = folder.create_temporary(Access::Private)?;
     let written = probe.write_all(b"ok");
     folder.remove(&name)?;
     written
 }
 
-/// Something in a folder, or the folder itself, that is no plain file or folder. A repository may come with such a folder:
-/// state would be written where a link leads, and a pipe would be waited for.
+/// Finds an entry of a folder, or the folder itself, that is not a regular file or directory. A repository may contain
+/// such a folder: state would be written to a link's target, and a pipe would block.
 fn leading_elsewhere(folder: &Path) -> io::Result<Option<PathBuf>> {
     if folder.is_symlink() {
         return Ok(Some(folder.to_owned()));
     }
-    // It may not be there yet, and another docent may be at work in it.
+    // It may not exist yet, and another docent may be using it.
     let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -174,7 +174,7 @@ fn leading_elsewhere(folder: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// A name that tells two roots with the same last part from each other.
+/// Returns a name that differs between two roots with the same last path component.
 fn name_for(root: &Path) -> String {
     // FNV-1a: the name must stay the same from one build to the next, which the standard hasher doesn't promise.
     let bytes = root.as_os_str().as_encoded_bytes();

@@ -1,4 +1,4 @@
-//! Callers without a key of the configuration: issuers whose tokens are accepted, and certificates.
+//! Authentication of callers without a configured key: token issuers and client certificates.
 
 use crate::config::{Config, Oauth};
 use anyhow::Context as _;
@@ -15,7 +15,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Whom the configuration trusts about callers. Keys that were read of issuers before go on to count.
+/// Builds the trusted issuers and certificate rules. Issuer keys that were fetched before stay valid.
 pub(crate) fn of(config: &Config, last: &Strangers) -> anyhow::Result<Strangers> {
     let auth = &config.server.auth;
     let certificates = match auth.certificates.as_slice() {
@@ -33,17 +33,17 @@ pub(crate) fn of(config: &Config, last: &Strangers) -> anyhow::Result<Strangers>
     Ok(Strangers::new(tokens.map(Arc::new), certificates))
 }
 
-/// Asks issuers whose keys are not at hand before the first token comes; nobody waits for it.
+/// Fetches missing issuer keys in the background, before the first token arrives.
 pub(crate) fn warm(strangers: &Strangers) {
     let Some(tokens) = strangers.tokens.clone() else { return };
     thread::spawn(move || {
         for (issuer, error) in tokens.warm(SystemTime::now()) {
-            tracing::warn!(issuer, %error, "the keys of an issuer can't be read yet");
+            tracing::warn!(issuer, %error, "cannot fetch the keys of an issuer yet");
         }
     });
 }
 
-/// What clients without a token are told.
+/// Returns the protected resource metadata for clients without a token.
 pub(crate) fn door(
     config: &Config,
     strangers: &Strangers,
@@ -60,7 +60,7 @@ pub(crate) fn door(
     Ok(Some(Arc::new(door)))
 }
 
-/// The certificate that the listener shows.
+/// Loads the listener's certificate.
 pub(crate) fn tls(config: &Config) -> anyhow::Result<Option<Arc<Tls>>> {
     let Some(tls) = &config.server.tls else { return Ok(None) };
     let loaded = Tls::load(TlsFiles {
@@ -83,7 +83,7 @@ fn verifier(oauth: &Oauth, config: &Config) -> anyhow::Result<Verifier> {
     Verifier::new(issuers, Arc::new(fetch)).context("server.oauth.issuers")
 }
 
-/// Who names an issuer lets docent reach it; whatever else its metadata leads to must be named by the policy.
+/// Returns the network policy plus the issuers' hosts; other hosts that their metadata refers to must be in the policy.
 fn network(oauth: &Oauth, config: &Config) -> anyhow::Result<Policy> {
     let mut policy = config.policy.network.clone();
     let named =
@@ -97,7 +97,7 @@ fn network(oauth: &Oauth, config: &Config) -> anyhow::Result<Policy> {
     Ok(policy)
 }
 
-/// Reads an issuer's documents through the guard of the network.
+/// Fetches an issuer's documents under the network policy.
 struct Guarded(Client);
 
 impl Fetch for Guarded {
@@ -105,14 +105,14 @@ impl Fetch for Guarded {
         let url = parse_url(url).map_err(FetchError::new)?;
         let answer = self.0.get(&url, &Validators::default()).map_err(FetchError::new)?;
         if answer.status != 200 {
-            return Err(FetchError::new(format!("{url} answers {}", answer.status)));
+            return Err(FetchError::new(format!("{url} returned {}", answer.status)));
         }
         let max_age = answer.header("cache-control").and_then(max_age);
         Ok(Fetched { body: answer.body, max_age })
     }
 }
 
-/// How long an answer may be kept.
+/// Parses how long a response may be cached.
 fn max_age(header: &str) -> Option<Duration> {
     let mut directives = header.split(',').map(str::trim);
     let seconds = directives.find_map(|one| one.strip_prefix("max-age="))?;

@@ -1,12 +1,12 @@
-//! What the configuration names and this server does not have. None of it stops the server, and all of it would
-//! otherwise show only as something that silently never happens.
+//! Finds settings that refer to something this server does not have. They don't stop the server, and would otherwise
+//! silently have no effect.
 
 use crate::config::{Collection, Config, Scope};
 use docent_suites::files::Kind;
 use docent_tool::Provider;
 use std::{path::PathBuf, sync::Arc};
 
-/// One sentence for each, with what to do.
+/// Returns one sentence per dangling setting, with what to do.
 pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<String> {
     let mut all = Vec::new();
     let keys = &config.server.auth.keys;
@@ -14,7 +14,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
         let servers = config.servers.iter().map(|entry| entry.server.name.as_str());
         let keys_of_all = providers.iter().map(|provider| provider.key()).chain(servers);
         let suites: Vec<String> = keys_of_all.map(|key| format!("{key}:*")).collect();
-        // What a server offers is not known yet.
+        // The tools of downstream servers are not known yet.
         let is_of_a_server = |tool: &str| {
             let named = tool.split_once("__").map(|(server, _)| format!("{server}:*"));
             named.is_some_and(|server| suites.contains(&server))
@@ -27,7 +27,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
             .keys()
             .filter(|name| !tools.contains(*name) && !is_of_a_server(name))
         {
-            all.push(format!("`limits.tools.{name}` bounds no tool; {}", nearest(name, &tools)));
+            all.push(format!("`limits.tools.{name}` matches no tool; {}", nearest(name, &tools)));
         }
         for key in keys {
             for scope in &key.scopes {
@@ -40,7 +40,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
                 if !known.contains(&text) && !is_of_a_server(&text) {
                     let (name, near) = (&key.name, nearest(&text, known));
                     all.push(format!(
-                        "the key `{name}` has the scope `{text}`, which opens nothing; {near}"
+                        "the key `{name}` has the scope `{text}`, which matches nothing; {near}"
                     ));
                 }
             }
@@ -58,7 +58,7 @@ pub(crate) fn names(config: &Config, providers: &[Arc<dyn Provider>]) -> Vec<Str
 
 fn nearest(name: &str, known: &[String]) -> String {
     let near = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
-    near.map_or_else(|| "there is none".to_owned(), |near| format!("the nearest is `{near}`"))
+    near.map_or_else(|| "there are none".to_owned(), |near| format!("did you mean `{near}`?"))
 }
 
 fn collection_problem(collection: &Collection, roots: &[PathBuf]) -> Option<String> {
@@ -67,7 +67,7 @@ fn collection_problem(collection: &Collection, roots: &[PathBuf]) -> Option<Stri
     match path.canonicalize() {
         Ok(real) if collection.of_a_project && !roots.iter().any(|root| real.starts_with(root)) => {
             Some(format!(
-                "names {shown}, which lies outside the roots, and a project's own file can't open that; add it with `docent docs add`, or add the directory to `roots`"
+                "names {shown}, which is outside the roots, and a project file can't allow that; add it with `docent docs add`, or add the directory to `roots`"
             ))
         }
         Ok(real) => match real.metadata().map(|found| Kind::of_open(&found)) {
@@ -101,20 +101,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_in_vain_is_told() {
+    fn dangling_settings_are_reported() {
         check("", &[]);
         check("docs.collections.a.path = \"docs\"", &[]);
         check(
             "limits.tools.analyse_repository.timeout_ms = 5",
             &[
-                "`limits.tools.analyse_repository` bounds no tool; the nearest is `analyze_repository`",
+                "`limits.tools.analyse_repository` matches no tool; did you mean `analyze_repository`?",
             ],
         );
         check(
             "server.auth.keys = [{name = \"k\", token = \"t\", scopes = [\"*\", \"docs:*\", \"doc:*\", \"parse_file\"]}]",
             &[
-                "`doc:*`, which opens nothing; the nearest is `docs:*`",
-                "the nearest is `parse_files`",
+                "`doc:*`, which matches nothing; did you mean `docs:*`?",
+                "did you mean `parse_files`?",
             ],
         );
         check("docs.collections.a.path = \"nowhere\"", &["which can't be opened"]);

@@ -83,10 +83,10 @@ fn findings_fail_the_run() {
 }
 
 #[test]
-fn wrong_use_is_told_apart_from_failure() {
+fn usage_errors_differ_from_failures() {
     let place = project();
-    assert!(error(&place, &["--format", "sarif"], 2).contains("add --check"));
-    assert!(error(&place, &["--check", "--format", "html"], 2).contains("leave --check out"));
+    assert!(error(&place, &["--format", "sarif"], 2).contains("requires --check"));
+    assert!(error(&place, &["--check", "--format", "html"], 2).contains("omit --check"));
     assert!(error(&place, &["--depth", "bottomless"], 2).contains("quick"));
     assert!(error(&place, &["--checks", "links"], 2).contains("--check"));
     let missing = error(&place, &["no/such/place"], 1);

@@ -143,8 +143,8 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
         assert_eq!(environment[name], Value::Null, "{name}");
         assert!(run.err.contains(name), "the drop of {name} is not told: {}", run.err);
     }
-    place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` names it");
-    place.run(&["run", "nobody"]).ends(2).says("a program comes after --");
+    place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` denies it");
+    place.run(&["run", "nobody"]).ends(2).says("put it after --");
     // A repository says of no program what it is.
     let theirs =
         "mcp_servers.told.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";

@@ -245,7 +245,7 @@ async fn a_link_where_a_server_may_write_makes_no_root() {
     let mut server = opened(&place, &[]).await;
     swap(&mut server, "first", &nested, place.0.path()).await;
     signal(&server, Signal::HUP);
-    server.log_line("what was in force stays").await.unwrap();
+    server.log_line("keeping the previous one").await.unwrap();
     drop(server);
     let name_it = format!("name {} itself", place.0.path().display());
     place.run(&["serve"]).ends(1).says("servers may write there").says(&name_it);
@@ -334,18 +334,18 @@ async fn a_program_that_the_policy_denies_is_not_started() {
     assert!(!mark(&place, "denied").exists());
 }
 
-/// What a server writes into a file of the configuration is not put in force before the user says so.
+/// What a server writes into a configuration file is not applied before the user sends SIGHUP.
 async fn stays_in(place: &Place, args: &[&str], file: &Path, changed: &str) -> Child {
     let mut server = opened(place, args).await;
     server.log_line(&format!("the server first may write to {}", file.display())).await.unwrap();
     let order = json!({"what": "write", "target": text(file), "text": changed});
     assert_eq!(attempt(&mut server, "first", order).await, "written");
-    server.log_line("the configuration was changed, which is not followed").await.unwrap();
+    server.log_line("configuration change ignored").await.unwrap();
     let listed = server.ask("tools/list", json!({})).await.unwrap().to_string();
     assert!(listed.contains("first__attempt") && !listed.contains("second__attempt"), "{listed}");
     assert!(!mark(place, "second").exists(), "it was started");
     signal(&server, Signal::HUP);
-    server.log_line("the configuration was read again").await.unwrap();
+    server.log_line("configuration reloaded").await.unwrap();
     server
 }
 

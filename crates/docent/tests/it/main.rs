@@ -298,8 +298,8 @@ fn what_is_configured_in_vain_is_told_at_the_start() {
     place.write("docent.toml", "limits.tools.serch.timeout_ms = 5");
     let mut command = place.command(&["serve"]);
     let run = Run::of(command.stdin(std::process::Stdio::null()));
-    run.ends(0).says("`limits.tools.serch` bounds no tool");
-    place.run(&["doctor", "--port", "0"]).ends(0).prints("`limits.tools.serch` bounds no tool");
+    run.ends(0).says("`limits.tools.serch` matches no tool");
+    place.run(&["doctor", "--port", "0"]).ends(0).prints("`limits.tools.serch` matches no tool");
 }
 
 #[test]

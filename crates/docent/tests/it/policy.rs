@@ -94,7 +94,7 @@ async fn a_reload_opens_no_door() {
     let address = address.replace("0.0.0.0", "127.0.0.1");
     place.settings("");
     signal(&server, Signal::HUP);
-    server.log_line("would be open to everybody").await.unwrap();
+    server.log_line("would be open to everyone").await.unwrap();
     let (status, _) = crate::serving::get(&address, "/metrics").await;
     assert_eq!(status, 401);
 }
@@ -180,7 +180,7 @@ fn a_call_is_judged_without_being_made() {
         (&["web_search", "query=x", "--key", "reader"], 1, "by the scopes of `reader`"),
         (&["web_search", "query=x"], 1, "denied: web_search for anonymous"),
         (&["analyze_repository", "path=.", "--key", "ops"], 0, "allowed once approved"),
-        (&["parse_files", "{\"files\": [\"main.rs\"]}", "--key", "reader"], 0, "7 calls a minute"),
+        (&["parse_files", "{\"files\": [\"main.rs\"]}", "--key", "reader"], 0, "7 calls per minute"),
         (&["parse_files", "files=drafts/a.rs", "--key", "reader"], 1, "policy.filesystem.deny"),
         (&["parse_files", "files=../x", "--key", "reader"], 1, "denied: files = \"../x\""),
         (
@@ -210,7 +210,7 @@ fn a_call_is_judged_without_being_made() {
     let answer = place.run(&["policy", "test", "--json", "web_search", "--key", "ops"]).json();
     assert_eq!(answer["allowed"], true, "{answer}");
     for (args, want) in [
-        (&["web_serch"][..], "the nearest is `web_search`"),
+        (&["web_serch"][..], "did you mean `web_search`?"),
         (&["web_search", "quary=x"], "no argument `quary`"),
         (&["web_search", "x"], "neither key=value nor a JSON object"),
         (&["web_search", "--key", "nobody"], "there are [\"ops\", \"reader\"]"),
@@ -228,7 +228,7 @@ fn a_tool_that_is_off_is_not_allowed() {
             .ends(1)
             .prints(&format!("off: {tool} for anonymous\n  because the network is off"))
             .prints("~/.config/docent/docent.toml")
-            .prints("note: once it is on: allowed (the scope \"*\" of `anonymous`; no rule speaks of it)");
+            .prints("note: once enabled: allowed (the scope \"*\" of `anonymous`; no rule speaks of it)");
         let answer = test(&[tool, "--json"]).ends(1).json();
         assert_eq!(answer["allowed"], false, "{answer}");
         assert_eq!(answer["rulings"][0]["verdict"], "off", "{answer}");
@@ -239,14 +239,14 @@ fn a_tool_that_is_off_is_not_allowed() {
     place.settings("policy.tools.deny = [\"web:*\"]\n");
     let run = test(&["web_search"]);
     run.ends(1).prints("denied: web_search").prints("off: web_search");
-    assert!(!run.out.contains("once it is on"), "{}", run.out);
+    assert!(!run.out.contains("once enabled"), "{}", run.out);
     place.settings("policy.network.hosts = [\"docs.example.com\"]\n");
     test(&["web_search"])
         .ends(1)
         .prints("names none of the search providers")
         .prints("to the list");
     test(&["fetch_page"]).ends(0).prints("allowed: fetch_page");
-    test(&["outline", "--key", "ci"]).ends(2).says("\"ci\"; server.auth.keys has none");
+    test(&["outline", "--key", "ci"]).ends(2).says("no key \"ci\"; none are configured");
     place.settings("web.providers = []\npolicy.network.hosts = [\"docs.example.com\"]\n");
     test(&["web_search"]).ends(1).prints("off: web_search").prints("web.providers");
 }
@@ -334,27 +334,27 @@ fn a_caller_is_told_what_bounds_it() {
         (
             &["parse_files", "--scopes", "docs:*,parse_files"][..],
             0,
-            format!("bounds: 2s a call {rule}, 7 calls a minute, 5 calls a minute {rule}\n"),
+            format!("bounds: 2s per call {rule}, 7 calls per minute, 5 calls per minute {rule}\n"),
         ),
         (
             &["outline", "--scopes", "docs:*, outline"],
             0,
-            format!("bounds: 50ms a call, 5 calls a minute {rule}\n"),
+            format!("bounds: 50ms per call, 5 calls per minute {rule}\n"),
         ),
-        (&["parse_files", "--key", "ops"], 0, "bounds: 30s a call, 7 calls a minute\n".into()),
+        (&["parse_files", "--key", "ops"], 0, "bounds: 30s per call, 7 calls per minute\n".into()),
         (
             &["parse_files", "--scopes", "docs:*"],
             1,
-            "denied: parse_files for whoever holds docs:*\n  by the scopes".into(),
+            "denied: parse_files for a caller with docs:*\n  by the scopes".into(),
         ),
-        (&["parse_files"], 1, "by auth, which is on".into()),
+        (&["parse_files"], 1, "by auth is required".into()),
         (&["parse_files"], 1, "name a key with --key, or scopes with --scopes".into()),
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(code).prints(&want);
     }
     for (args, want) in [
         (["--key", "ops", "--scopes", "*"].as_slice(), "cannot be used with"),
-        (&["--scopes", ""], "--scopes names none"),
+        (&["--scopes", ""], "--scopes is empty"),
     ] {
         place.run(&[&["policy", "test", "outline"], args].concat()).ends(2).says(want);
     }
@@ -433,16 +433,16 @@ async fn a_verdict_is_what_the_server_does() {
         place.run(&[&["policy", "test"], args].concat()).ends(code).prints(want);
     }
     for unknown in ["z__tok", "x__", "x__hidden_one"] {
-        place.run(&["policy", "test", unknown]).ends(2).says("there is no tool");
+        place.run(&["policy", "test", unknown]).ends(2).says("unknown tool");
     }
     for (args, said) in [
-        (["server=z", "tool=tok"].as_slice(), "there is no server `z`"),
-        (&["server=x"], "say which: call_mcp_tool tool=…"),
+        (["server=z", "tool=tok"].as_slice(), "unknown server `z`"),
+        (&["server=x"], "missing argument: call_mcp_tool tool=…"),
     ] {
         place.run(&[&["policy", "test", "call_mcp_tool"], args].concat()).ends(2).says(said);
     }
     place.settings("");
-    place.run(&["policy", "test", "call_mcp_tool"]).ends(2).says("there is no tool");
+    place.run(&["policy", "test", "call_mcp_tool"]).ends(2).says("unknown tool");
 }
 
 #[tokio::test]

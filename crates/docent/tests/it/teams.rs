@@ -243,7 +243,7 @@ async fn an_issuer_s_algorithms_and_leeway_are_settings() {
     check(-20, "the token has expired");
     place.settings(&with("algorithms = [\"RS256\"]"));
     signal(&server, Signal::HUP);
-    server.log_line("the configuration was read again").await.unwrap();
+    server.log_line("configuration reloaded").await.unwrap();
     check(600, "the token's algorithm is not allowed");
 }
 
@@ -312,7 +312,7 @@ async fn a_narrower_map_of_scopes_holds_on_an_open_socket() {
     assert!(list.contains("search_documentation") && list.contains("parse_files"), "{list}");
     place.settings(&settings(&issuer).replace("[\"*\"]", "[\"docs:*\"]"));
     signal(&server, Signal::HUP);
-    server.log_line("the configuration was read again").await.unwrap();
+    server.log_line("configuration reloaded").await.unwrap();
     let list = peer.ask("tools/list", json!({})).await.unwrap().to_string();
     assert!(list.contains("search_documentation") && !list.contains("parse_files"), "{list}");
 }
@@ -371,12 +371,12 @@ async fn a_reload_that_is_refused_leaves_no_issuer_behind() {
     };
     place.settings(&format!("{}{}{}", of(&second), key("one"), key("two")));
     signal(&server, Signal::HUP);
-    server.log_line("what was in force stays").await.unwrap();
+    server.log_line("keeping the previous one").await.unwrap();
     check("after a reload that was refused");
     place.settings(&of(&first));
     signal(&server, Signal::HUP);
-    server.log_line("the configuration was read again").await.unwrap();
-    check("after the first configuration was read again");
+    server.log_line("configuration reloaded").await.unwrap();
+    check("after the first reload");
 }
 
 #[tokio::test]
@@ -395,7 +395,7 @@ async fn a_reload_keeps_the_keys_of_an_issuer_that_is_silent() {
     let host = "policy.network.hosts = [\"docs.example.com\"]";
     place.settings(&format!("{host}\n{}", settings(&issuer)));
     signal(&server, Signal::HUP);
-    server.log_line("the configuration was read again").await.unwrap();
+    server.log_line("configuration reloaded").await.unwrap();
     check("after a host was added");
 }
 
@@ -426,7 +426,7 @@ async fn a_reload_tells_clients_of_the_new_issuer() {
     let moved = "https://moved.example.com/mcp";
     place.settings(&of(&second, moved));
     signal(&server, Signal::HUP);
-    server.log_line("the configuration was read again").await.unwrap();
+    server.log_line("configuration reloaded").await.unwrap();
     check(&second, moved).await;
 }
 
