@@ -179,7 +179,7 @@ impl Analysis {
         }
         let total = self.readable_files();
         self.announce(context, &format!("0 of {total} files read"));
-        let (base, steps, told) = (self.done, self.total, Mutex::new(0));
+        let (base, steps, reported) = (self.done, self.total, Mutex::new(0));
         let halt = || context.stop().is_some();
         let progress = |done: usize| {
             let done = done as u64;
@@ -187,9 +187,9 @@ impl Analysis {
                 return;
             }
             // Several threads count; whoever listens hears the counts in order.
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            if done > *told {
-                *told = done;
+            let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+            if done > *reported {
+                *reported = done;
                 let message = format!("{done} of {total} files read");
                 context.progress(base + done, steps, message);
             }

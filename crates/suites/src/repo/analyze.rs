@@ -58,12 +58,12 @@ impl Tool for AnalyzeRepository {
         let place = folder(&self.roots, &args.path)?;
         let report = report(&self.roots, &place, args.depth, context).await?;
         let partial = !report.missing.is_empty();
-        let told = text::conclusion(&report);
+        let summary = text::conclusion(&report);
         let link = link(&self.roots, &place, &report);
         if !partial {
             self.kept.put(place, args.depth, Arc::new(report.clone()));
         }
-        Ok(Answer::new(report, told).with(link).partial(partial))
+        Ok(Answer::new(report, summary).with(link).partial(partial))
     }
 }
 

@@ -96,8 +96,8 @@ impl Tool for CheckDocumentation {
         });
         context.log(Level::Info, LOGGER, event);
         let partial = !findings.missing.is_empty();
-        let told = told(&findings, args.format)?;
-        let answer = Answer { structured: findings, content: vec![Block::text(told)], partial };
+        let output = told(&findings, args.format)?;
+        let answer = Answer { structured: findings, content: vec![Block::text(output)], partial };
         Ok(answer)
     }
 }
@@ -113,14 +113,14 @@ fn told(findings: &Findings, format: Format) -> Result<String, ToolError> {
 }
 
 fn text(findings: &Findings) -> String {
-    let mut told = vec![findings.summary()];
-    told.extend(findings.findings.iter().take(TOLD).map(Finding::line_of_text));
+    let mut lines = vec![findings.summary()];
+    lines.extend(findings.findings.iter().take(TOLD).map(Finding::line_of_text));
     let more = findings.finding_count.saturating_sub(TOLD as u64);
     if more > 0 {
         let rest = "see the structured result, or narrow the checks or the folder";
-        told.push(format!("and {} more: {rest}.", grouped(more)));
+        lines.push(format!("and {} more: {rest}.", grouped(more)));
     }
-    told.join("\n") + "\n"
+    lines.join("\n") + "\n"
 }
 
 /// Converts the report into findings.

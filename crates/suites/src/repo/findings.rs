@@ -80,13 +80,13 @@ impl Finding {
 impl Findings {
     /// Summarizes the number of findings and the missing parts.
     pub fn summary(&self) -> String {
-        let mut told = match self.finding_count {
+        let mut summary = match self.finding_count {
             0 => "No findings.".to_owned(),
             count => format!("{}.", counted(count, "finding")),
         };
         if !self.missing.is_empty() {
-            told = format!("Partial answer. Missing: {}. {told}", self.missing.join(", "));
+            summary = format!("Partial answer. Missing: {}. {summary}", self.missing.join(", "));
         }
-        told
+        summary
     }
 }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_languages() {
+    fn names_identify_languages() {
         let cases = [
             ("main.rs", Some(LanguageType::Rust)),
             ("App.TSX", Some(LanguageType::Tsx)),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn first_lines_tell_what_tokei_tells() {
+    fn first_lines_agree_with_tokei() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("script");
         let named = INTERPRETERS.iter().map(|(word, _)| format!("#!/usr/bin/env {word}\n"));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_from_bytes() {
+    fn text_differs_from_binary() {
         let cases: [(&[u8], Option<&[u8]>); 6] = [
             (b"plain", Some(b"plain")),
             (b"", Some(b"")),

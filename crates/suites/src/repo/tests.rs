@@ -131,7 +131,7 @@ fn dependency(name: &str, requirement: &str, locked: Option<&str>, purpose: Purp
 }
 
 #[tokio::test]
-async fn quick_tells_what_names_and_sizes_tell() {
+async fn quick_reports_names_and_sizes() {
     let root = library();
     let answer = analyze(&root, ".", Depth::Quick).await.unwrap();
     let report = answer.structured;

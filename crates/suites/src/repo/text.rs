@@ -49,12 +49,12 @@ pub(super) fn size(bytes: u64) -> String {
 }
 
 /// The first `most` items, and how many more there are.
-fn some<T>(items: &[T], most: usize, tell: impl Fn(&T) -> String) -> String {
-    let mut told = items.iter().take(most).map(tell).collect::<Vec<_>>().join(", ");
+fn some<T>(items: &[T], most: usize, format: impl Fn(&T) -> String) -> String {
+    let mut list = items.iter().take(most).map(format).collect::<Vec<_>>().join(", ");
     if items.len() > most {
-        say!(told, " and {} more", items.len() - most);
+        say!(list, " and {} more", items.len() - most);
     }
-    told
+    list
 }
 
 /// Cuts a name that is longer than a reader needs.
@@ -105,10 +105,10 @@ pub(super) fn structure(report: &Report) -> String {
         line!(out, "Top level: {tree}.");
     }
     if !report.languages.is_empty() {
-        let tell = |one: &Language| {
+        let describe = |one: &Language| {
             format!("{} {} % ({})", one.name, one.share, counted(one.files, "file"))
         };
-        line!(out, "Languages by bytes: {}.", some(&report.languages, 6, tell));
+        line!(out, "Languages by bytes: {}.", some(&report.languages, 6, describe));
     }
     if let Some(primary) = &report.primary_language {
         line!(out, "Primary language: {primary}.");
@@ -151,28 +151,28 @@ pub(super) fn stack(report: &Report) -> String {
 }
 
 fn told_manifest(manifest: &Manifest) -> String {
-    let mut told = format!("{} ({})", tail(&manifest.path), manifest.ecosystem);
+    let mut out = format!("{} ({})", tail(&manifest.path), manifest.ecosystem);
     if let Some(name) = &manifest.name {
-        say!(told, ": {}", short(name));
+        say!(out, ": {}", short(name));
     }
     if let Some(version) = &manifest.version {
-        say!(told, " {}", short(version));
+        say!(out, " {}", short(version));
     }
     if !manifest.members.is_empty() {
-        say!(told, "; {}", counted(manifest.members.len() as u64, "member"));
+        say!(out, "; {}", counted(manifest.members.len() as u64, "member"));
     }
     let asked: Vec<_> =
         manifest.dependencies.iter().filter(|d| d.purpose != Purpose::Workspace).collect();
     if asked.is_empty() {
-        return told;
+        return out;
     }
     let development = asked.iter().filter(|d| d.purpose == Purpose::Development).count();
     let all = asked.len();
-    say!(told, "; {all} direct {}", if all == 1 { "dependency" } else { "dependencies" });
+    say!(out, "; {all} direct {}", if all == 1 { "dependency" } else { "dependencies" });
     if development > 0 {
-        say!(told, " ({development} for development)");
+        say!(out, " ({development} for development)");
     }
-    told + ": "
+    out + ": "
         + &some(&asked, 7, |dependency| {
             let version = dependency.locked.as_ref().or(dependency.requirement.as_ref());
             version.map_or_else(
@@ -207,11 +207,11 @@ fn work(report: &Report, out: &mut String) {
     let starts: Vec<_> =
         project.entry_points.iter().filter(|at| at.kind != EntryKind::Example).collect();
     if !starts.is_empty() {
-        let tell = |at: &&super::report::EntryPoint| match &at.path {
+        let describe = |at: &&super::report::EntryPoint| match &at.path {
             Some(path) => format!("{} ({})", short(&at.name), tail(path)),
             None => short(&at.name),
         };
-        line!(out, "Entry points: {}.", some(&starts, 6, tell));
+        line!(out, "Entry points: {}.", some(&starts, 6, describe));
     }
     let purposes = [
         ("Install", CommandPurpose::Install),
@@ -231,10 +231,10 @@ fn work(report: &Report, out: &mut String) {
         }
     }
     if !project.toolchain.is_empty() {
-        let tell = |tool: &super::report::Tool| {
+        let describe = |tool: &super::report::Tool| {
             format!("{} {}", short(&tool.name), cut(&tool.requirement, 20))
         };
-        line!(out, "Needs: {}.", some(&project.toolchain, 5, tell));
+        line!(out, "Needs: {}.", some(&project.toolchain, 5, describe));
     }
 }
 
@@ -306,10 +306,10 @@ fn inventory(found: &Documentation, out: &mut String) {
         }
     }
     if !found.kinds.is_empty() {
-        let tell = |one: &super::report::KindCount| {
+        let describe = |one: &super::report::KindCount| {
             format!("{} {}", kind_word(one.kind), grouped(one.count))
         };
-        line!(out, "By kind: {}.", some(&found.kinds, 10, tell));
+        line!(out, "By kind: {}.", some(&found.kinds, 10, describe));
     }
     if let Some(changelog) = &found.changelog {
         say!(out, "The changelog lists {}", counted(changelog.releases, "release"));
@@ -361,7 +361,7 @@ fn lines(report: &Report, out: &mut String) {
     if read.is_empty() {
         return;
     }
-    let tell = |language: &&Language| {
+    let describe = |language: &&Language| {
         let mut lines = language.lines.unwrap_or_default();
         lines.comments += language.embedded.unwrap_or_default().comments;
         let (name, code) = (&language.name, grouped(lines.code));
@@ -371,7 +371,7 @@ fn lines(report: &Report, out: &mut String) {
             comments => format!("{name} {code} + {} comments", grouped(comments)),
         }
     };
-    line!(out, "Lines: {}.", some(&read, 5, tell));
+    line!(out, "Lines: {}.", some(&read, 5, describe));
 }
 
 fn contents(report: &Report, out: &mut String) {
@@ -435,13 +435,13 @@ fn contents(report: &Report, out: &mut String) {
             ),
             (redundancy.empty.len(), "empty document", "empty documents"),
         ];
-        let told: Vec<_> = counts
+        let parts: Vec<_> = counts
             .iter()
             .filter(|(count, ..)| *count > 0)
             .map(|(count, one, many)| format!("{count} {}", if *count == 1 { one } else { many }))
             .collect();
-        if !told.is_empty() {
-            line!(out, "Redundancy: {}.", told.join(", "));
+        if !parts.is_empty() {
+            line!(out, "Redundancy: {}.", parts.join(", "));
         }
     }
     if let Some(tasks) = report.tasks.as_ref().filter(|tasks| tasks.count > 0) {
@@ -465,13 +465,13 @@ fn past(history: &History, out: &mut String) {
         history.bus_factor
     );
     if !history.hot_spots.is_empty() {
-        let tell = |spot: &super::report::HotSpot| {
+        let describe = |spot: &super::report::HotSpot| {
             format!("{} ({} changes)", tail(&spot.path), spot.changes)
         };
         line!(
             out,
             "Hot spots (often changed and complex): {}.",
-            some(&history.hot_spots, 4, tell).split(" and ").next().unwrap_or_default()
+            some(&history.hot_spots, 4, describe).split(" and ").next().unwrap_or_default()
         );
     }
     if let Some(newest) = history.releases.newest.first() {
@@ -528,10 +528,10 @@ pub(super) fn conclusion(report: &Report) -> String {
         line!(out, "- Compare the largest documents with the code they describe.");
     }
     if report.problem_count > 0 {
-        let told = some(&report.problems, 3, |trouble| {
+        let problems = some(&report.problems, 3, |trouble| {
             format!("{}: {}", tail(&trouble.path), cut(&trouble.reason, 80))
         });
-        line!(out, "{} could not be read: {told}.", counted(report.problem_count, "item"));
+        line!(out, "{} could not be read: {problems}.", counted(report.problem_count, "item"));
     }
     out
 }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_tell_what_a_document_is() {
+    fn paths_classify_documents() {
         check(
             "documentation",
             lies_in_documentation,

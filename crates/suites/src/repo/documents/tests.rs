@@ -4,29 +4,29 @@ use tokei::LanguageType;
 
 /// What a document tells, in one line each, so that a test can hold all of it against what is wanted.
 fn told(facts: &DocumentFacts) -> Vec<String> {
-    let mut told = vec![format!("title {}", facts.title.as_deref().unwrap_or("-"))];
-    told.extend(
+    let mut lines = vec![format!("title {}", facts.title.as_deref().unwrap_or("-"))];
+    lines.extend(
         facts
             .headings
             .iter()
             .map(|it| format!("{} {} {}", "#".repeat(it.level.into()), it.text, it.line)),
     );
-    told.extend(facts.links.iter().map(|it| {
+    lines.extend(facts.links.iter().map(|it| {
         let kind = if it.image { "image" } else { "link" };
         format!("{kind} {} {}", it.target, it.line)
     }));
-    told.extend(facts.mentions.iter().map(|it| {
+    lines.extend(facts.mentions.iter().map(|it| {
         let kind = if it.command { "$" } else { "`" };
         format!("{kind} {} {}", it.text, it.line)
     }));
-    told.extend(
+    lines.extend(
         facts
             .code_blocks
             .iter()
             .map(|it| format!("code {} {}", it.language.as_deref().unwrap_or("-"), it.line)),
     );
-    told.push(format!("words {}", facts.words));
-    told
+    lines.push(format!("words {}", facts.words));
+    lines
 }
 
 fn check(path: &str, format: Format, text: &str, want: &[&str]) {
@@ -44,7 +44,7 @@ fn check_anchors(path: &str, format: Format, text: &str, known: &[&str], unknown
 }
 
 #[test]
-fn documents_are_told_by_name() {
+fn documents_are_recognized_by_name() {
     use LanguageType as L;
     let cases = [
         ("a.md", Some(L::Markdown), Some(Format::Markdown)),

@@ -128,9 +128,9 @@ fn flags(arguments: &[Word]) -> Vec<&str> {
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
             && !name.ends_with('-');
-        let told = word.opaque && !flag.contains('=');
+        let is_opaque = word.opaque && !flag.contains('=');
         if plain
-            && !told
+            && !is_opaque
             && !is_stand_in(name)
             && name.len() > 2
             && COMMON.binary_search(&name).is_err()

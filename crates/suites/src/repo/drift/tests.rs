@@ -315,7 +315,7 @@ fn files_that_are_gone_are_found() {
 }
 
 #[test]
-fn the_evidence_tells_when_and_what() {
+fn the_evidence_says_when_and_what() {
     let project = Project::new();
     let text = "# Orchard\n\nSee `src/lexer.rs`, `tools/gen_tables.py` and `contrib/`.\n";
     let drift = project.look("docs/guide.md", text, Some(&project.past));
@@ -489,7 +489,7 @@ fn symbols_that_no_code_has_are_found() {
 }
 
 #[test]
-fn symbols_that_may_be_somebody_elses_are_not() {
+fn symbols_that_may_be_foreign_are_not() {
     let project = Project::new();
     let cases = [
         "`Basket::pick_apple` and `Tokenizer::next_token()`.",

@@ -103,9 +103,9 @@ pub(super) fn contributing(report: &Report) -> Vec<Gap> {
     }
     // The README may tell it all.
     let readme = report.documentation.as_ref().and_then(|it| it.readme.as_ref());
-    let told_there = readme
+    let is_in_readme = readme
         .is_some_and(|it| it.items.iter().any(|item| item.item == "contributing" && item.found));
-    if told_there {
+    if is_in_readme {
         return Vec::new();
     }
     let purposes = [CommandPurpose::Install, CommandPurpose::Test, CommandPurpose::Lint];

@@ -618,7 +618,7 @@ fn documents_alone_need_no_tests() {
 }
 
 #[test]
-fn the_last_step_tells_how_to_learn_more() {
+fn the_last_step_explains_how_to_learn_more() {
     let step = |depth, missing: &[&str], complete| {
         let missing = missing.iter().map(|it| (*it).to_owned()).collect();
         next_steps(&Report { depth, complete, missing, ..Report::default() })

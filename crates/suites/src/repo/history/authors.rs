@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_from_people() {
+    fn programs_differ_from_people() {
         let cases = [
             ("dependabot[bot]", "", true),
             ("Dependabot", "", true),

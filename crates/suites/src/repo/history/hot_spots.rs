@@ -41,7 +41,7 @@ pub(super) fn churn(log: &Log, today: &[FileLog<'_>]) -> Vec<Churn> {
         today.iter().filter(|file| !file.changes.is_empty()).collect();
     busiest.sort_by_key(|file| (Reverse(file.changes.len()), file.path));
     busiest.truncate(LISTED);
-    let told = |file: &&FileLog<'_>| {
+    let to_churn = |file: &&FileLog<'_>| {
         let authors: HashSet<_> = file.commits(log).map(|commit| commit.author).collect();
         Churn {
             path: file.path.to_owned(),
@@ -50,7 +50,7 @@ pub(super) fn churn(log: &Log, today: &[FileLog<'_>]) -> Vec<Churn> {
             last_change: file.newest(log).map(day).unwrap_or_default(),
         }
     };
-    busiest.iter().map(told).collect()
+    busiest.iter().map(to_churn).collect()
 }
 
 /// The files of today where changes and complexity meet.
@@ -97,7 +97,7 @@ mod tests {
     use std::borrow::Cow;
 
     #[test]
-    fn tests_are_told_by_folder_and_name() {
+    fn tests_are_recognized_by_folder_and_name() {
         let cases = [
             ("src/main.rs", false),
             ("tests/it.rs", true),

@@ -239,7 +239,7 @@ fn past(log: &Log, tree: &Tree, repository: &Repository, damage: Damage) -> Past
         let entry = log.logs.get(id as usize).zip(names.get(&id));
         entry.is_some_and(|(entry, path)| is_here(path, entry))
     };
-    let told = |(path, id, entry): (&str, PathId, &PathLog)| {
+    let to_file_past = |(path, id, entry): (&str, PathId, &PathLog)| {
         let gone = !is_here(path, entry);
         let orders =
             if gone { Cow::Borrowed(entry.changes.as_slice()) } else { changes(log, id, entry) };
@@ -251,6 +251,6 @@ fn past(log: &Log, tree: &Tree, repository: &Repository, damage: Damage) -> Past
         let renamed_to = moved.and_then(|to| names.get(&to)).map(|to| Box::from(*to));
         (Box::from(path), FilePast { changes, gone, renamed_to })
     };
-    let files = entries(log).map(told).collect();
+    let files = entries(log).map(to_file_past).collect();
     Past { files, complete: !log.truncated && damage.is_none() }
 }

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_told_from_other_tags() {
+    fn versions_differ_from_other_tags() {
         let cases = [
             ("v1.2.3", true),
             ("1.2", true),

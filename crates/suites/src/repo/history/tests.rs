@@ -184,7 +184,7 @@ fn ordinary() -> Fixture {
 }
 
 #[test]
-fn an_ordinary_repository_is_told_whole() {
+fn an_ordinary_repository_is_reported_completely() {
     let fixture = ordinary();
     let weight = |path: &str, complexity, lines| (path.into(), Weight { complexity, lines });
     let weights = [weight("src/a.rs", 10, 100), weight("src/b.rs", 30, 50)].into();
@@ -255,7 +255,7 @@ fn an_ordinary_repository_is_told_whole() {
 }
 
 #[test]
-fn packed_repositories_tell_the_same() {
+fn packed_repositories_give_the_same_result() {
     let fixture = ordinary();
     let loose = fixture.history();
     fixture.git(&["gc", "-q", "--aggressive", "--prune=now"]);

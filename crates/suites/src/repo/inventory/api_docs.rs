@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn files_tell() {
+    fn files_declare_api_docs() {
         let cases = [
             ("docs/conf.py", "extensions = ['sphinx.ext.autodoc']", Some("Sphinx autodoc")),
             ("docs/conf.py", "extensions = []", None),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn manifests_and_customs_tell() {
+    fn manifests_and_conventions_declare_api_docs() {
         let manifest = |ecosystem: &str, path: &str, name: &str| Manifest {
             path: path.into(),
             ecosystem: ecosystem.into(),

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_told_from_words() {
+    fn symbols_differ_from_words() {
         let cases = [
             ("launch()", true),
             ("Rocket::new", true),

@@ -124,7 +124,7 @@ fn likeness_is_sure_or_silent() {
 type Case = (&'static str, Vec<(&'static str, String)>, Vec<Manifest>, Option<&'static str>);
 
 #[test]
-fn files_and_manifests_tell_together() {
+fn files_and_manifests_are_combined() {
     let pair = || vec![file("LICENSE-MIT", "MIT"), file("LICENSE-APACHE", "Apache-2.0")];
     let gnu = || vec![file("COPYING", "GPL-3.0-only")];
     let cases: [Case; 14] = [
@@ -138,7 +138,7 @@ fn files_and_manifests_tell_together() {
         ("no file", vec![], vec![says("package.json", "ISC")], Some("ISC")),
         ("nothing", vec![], vec![], None),
         ("no expression", vec![], vec![says("setup.py", "BSD")], None),
-        ("told by name", vec![], vec![says("setup.py", "MIT License")], Some("MIT")),
+        ("identified by name", vec![], vec![says("setup.py", "MIT License")], Some("MIT")),
         (
             "text against manifest",
             vec![file("LICENSE", "MIT")],
@@ -203,7 +203,7 @@ fn readme_may_leave_the_choice() {
 }
 
 #[test]
-fn sources_tell_which_versions_when_they_agree() {
+fn sources_decide_versions_when_they_agree() {
     let later = "/* This program is free software; under the GNU General Public License, either version 3, or (at your option) any later version. */";
     let only = "// SPDX-License-Identifier: GPL-3.0-only";
     let cases = [

@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_lists_are_told_from_words() {
+    fn list_markers_differ_from_words() {
         let cases = [
             ("1.", true),
             ("12)", true),

@@ -196,7 +196,7 @@ impl<'a> Checker<'a> {
     /// The findings as they are reported.
     fn tell(&self, tree: &Tree, broken: Vec<Broken<'a>>) -> Vec<BrokenLink> {
         let suggestions = Suggestions::of(tree, self.halt);
-        let told = broken.into_iter().map(|broken| {
+        let links = broken.into_iter().map(|broken| {
             let Broken { document, link, problem, found } = broken;
             let folder = folder_of(&document.path);
             let (address, fragment) = link.target.split_once('#').unwrap_or((&link.target, ""));
@@ -217,7 +217,7 @@ impl<'a> Checker<'a> {
             let (path, target) = (document.path.to_string(), link.target.to_string());
             BrokenLink { path, line: u64::from(link.line), target, problem, suggestion }
         });
-        told.collect()
+        links.collect()
     }
 }
 

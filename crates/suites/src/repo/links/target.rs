@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_are_told_apart() {
+    fn targets_are_distinguished() {
         let local = |path: &'static str, fragment| Target::Local { path: path.into(), fragment };
         let cases = [
             ("a.md", local("a.md", None)),

@@ -117,7 +117,7 @@ const GUIDE: &str = "\
 ";
 
 #[test]
-fn every_kind_of_link_is_told_apart() {
+fn every_kind_of_link_is_distinguished() {
     let found = checked(&[
         (".git/HEAD", "ref: refs/heads/main\n"),
         (".gitignore", "generated/\nlocal.md\n"),

@@ -269,10 +269,10 @@ fn inherit(
         .entries
         .iter()
         .map(|entry| {
-            let told = workspace.shared(entry).unwrap_or(entry);
-            let name = told.package.as_ref().unwrap_or(&entry.key);
+            let source = workspace.shared(entry).unwrap_or(entry);
+            let name = source.package.as_ref().unwrap_or(&entry.key);
             let target = target(entry, &manifest.path, root, workspace, folders);
-            Wanted::new(name, told.requirement.clone(), entry.purpose)
+            Wanted::new(name, source.requirement.clone(), entry.purpose)
                 .taken_from(target.map(str::to_owned))
         })
         .collect();

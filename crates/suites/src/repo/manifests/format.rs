@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_tell_formats() {
+    fn paths_identify_formats() {
         let cases = [
             ("a/Cargo.toml", Some(F::CargoManifest)),
             ("dev-requirements.txt", Some(F::Requirements)),

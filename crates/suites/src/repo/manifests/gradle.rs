@@ -264,8 +264,8 @@ impl Build<'_> {
     fn coordinate(&self, text: &str, purpose: Purpose) -> Option<Wanted> {
         let (name, version) = coordinate(text)?;
         // What is put in by the program stays as written where it is not known.
-        let told = |text: &str| self.expand(text).unwrap_or_else(|| text.to_owned());
-        Some(Wanted::new(told(&name), version.map(|version| told(&version)), purpose))
+        let expanded = |text: &str| self.expand(text).unwrap_or_else(|| text.to_owned());
+        Some(Wanted::new(expanded(&name), version.map(|version| expanded(&version)), purpose))
     }
 
     /// Another project of this build.
@@ -351,7 +351,7 @@ mod tests {
     use super::{super::tests::check, *};
 
     #[test]
-    fn configurations_tell_purposes() {
+    fn configurations_give_purposes() {
         let cases = [
             ("implementation", Some(Purpose::Runtime)),
             ("debugImplementation", Some(Purpose::Runtime)),

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_told_where_there_is_no_doubt() {
+    fn a_version_is_given_only_when_certain() {
         let mut fixed = Fixed::default();
         for (name, version) in
             [("a", "1.2.3"), ("a", "1.2.3"), ("b", "0.8.5"), ("b", "0.9.1"), ("b", "10.0.0")]

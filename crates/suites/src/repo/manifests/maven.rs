@@ -290,28 +290,28 @@ fn group(chain: &[(&str, &Pom)]) -> Option<String> {
 fn fill(path: &str, poms: &Poms, draft: &mut Draft) {
     let chain = poms.chain(path);
     let Some((_, pom)) = chain.first() else { return };
-    let told = |text: String| expand(&text, &chain);
+    let expanded = |text: String| expand(&text, &chain);
     let manifest = &mut draft.manifest;
     let artifact = pom.artifact.clone();
     manifest.name = artifact.map(|artifact| match group(&chain) {
-        Some(group) => told(format!("{group}:{artifact}")),
+        Some(group) => expanded(format!("{group}:{artifact}")),
         None => artifact,
     });
-    manifest.version = version(&chain).filter(|version| !version.is_empty()).map(told);
-    manifest.description = pom.description.clone().map(told);
+    manifest.version = version(&chain).filter(|version| !version.is_empty()).map(expanded);
+    manifest.description = pom.description.clone().map(expanded);
     manifest.licence = chain.iter().find_map(|(_, pom)| pom.licence.clone());
     let modules = pom.modules.iter().filter_map(|it| module_path(folder_of(path), it));
     manifest.members = modules.filter(|module| poms.all.contains_key(module)).collect();
     for entry in &pom.entries {
-        let name = told(format!("{}:{}", entry.group, entry.artifact));
+        let name = expanded(format!("{}:{}", entry.group, entry.artifact));
         let [version, scope] = poms.managed(&name, &chain).unwrap_or_default();
-        let version = entry.version.clone().map(told).or(version);
+        let version = entry.version.clone().map(expanded).or(version);
         let scope = entry.scope.clone().or(scope);
         draft.want(name, version, purpose(scope.as_deref(), entry.optional));
     }
     for entry in &pom.managed {
-        let name = told(format!("{}:{}", entry.group, entry.artifact));
-        draft.want(name, entry.version.clone().map(told), Purpose::Workspace);
+        let name = expanded(format!("{}:{}", entry.group, entry.artifact));
+        draft.want(name, entry.version.clone().map(expanded), Purpose::Workspace);
     }
 }
 

@@ -231,9 +231,9 @@ fn name_managers(drafts: &mut [Draft]) {
         let lock = manifest.lock_file.as_deref().and_then(Format::by_path);
         // What a compiled list of requirements was compiled from may have any manager.
         let lock = lock.filter(|lock| *lock != Format::Requirements);
-        let told = lock.and_then(Format::manager).or(draft.likely_manager).map(str::to_owned);
+        let from_lock = lock.and_then(Format::manager).or(draft.likely_manager).map(str::to_owned);
         let shared = || known.get(manifest.workspace.as_ref()?).cloned();
-        manifest.manager = manifest.manager.take().or(told).or_else(shared);
+        manifest.manager = manifest.manager.take().or(from_lock).or_else(shared);
         if let Some(manager) = manifest.manager.as_ref().filter(|_| !manifest.members.is_empty()) {
             known.insert(manifest.path.clone(), manager.clone());
         }

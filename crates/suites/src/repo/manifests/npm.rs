@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn managers_are_told_by_lock_files_and_by_the_workspace() {
+    fn managers_come_from_lock_files_and_the_workspace() {
         check(
             &[
                 (
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn licences_are_told_as_written() {
+    fn licenses_are_kept_as_written() {
         let cases = [
             (r#"{"license":"MIT"}"#, Some("MIT")),
             (r#"{"license":{"type":"ISC","url":"x"}}"#, Some("ISC")),

@@ -358,10 +358,10 @@ mod tests {
             ("-e .", "none"),
         ];
         for (line, want) in cases {
-            let told = parse(line).map_or("none".into(), |(name, wanted)| {
+            let got = parse(line).map_or("none".into(), |(name, wanted)| {
                 format!("{name} {}", wanted.as_deref().unwrap_or("-"))
             });
-            assert_eq!(told, want, "{line}");
+            assert_eq!(got, want, "{line}");
         }
     }
 
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn words_tell_purposes() {
+    fn words_give_purposes() {
         let cases = [
             ("requirements.txt", Purpose::Runtime),
             ("requirements-dev.txt", Purpose::Development),

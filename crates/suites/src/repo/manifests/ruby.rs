@@ -174,19 +174,19 @@ fn fill_specification(reading: &mut Reading<'_>, script: &Script<'_>, draft: &mu
         let value = at + 4;
         let set = script.is(at + 3, '=');
         let text = script.text(value).filter(|text| set && !is_computed(text));
-        let told = text.map(str::to_owned);
+        let literal = text.map(str::to_owned);
         let manifest = &mut draft.manifest;
         match method {
-            "name" => manifest.name = told,
-            "version" if told.is_some() => manifest.version = told,
+            "name" => manifest.name = literal,
+            "version" if literal.is_some() => manifest.version = literal,
             "version" => {
                 let folder = draft.folder().to_owned();
                 draft.manifest.version = named_version(reading, script, &folder);
             }
             // A summary is shorter, and always there.
-            "summary" => manifest.description = told,
-            "description" if manifest.description.is_none() => manifest.description = told,
-            "license" => manifest.licence = told,
+            "summary" => manifest.description = literal,
+            "description" if manifest.description.is_none() => manifest.description = literal,
+            "license" => manifest.licence = literal,
             "licenses" => manifest.licence = script.list(value).map(|all| all.join(" OR ")),
             _ => {}
         }

@@ -84,18 +84,18 @@ fn fill_configuration(
 fn fill_metadata(reading: &mut Reading<'_>, key: &str, value: &str, draft: &mut Draft) {
     let folder = draft.folder().to_owned();
     let manifest = &mut draft.manifest;
-    let told = || Some(value.to_owned()).filter(|value| !value.is_empty());
+    let given = || Some(value.to_owned()).filter(|value| !value.is_empty());
     match key {
-        "name" => manifest.name = told(),
+        "name" => manifest.name = given(),
         "version" => {
             manifest.version = match value.split_once(':') {
                 Some(("attr", name)) => attribute(reading, &folder, name.trim()),
                 Some(("file", path)) => whole_file(reading, &folder, path.trim()),
-                _ => told(),
+                _ => given(),
             }
         }
-        "description" | "summary" => manifest.description = told(),
-        "license" => manifest.licence = told(),
+        "description" | "summary" => manifest.description = given(),
+        "license" => manifest.licence = given(),
         "classifiers" | "classifier" if manifest.licence.is_none() => {
             manifest.licence = value.lines().find_map(classified_licence);
         }
@@ -126,13 +126,13 @@ fn fill_program(script: &Script<'_>, draft: &mut Draft) {
         let Some(key) = script.word(*key) else { continue };
         let named = script.word(*value).filter(|_| part.len() == 3);
         let value = named.and_then(|name| *constants.get(name)?).unwrap_or(*value);
-        let told = script.text(value).filter(|_| part.len() == 3).map(str::to_owned);
+        let literal = script.text(value).filter(|_| part.len() == 3).map(str::to_owned);
         let manifest = &mut draft.manifest;
         match key {
-            "name" => manifest.name = told,
-            "version" => manifest.version = told,
-            "description" => manifest.description = told,
-            "license" => manifest.licence = told,
+            "name" => manifest.name = literal,
+            "version" => manifest.version = literal,
+            "description" => manifest.description = literal,
+            "license" => manifest.licence = literal,
             "install_requires" => take_list(script, value, Purpose::Runtime, draft),
             "setup_requires" => take_list(script, value, Purpose::Build, draft),
             "tests_require" => take_list(script, value, Purpose::Development, draft),

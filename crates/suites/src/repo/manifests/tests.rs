@@ -21,11 +21,11 @@ pub(super) fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 /// `+ purpose name requirement locked` for each dependency; then `=` lines for the summary and `!` lines for problems.
 pub(super) fn told(packages: &Packages) -> String {
     let or = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
-    let mut told = String::new();
+    let mut lines = String::new();
     for it in &packages.manifests {
         let members = if it.members.is_empty() { "-".into() } else { it.members.join(" ") };
         writeln!(
-            told,
+            lines,
             "{} | {} {} | {} {} | {} | {} | {members} | {} | {}",
             it.path,
             it.ecosystem,
@@ -40,25 +40,25 @@ pub(super) fn told(packages: &Packages) -> String {
         .unwrap();
         for Dependency { name, requirement, locked, purpose } in &it.dependencies {
             let purpose = format!("{purpose:?}").to_lowercase();
-            writeln!(told, "+ {purpose} {name} {} {}", or(requirement), or(locked)).unwrap();
+            writeln!(lines, "+ {purpose} {name} {} {}", or(requirement), or(locked)).unwrap();
         }
     }
     let DependencySummary { direct, development, locked, internal, most_used, lock_files } =
         &packages.summary;
-    writeln!(told, "= {direct} direct, {development} development, {locked} locked").unwrap();
+    writeln!(lines, "= {direct} direct, {development} development, {locked} locked").unwrap();
     for InternalEdge { from, to } in internal {
-        writeln!(told, "= {from} > {to}").unwrap();
+        writeln!(lines, "= {from} > {to}").unwrap();
     }
     for Used { name, ecosystem, by } in most_used {
-        writeln!(told, "= {name} of {ecosystem} by {by}").unwrap();
+        writeln!(lines, "= {name} of {ecosystem} by {by}").unwrap();
     }
     for LockFile { path, ecosystem, packages } in lock_files {
-        writeln!(told, "= {path} of {ecosystem} with {packages}").unwrap();
+        writeln!(lines, "= {path} of {ecosystem} with {packages}").unwrap();
     }
     for problem in &packages.problems {
-        writeln!(told, "! {problem}").unwrap();
+        writeln!(lines, "! {problem}").unwrap();
     }
-    told
+    lines
 }
 
 /// Whether a folder with these files tells this; blanks at the start of lines don't count.
@@ -66,14 +66,14 @@ pub(super) fn told(packages: &Packages) -> String {
 pub(super) fn check(files: &[(&str, &str)], want: &str) {
     let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     let folder = folder(&files);
-    let told = told(&read(&Tree::of(folder.path()), &|| false));
+    let listing = told(&read(&Tree::of(folder.path()), &|| false));
     let want: Vec<_> = want.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let told: Vec<_> = told.lines().collect();
-    assert_eq!(told, want, "\n{}\n", told.join("\n"));
+    let listing: Vec<_> = listing.lines().collect();
+    assert_eq!(listing, want, "\n{}\n", listing.join("\n"));
 }
 
 #[test]
-fn names_tell_ecosystems() {
+fn names_identify_ecosystems() {
     let cases = [
         ("Cargo.toml", Some("Cargo")),
         ("package.json", Some("npm")),

@@ -176,7 +176,7 @@ impl<'r> Reader<'r> {
     fn take(&mut self, typed: &Typed, line: Option<u32>) {
         let Some(judgement) = purpose::of_command(&typed.words()) else { return };
         // What a pipeline starts, it starts to try it out.
-        let is_told = !matches!(judgement.purpose, CommandPurpose::Run | CommandPurpose::Other);
+        let is_listed = !matches!(judgement.purpose, CommandPurpose::Run | CommandPurpose::Other);
         // What is fetched for a tool of the pipeline is not what the project needs.
         let is_needed = match (judgement.purpose, judgement.need) {
             (CommandPurpose::Install, Need::Ecosystem(ecosystem)) => {
@@ -187,7 +187,7 @@ impl<'r> Reader<'r> {
         };
         // A path upwards depends on a folder that only the pipeline has.
         let is_placed = !typed.text.contains("../");
-        if is_told && is_needed && is_placed && typed.is_complete() {
+        if is_listed && is_needed && is_placed && typed.is_complete() {
             self.found.push(Candidate {
                 purpose: judgement.purpose,
                 command: typed.text.clone(),

@@ -81,7 +81,7 @@ pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<Pro
             _ => *count <= PER_ORIGIN,
         }
     };
-    let told = |Kept { candidate, .. }| ProjectCommand {
+    let to_command = |Kept { candidate, .. }| ProjectCommand {
         purpose: candidate.purpose,
         command: candidate.command,
         folder: if candidate.folder.is_empty() { ".".into() } else { candidate.folder },
@@ -90,7 +90,7 @@ pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<Pro
             None => candidate.path,
         },
     };
-    kept.into_iter().filter(few).take(ALL).map(told).collect()
+    kept.into_iter().filter(few).take(ALL).map(to_command).collect()
 }
 
 /// A candidate as far as it is about the project: not about its tests' own projects, and in a folder of documents
@@ -219,8 +219,8 @@ pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candid
     let is_covered = |offer: &Offer, named: Named| {
         members.contains(offer.path.as_str()) && outer.contains(&named.purpose)
     };
-    let told = judged.into_iter().filter(|(offer, named)| !is_covered(offer, *named));
-    let candidates = told.map(|(offer, Named { purpose, exact, .. })| {
+    let uncovered = judged.into_iter().filter(|(offer, named)| !is_covered(offer, *named));
+    let candidates = uncovered.map(|(offer, Named { purpose, exact, .. })| {
         let origin = if exact { Origin::Task } else { Origin::Variant };
         Candidate {
             purpose,
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_command_is_told_once() {
+    fn the_same_command_is_listed_once() {
         let cases = [
             ("npm t", "npm test"),
             ("npm run test", "npm test"),

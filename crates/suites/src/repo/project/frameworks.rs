@@ -268,8 +268,8 @@ fn by_files(sources: &Sources<'_>) -> Vec<(usize, String)> {
         ("Gradle", "org.jetbrains.compose", "Jetpack Compose"),
     ];
     for (ecosystem, part, framework) in texts {
-        let told = sources.ecosystem(ecosystem).find(|opened| opened.text.contains(part));
-        found.extend(told.zip(row(framework)).map(|(it, at)| (at, it.manifest.path.clone())));
+        let matching = sources.ecosystem(ecosystem).find(|opened| opened.text.contains(part));
+        found.extend(matching.zip(row(framework)).map(|(it, at)| (at, it.manifest.path.clone())));
     }
     found
 }
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_told_by_their_names() {
+    fn packages_are_recognized_by_name() {
         let cases = [
             ("Python", "django", "Django", true),
             ("Python", "django", "django-filter", false),

@@ -70,10 +70,10 @@ pub(super) fn commands(
         }
     }
     // How a library's users start their own programs is not how the library is run.
-    let is_told = |candidate: &Candidate| {
+    let is_kept = |candidate: &Candidate| {
         candidate.purpose != CommandPurpose::Run || kind != ProjectKind::Library
     };
-    candidates.retain(is_told);
+    candidates.retain(is_kept);
     candidates
 }
 

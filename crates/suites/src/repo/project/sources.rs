@@ -459,8 +459,8 @@ pub(super) fn parse(path: &str, text: &str) -> Result<Value, String> {
 
 fn yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str(text).map_err(|error| {
-        let told = error.to_string();
-        let first = told.lines().next().unwrap_or_default();
+        let message = error.to_string();
+        let first = message.lines().next().unwrap_or_default();
         format!("is not valid YAML: {}", first.trim_start_matches("error: "))
     })
 }

@@ -122,8 +122,8 @@ fn of_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
-        let told = tools.iter().filter_map(|(name, value)| Some((name, version(value)?)));
-        return told.map(|(name, version)| tool(&shown(name), &version, path)).collect();
+        let versions = tools.iter().filter_map(|(name, value)| Some((name, version(value)?)));
+        return versions.map(|(name, version)| tool(&shown(name), &version, path)).collect();
     }
     if !name_of(path).starts_with(".tool-versions") {
         return Vec::new();
@@ -311,17 +311,17 @@ mod tests {
 
     #[test]
     fn files_for_many_versions() {
-        let told = |path: &str, text: &str| -> Vec<(String, String)> {
+        let versions_of = |path: &str, text: &str| -> Vec<(String, String)> {
             let value = super::super::sources::parse(path, text).unwrap();
             of_list(path, text, &value).into_iter().map(|it| (it.name, it.requirement)).collect()
         };
         let pair = |name: &str, version: &str| (name.to_owned(), version.to_owned());
         assert_eq!(
-            told(".tool-versions", "nodejs 20.1 18 # both\n\nerlang 26\n"),
+            versions_of(".tool-versions", "nodejs 20.1 18 # both\n\nerlang 26\n"),
             [pair("Node", "20.1"), pair("Erlang", "26")]
         );
         assert_eq!(
-            told(
+            versions_of(
                 "mise.toml",
                 "[tools]\nnode = \"20\"\ngo = { version = \"1.22\" }\njust = [\"1\", \"2\"]\n"
             ),

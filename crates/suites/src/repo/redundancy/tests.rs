@@ -59,7 +59,7 @@ fn copies_are_found_and_each_once() {
 }
 
 #[test]
-fn likeness_is_told_in_per_cent_of_the_shorter() {
+fn similarity_is_a_percentage_of_the_shorter() {
     let words: Vec<String> = prose(1, 240).split(' ').map(str::to_owned).collect();
     let shorter = format!("{} {}", words[..190].join(" "), prose(2, 50));
     let alike = found(&[("a/long.md", &words.join(" ")), ("b/short.md", &shorter)]);

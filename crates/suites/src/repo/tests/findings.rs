@@ -36,10 +36,10 @@ async fn every_check_has_its_findings() {
     assert!(found.findings.is_sorted_by_key(|one| one.severity));
     assert!(found.findings.iter().all(|one| !one.message.is_empty() && !one.fix.is_empty()));
     assert_eq!(found.finding_count, found.findings.len() as u64);
-    let told = text(&answer);
+    let output = text(&answer);
     assert!(
-        told.contains("README.md:13: medium: The link `docs/gone.md#x` points to a file"),
-        "{told}"
+        output.contains("README.md:13: medium: The link `docs/gone.md#x` points to a file"),
+        "{output}"
     );
 }
 

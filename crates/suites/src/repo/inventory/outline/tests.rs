@@ -3,9 +3,9 @@ use super::*;
 /// One line for each part, as `level heading | line kind: text`.
 fn told(name: &str, text: &str) -> Vec<String> {
     let outline = Outline::read(name, text);
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for section in &outline.sections {
-        told.push(format!("{} {:?} @{}", section.level, section.heading, section.line));
+        lines.push(format!("{} {:?} @{}", section.level, section.heading, section.line));
         for part in &section.parts {
             let what = match &part.matter {
                 Matter::Prose { text, linked, code } => format!("prose {text:?} {linked} {code:?}"),
@@ -13,10 +13,10 @@ fn told(name: &str, text: &str) -> Vec<String> {
                 Matter::Link { text, target } => format!("link {text:?} {target:?}"),
                 Matter::Picture { text, target } => format!("picture {text:?} {target:?}"),
             };
-            told.push(format!("  {} {what}", part.line));
+            lines.push(format!("  {} {what}", part.line));
         }
     }
-    told
+    lines
 }
 
 #[test]

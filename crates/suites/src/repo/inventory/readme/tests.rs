@@ -44,7 +44,7 @@ fn a_complete_readme_has_every_item() {
     let mut report = report();
     report.project.as_mut().unwrap().environment = vec!["ACME_FUEL".into()];
     let readme = judged(&report, "README.md", COMPLETE);
-    let told: Vec<_> = readme
+    let found_items: Vec<_> = readme
         .items
         .iter()
         .map(|item| {
@@ -52,7 +52,7 @@ fn a_complete_readme_has_every_item() {
         })
         .collect();
     assert_eq!(
-        told,
+        found_items,
         [
             ("title", true, Some(1), "heading `Acme`", Low),
             ("purpose", true, Some(5), "`Acme turns roads into rockets.`", High),

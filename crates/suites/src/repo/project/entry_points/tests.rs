@@ -22,11 +22,11 @@ fn check(files: &[(&str, &str)], ecosystem: &str, name: &str, want: &[&str]) {
     }];
     let presence = Presence::default();
     let sources = Sources::gather(&tree, &manifests, &presence, &|| false);
-    let told = find(&sources).into_iter().map(|entry| {
+    let found = find(&sources).into_iter().map(|entry| {
         let path = entry.path.unwrap_or_else(|| "nowhere".into());
         format!("{:?} {}: {path} by {}", entry.kind, entry.name, entry.declared_in)
     });
-    assert_eq!(told.collect::<Vec<_>>(), want);
+    assert_eq!(found.collect::<Vec<_>>(), want);
 }
 
 #[test]

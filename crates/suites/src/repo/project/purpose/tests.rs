@@ -4,7 +4,7 @@ use crate::repo::report::CommandPurpose::{
 };
 
 #[test]
-fn names_tell() {
+fn names_give_purposes() {
     let cases = [
         ("test", Some((Test, true))),
         ("test:test", Some((Test, true))),
@@ -61,7 +61,7 @@ fn check_commands(cases: &[(&str, Option<CommandPurpose>)]) {
 }
 
 #[test]
-fn commands_of_package_managers_tell() {
+fn commands_of_package_managers_give_purposes() {
     check_commands(&[
         ("cargo test --all", Some(Test)),
         ("cargo +nightly fmt --all -- --check", Some(Lint)),
@@ -130,7 +130,7 @@ fn commands_of_package_managers_tell() {
 }
 
 #[test]
-fn commands_of_other_tools_tell() {
+fn commands_of_other_tools_give_purposes() {
     check_commands(&[
         ("make", Some(Build)),
         ("make check", Some(Test)),

@@ -21,11 +21,11 @@ fn check(files: &[(&str, &str)], ecosystem: &str, want: &[&str]) {
     let sources = Sources::gather(&tree, manifests, &presence, &|| false);
     let (offers, problems) = offers(&sources);
     assert_eq!(problems, []);
-    let told = offers.iter().map(|offer| {
+    let found = offers.iter().map(|offer| {
         let line = offer.line.map_or_else(String::new, |line| format!(":{line}"));
         format!("{} in {:?} by {}{line}", offer.command, offer.folder(), offer.path)
     });
-    assert_eq!(told.collect::<Vec<_>>(), want);
+    assert_eq!(found.collect::<Vec<_>>(), want);
 }
 
 #[test]

@@ -61,25 +61,25 @@ impl Fixture {
     fn check(self, want: &[&str]) {
         let tree = Tree::of(self.folder.path());
         let (project, problems) = describe(&tree, &self.manifests, &self.presence, &|| false);
-        let mut told = vec![format!("{:?}: {}", project.kind, project.because)];
-        told.extend(project.summary.iter().map(|it| format!("summary: {it}")));
-        told.extend(project.frameworks.iter().map(|it| format!("framework: {it}")));
-        told.extend(project.entry_points.iter().map(|it| {
+        let mut lines = vec![format!("{:?}: {}", project.kind, project.because)];
+        lines.extend(project.summary.iter().map(|it| format!("summary: {it}")));
+        lines.extend(project.frameworks.iter().map(|it| format!("framework: {it}")));
+        lines.extend(project.entry_points.iter().map(|it| {
             let path = it.path.as_deref().unwrap_or("nowhere");
             format!("{:?} {}: {path} by {}", it.kind, it.name, it.declared_in)
         }));
-        told.extend(project.commands.iter().map(|it| {
+        lines.extend(project.commands.iter().map(|it| {
             format!("{:?} in {}: {} by {}", it.purpose, it.folder, it.command, it.source)
         }));
-        told.extend(
+        lines.extend(
             project
                 .toolchain
                 .iter()
                 .map(|it| format!("tool: {} {} by {}", it.name, it.requirement, it.source)),
         );
-        told.extend(project.environment.iter().map(|it| format!("variable: {it}")));
-        told.extend(problems.iter().map(|it| format!("problem: {it}")));
-        assert_eq!(told, want, "{}", told.join("\n"));
+        lines.extend(project.environment.iter().map(|it| format!("variable: {it}")));
+        lines.extend(problems.iter().map(|it| format!("problem: {it}")));
+        assert_eq!(lines, want, "{}", lines.join("\n"));
     }
 }
 
@@ -88,7 +88,7 @@ fn dependency(name: &str, purpose: Purpose) -> Dependency {
 }
 
 #[test]
-fn an_empty_folder_tells_nothing() {
+fn an_empty_folder_gives_no_signal() {
     Fixture::new(&[]).check(&["Unknown: no manifest or file identifies it"]);
 }
 

@@ -80,16 +80,16 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: Frame) -> Draw
 
 /// One diamond for a month with releases.
 fn mark_releases(body: &mut Markup, month: &Month, releases: &[Release], (x, y): (f64, f64)) {
-    let told: Vec<String> = releases
+    let titles: Vec<String> = releases
         .iter()
         .filter(|release| release.date.starts_with(&month.month))
         .map(|release| format!("{} {}", release.tag, release.date))
         .collect();
-    if !told.is_empty() {
+    if !titles.is_empty() {
         put!(
             body,
             "<g><title>{}</title><path class=\"w1\" d=\"M{x:.1} {:.1}l4 4l-4 4l-4 -4z\"/></g>",
-            text(&told.join("\n")),
+            text(&titles.join("\n")),
             y - 4.0
         );
     }

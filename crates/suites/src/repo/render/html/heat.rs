@@ -22,11 +22,11 @@ fn step(share: f64) -> usize {
 pub(super) fn scale(out: &mut Markup) {
     put!(out, "<ul class=\"legend scale\" aria-label=\"Scale\">");
     for (index, low) in STEPS.iter().enumerate() {
-        let told = match STEPS.get(index + 1) {
+        let label = match STEPS.get(index + 1) {
             Some(next) => format!("{low:.0}–{:.0}%", next - 1.0),
             None => format!("{low:.0}% or more"),
         };
-        put!(out, "<li><span class=\"swatch h{index}\"></span>{told}</li>");
+        put!(out, "<li><span class=\"swatch h{index}\"></span>{label}</li>");
     }
     put!(out, "</ul>");
 }

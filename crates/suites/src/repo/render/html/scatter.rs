@@ -75,7 +75,7 @@ pub(super) fn draw(spots: &[HotSpot], frame: Frame) -> Drawing {
         let largest = if frame.narrow { 6.0 } else { 9.0 };
         let radius = 3.0 + largest * (real(spot.lines) / real(most)).sqrt();
         let class = if spot.score >= HOT { "spot hot" } else { "spot" };
-        let told = format!(
+        let title = format!(
             "{}\n{} changes, complexity {}, {} lines, score {:.0}",
             spot.path,
             count(spot.changes),
@@ -86,7 +86,7 @@ pub(super) fn draw(spots: &[HotSpot], frame: Frame) -> Drawing {
         put!(
             body,
             "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"><title>{}</title></circle>",
-            text(&told)
+            text(&title)
         );
         placed.push((x, y, radius));
     }

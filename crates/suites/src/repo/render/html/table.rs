@@ -162,11 +162,11 @@ impl<'a> Table<'a> {
             "<div class=\"box\" role=\"region\" aria-label=\"{label}\" tabindex=\"0\"><table><caption class=\"unseen\">{label}</caption><thead><tr>",
             label = text(self.label)
         );
-        let mut told = Vec::with_capacity(self.columns.len());
+        let mut filled = Vec::with_capacity(self.columns.len());
         for (at, title) in self.columns.iter().enumerate() {
             let mut cells = self.rows.iter().filter_map(|row| row.get(at));
             let first = cells.find(|cell| !matches!(cell, Cell::Nothing));
-            told.push(first.is_some());
+            filled.push(first.is_some());
             let class = match first {
                 None => continue,
                 Some(Cell::Number(_) | Cell::Share(_) | Cell::Score(_)) => " class=\"number\"",
@@ -177,7 +177,7 @@ impl<'a> Table<'a> {
         put!(out, "</tr></thead><tbody>");
         for row in &self.rows {
             put!(out, "<tr>");
-            for (cell, _) in row.iter().zip(&told).filter(|(_, told)| **told) {
+            for (cell, _) in row.iter().zip(&filled).filter(|(_, filled)| **filled) {
                 cell.write(out);
             }
             put!(out, "</tr>");

@@ -143,12 +143,12 @@ fn people_who_do_not_see_it_find_their_way() {
                 picture.child_elements().take(2).map(|element| element.value().name()).collect();
             assert_eq!(parts, ["title", "desc"], "{name}");
         }
-        let told = |svg: &ElementRef<'_>| {
+        let is_labeled = |svg: &ElementRef<'_>| {
             svg.attr("aria-hidden") == Some("true")
                 || svg.attr("aria-label").is_some()
                 || svg.attr("role") == Some("img")
         };
-        assert!(all(&page, "svg").iter().all(told), "{name}");
+        assert!(all(&page, "svg").iter().all(is_labeled), "{name}");
         assert_eq!(all(&page, "table > caption").len(), all(&page, "table").len(), "{name}");
     }
 }
@@ -229,8 +229,8 @@ fn everything_in_the_report_is_on_the_page() {
     let mut shown = text_of(&page, "body");
     shown.extend(all(&page, "title").iter().flat_map(ElementRef::text));
     // A member and its workspace name each other by path, which the list of manifests has.
-    let untold = ["members", "workspace"];
-    for word in sample::words(&report, &untold) {
+    let omitted = ["members", "workspace"];
+    for word in sample::words(&report, &omitted) {
         let plain = word.replace('`', "");
         assert!(
             shown.contains(&plain) || shown.contains(&crate::repo::render::wording::label(&plain)),

@@ -71,7 +71,7 @@ impl Sheet {
             level < 2 && !folder.folders.is_empty() && area.width > 64.0 && area.height > 48.0;
         let class = if opens { "group" } else { tint };
         let share = percent(part(folder.bytes, self.all) * 100.0);
-        let told = format!(
+        let title = format!(
             "{}\n{}, {}, {share}",
             folder.path,
             size(folder.bytes),
@@ -80,7 +80,7 @@ impl Sheet {
         put!(
             self.body,
             "<g><title>{}</title><rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"2\"/>",
-            text(&told),
+            text(&title),
             area.x,
             area.y,
             area.width,

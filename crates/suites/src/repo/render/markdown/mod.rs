@@ -43,12 +43,12 @@ fn absent(out: &mut Markup, report: &Report, part: Part) {
 fn gaps(out: &mut Markup, report: &Report) {
     put!(out, "## Gaps\n\n");
     if report.gaps.is_empty() {
-        let told = if report.complete {
+        let note = if report.complete {
             "No gaps found.\n\n"
         } else {
             "Gaps are unknown: some folders were not read.\n\n"
         };
-        put!(out, "{told}");
+        put!(out, "{note}");
     }
     let rows = report.gaps.iter().map(|gap| {
         vec![

@@ -42,7 +42,7 @@ fn shape(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn everything_in_the_report_is_told() {
+fn everything_in_the_report_is_rendered() {
     let report = sample::rich();
     let shown = plain(&markdown(&report));
     for word in sample::words(&report, &[]) {

@@ -139,15 +139,16 @@ pub(super) fn table(
     if rows.is_empty() {
         return;
     }
-    let tells = |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
-    let told: Vec<usize> = (0..columns.len()).filter(|at| tells(*at)).collect();
+    let is_filled =
+        |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
+    let filled: Vec<usize> = (0..columns.len()).filter(|at| is_filled(*at)).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| cells.collect::<Vec<_>>().join(" | ");
-    let titles = || told.iter().filter_map(|at| columns.get(*at));
+    let titles = || filled.iter().filter_map(|at| columns.get(*at));
     put!(out, "| {} |\n", line(&mut titles().map(|title| title.trim_start_matches('#'))));
     let ruler = |title: &&str| if title.starts_with('#') { "---:" } else { "---" };
     put!(out, "| {} |\n", line(&mut titles().map(ruler)));
     for row in &rows {
-        let cells = told.iter().filter_map(|at| row.get(*at));
+        let cells = filled.iter().filter_map(|at| row.get(*at));
         put!(
             out,
             "| {} |\n",

@@ -101,8 +101,8 @@ fn result(finding: &Finding, rule: Option<usize>, fingerprints: &mut Fingerprint
         result.insert("ruleIndex".into(), json!(index));
     }
     result.insert("level".into(), json!(level(finding.severity)));
-    let told = [&*finding.message, &*finding.fix].map(sentence).join(" ");
-    result.insert("message".into(), json!({ "text": message(told.trim()) }));
+    let text = [&*finding.message, &*finding.fix].map(sentence).join(" ");
+    result.insert("message".into(), json!({ "text": message(text.trim()) }));
     result.insert("locations".into(), json!([location(&finding.file, finding.line)]));
     result.insert(
         "partialFingerprints".into(),
@@ -148,7 +148,7 @@ const NOTIFICATIONS: [(&str, &str); 3] = [
 ];
 
 fn notifications(findings: &Findings) -> Vec<Value> {
-    let told = |index: usize, text: &str| {
+    let notification = |index: usize, text: &str| {
         let (id, _) = NOTIFICATIONS[index];
         json!({
             "descriptor": { "id": id, "index": index },
@@ -159,18 +159,18 @@ fn notifications(findings: &Findings) -> Vec<Value> {
     let mut all: Vec<Value> = findings
         .problems
         .iter()
-        .map(|Trouble { path, reason }| told(0, &format!("{path} {reason}")))
+        .map(|Trouble { path, reason }| notification(0, &format!("{path} {reason}")))
         .collect();
     let listed = u64::try_from(findings.problems.len()).unwrap_or(u64::MAX);
     if let Some(more @ 1..) = findings.problem_count.checked_sub(listed) {
-        all.push(told(0, &format!("{more} more items could not be read")));
+        all.push(notification(0, &format!("{more} more items could not be read")));
     }
     for part in &findings.missing {
-        all.push(told(1, &format!("The call was stopped before this was done: {part}")));
+        all.push(notification(1, &format!("The call was stopped before this was done: {part}")));
     }
     let listed = u64::try_from(findings.findings.len()).unwrap_or(u64::MAX);
     if let Some(more @ 1..) = findings.finding_count.checked_sub(listed) {
-        all.push(told(
+        all.push(notification(
             2,
             &format!(
                 "{more} more findings are not in this log; fix these first, then check again"

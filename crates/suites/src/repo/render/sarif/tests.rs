@@ -104,11 +104,11 @@ fn rules_of_every_check_that_ran_are_described() {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
+fn omissions_are_reported() {
     let log = sarif(&sample());
     let invocation = &log["runs"][0]["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], false);
-    let told: Vec<(&str, &str)> = invocation["toolExecutionNotifications"]
+    let listed: Vec<(&str, &str)> = invocation["toolExecutionNotifications"]
         .as_array()
         .unwrap()
         .iter()
@@ -125,7 +125,7 @@ fn what_is_left_out_is_told() {
             "1000 more findings are not in this log; fix these first, then check again.",
         ),
     ];
-    assert_eq!(told, want);
+    assert_eq!(listed, want);
     let quiet = sarif(&Findings::default());
     assert_eq!(quiet["runs"][0]["results"], json!([]));
     assert_eq!(

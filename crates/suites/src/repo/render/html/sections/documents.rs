@@ -54,14 +54,14 @@ fn readme(out: &mut Markup, readme: &Readme) {
         counted(readme.code_blocks, "code block", "code blocks")
     );
     for item in &readme.items {
-        let (class, picture, told) = if item.found {
+        let (class, picture, label) = if item.found {
             ("found", "<path d=\"M3 8.5l3.5 3.5L13 5\"/>", "There")
         } else {
             ("lacking", "<path d=\"M4 4l8 8M12 4l-8 8\"/>", "Missing")
         };
         put!(
             out,
-            "<li class=\"{class}\"><svg viewBox=\"0 0 16 16\" width=\"16\" height=\"16\" role=\"img\" aria-label=\"{told}\">{picture}</svg>\
+            "<li class=\"{class}\"><svg viewBox=\"0 0 16 16\" width=\"16\" height=\"16\" role=\"img\" aria-label=\"{label}\">{picture}</svg>\
              <span class=\"item\">{}</span><span class=\"soft\">{}",
             text(&wording::label(&item.item)),
             text(&item.evidence)
